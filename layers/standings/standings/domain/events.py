@@ -1,0 +1,268 @@
+"""Events: what a producer sends, told from what it must not send.
+
+A body becomes a frozen `Event`, or a `RefusedEvent` that names the field, the value and the rule.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any, Final, NoReturn
+
+import orjson
+
+from standings.domain.boards import MAX_UNITS, Boards, Metric
+from standings.domain.definitions import METRIC_NAME, MOST_METRICS
+from standings.domain.windows import MINUTE
+
+MOST_AHEAD: Final = 5 * MINUTE
+LONGEST_ID: Final = 128
+LONGEST_MEMBER: Final = 256
+MOST_BOARDS: Final = 10
+MOST_UPDATES: Final = 20
+MOST_PAIRS: Final = 50
+MOST_DIGITS: Final = 15
+LONGEST_SHOWN: Final = 80
+
+BOARD_NAME: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_INSTANT: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+# A number that a float may hold only nearly: such a body is parsed again, with exact numbers.
+_MANY_DIGITS: Final = re.compile(r"[0-9][0-9.]{15}")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TRIPLE: Final = ("board", "member", "metrics")
+
+
+class RefusedEvent(ValueError):
+    """An event that can never be applied. `rule` is one of a few words, for metrics; the message is for people."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What an event adds to one member of one board: units by metric."""
+
+    board: str
+    member: str
+    amounts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: it counts on all of its updates or on none. `at` is in milliseconds since 1970.
+
+    `digest` is the same for two bodies that say the same, whatever their order of fields and notation of numbers.
+    """
+
+    id: str
+    at: int
+    updates: tuple[Update, ...]
+    digest: bytes
+
+
+def parse_event(body: str, boards: Boards, now: int) -> Event:
+    """The event in a message's body; RefusedEvent where it breaks a rule. `now` is in milliseconds."""
+    document = _document(body)
+    known = {"id", "at", "updates"} if "updates" in document else {"id", "at", *_TRIPLE}
+    _only(document, known, "")
+    event_id = _text(document, "id", "id")
+    if not 1 <= len(event_id) <= LONGEST_ID:
+        _refuse(
+            "id",
+            f"id: must have 1 to {LONGEST_ID} characters, has {len(event_id)}: {_show(event_id)}",
+        )
+    at = _instant(document, now)
+    pairs: dict[tuple[str, str], dict[str, int]] = {}
+    precisions: dict[tuple[str, str], int] = {}
+    for field, triple in _triples(document):
+        for board, member, amounts in _updates(field, triple, boards, precisions):
+            merged = pairs.setdefault((board, member), {})
+            for name, units in amounts.items():
+                merged[name] = merged.get(name, 0) + units
+    if len(pairs) > MOST_PAIRS:
+        _refuse(
+            "updates",
+            f"updates: {len(pairs)} different pairs of board and member, at most {MOST_PAIRS}",
+        )
+    updates = tuple(Update(board, member, amounts) for (board, member), amounts in pairs.items())
+    return Event(event_id, at, updates, _digest(at, updates, precisions))
+
+
+def _document(body: str) -> dict[str, Any]:
+    try:
+        document = orjson.loads(body)
+        if _MANY_DIGITS.search(body):
+            # orjson reads decimals as floats, which round beyond 15 digits without a word.
+            document = json.loads(body, parse_float=Decimal, parse_int=Decimal)
+    except (ValueError, RecursionError) as error:
+        raise RefusedEvent("json", f"body: is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        _refuse("json", f"body: must be a JSON object, is {_show(document)}")
+    return document
+
+
+def _triples(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    if "updates" not in document:
+        return [("", document)]
+    updates = document["updates"]
+    if not isinstance(updates, list) or not 1 <= len(updates) <= MOST_UPDATES:
+        _refuse(
+            "updates",
+            f"updates: must be a list of 1 to {MOST_UPDATES} objects, is {_show(updates)}",
+        )
+    triples = []
+    for number, update in enumerate(updates):
+        field = f"updates[{number}]"
+        if not isinstance(update, dict):
+            _refuse("updates", f"{field}: must be an object, is {_show(update)}")
+        _only(update, set(_TRIPLE), f"{field}.")
+        triples.append((f"{field}.", update))
+    return triples
+
+
+def _updates(
+    field: str, triple: dict[str, Any], boards: Boards, precisions: dict[tuple[str, str], int]
+) -> list[tuple[str, str, dict[str, int]]]:
+    names = _boards(field, triple)
+    member = _text(triple, "member", f"{field}member")
+    size = len(member.encode())
+    if not 1 <= size <= LONGEST_MEMBER:
+        _refuse(
+            "member",
+            f"{field}member: must have 1 to {LONGEST_MEMBER} bytes of UTF-8, has {size}: {_show(member)}",
+        )
+    metrics = _required(triple, "metrics", f"{field}metrics")
+    if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MOST_METRICS:
+        _refuse(
+            "metrics",
+            f"{field}metrics: must be an object of 1 to {MOST_METRICS} numbers, is {_show(metrics)}",
+        )
+    found = []
+    for board in names:
+        family = boards.family(board)
+        if family is None:
+            _refuse("board", f"{field}board: no family in boards.toml matches {board!r}")
+        amounts = {}
+        for name, value in metrics.items():
+            metric = family.metrics.get(name)
+            if metric is None:
+                hint = "" if METRIC_NAME.fullmatch(name) else ", nor could there be"
+                _refuse("metrics", f"{field}metrics: board {board!r} has no metric {_show(name)}{hint}")
+            amounts[name] = _units(f"{field}metrics.{name}", value, metric)
+            precisions[board, name] = metric.precision
+        found.append((board, member, amounts))
+    return found
+
+
+def _boards(field: str, triple: dict[str, Any]) -> list[str]:
+    value = _required(triple, "board", f"{field}board")
+    names = value if isinstance(value, list) else [value]
+    if not 1 <= len(names) <= MOST_BOARDS:
+        _refuse(
+            "board",
+            f"{field}board: must be one board or a list of 1 to {MOST_BOARDS}, is a list of {len(names)}",
+        )
+    for name in names:
+        if not isinstance(name, str) or not BOARD_NAME.fullmatch(name) or name in (".", ".."):
+            _refuse(
+                "board",
+                f"{field}board: must be 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., is {_show(name)}",
+            )
+    if len(set(names)) < len(names):
+        _refuse("board", f"{field}board: a board stands there twice: {_show(names)}")
+    return names
+
+
+def _units(field: str, value: Any, metric: Metric) -> int:
+    """An amount as a whole number of the metric's units."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        _refuse("amount", f"{field}: must be a number, is {_show(value)}")
+    sign, all_digits, exponent = Decimal(repr(value) if isinstance(value, float) else value).as_tuple()
+    if not isinstance(exponent, int):
+        _refuse("amount", f"{field}: must be a finite number, is {_show(value)}")
+    digits = "".join(map(str, all_digits)).lstrip("0")
+    kept = digits.rstrip("0")
+    exponent += len(digits) - len(kept)
+    if not kept:
+        return 0
+    if len(kept) > MOST_DIGITS:
+        _refuse("amount", f"{field}: more than {MOST_DIGITS} significant digits: {_show(value)}")
+    if exponent < -metric.precision:
+        _refuse("amount", f"{field}: at most {metric.precision} decimals are kept, got {_show(value)}")
+    zeros = exponent + metric.precision
+    if len(kept) + zeros > len(str(MAX_UNITS)) or (units := int(kept) * 10**zeros) > MAX_UNITS:
+        _refuse(
+            "amount",
+            f"{field}: beyond ±(2^53 - 1) units of {metric.precision} decimals: {_show(value)}",
+        )
+    return -int(units) if sign else int(units)
+
+
+def _instant(document: dict[str, Any], now: int) -> int:
+    text = _text(document, "at", "at")
+    try:
+        if not _INSTANT.fullmatch(text):
+            raise ValueError(text)
+        at = (datetime.fromisoformat(text.upper()) - _EPOCH) // timedelta(milliseconds=1)
+    except (ValueError, OverflowError) as error:
+        message = f"at: must be an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, is {_show(text)}"
+        raise RefusedEvent("at", message) from error
+    if at > now + MOST_AHEAD:
+        _refuse("ahead", f"at: more than 5 minutes ahead of the writer's clock: {_show(text)}")
+    return at
+
+
+def _digest(at: int, updates: tuple[Update, ...], precisions: dict[tuple[str, str], int]) -> bytes:
+    said = sorted(
+        [update.board, update.member, name, *_canonical(units, precisions[update.board, name])]
+        for update in updates
+        for name, units in update.amounts.items()
+    )
+    return blake2b(orjson.dumps([at, said]), digest_size=12).digest()
+
+
+def _canonical(units: int, precision: int) -> tuple[int, int]:
+    """A decimal in one way only, so that a changed precision does not make a known event another."""
+    while precision and units % 10 == 0:
+        units //= 10
+        precision -= 1
+    return units, precision
+
+
+def _required(table: dict[str, Any], key: str, field: str) -> Any:
+    if key not in table:
+        _refuse("missing", f"{field}: is missing")
+    return table[key]
+
+
+def _text(table: dict[str, Any], key: str, field: str) -> str:
+    value = _required(table, key, field)
+    if not isinstance(value, str):
+        _refuse(key, f"{field}: must be text, is {_show(value)}")
+    return value
+
+
+def _only(table: dict[str, Any], known: set[str], prefix: str) -> None:
+    for key in table:
+        if key not in known:
+            _refuse(
+                "unknown",
+                f"{prefix}{_show(key)[1:-1]}: no such field; there are {', '.join(sorted(known))}",
+            )
+
+
+def _show(value: Any) -> str:
+    """A value for a person to read: short, and with nothing in it that could break a line of a log."""
+    text = ascii(value) if not isinstance(value, Decimal) else str(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+
+
+def _refuse(rule: str, message: str) -> NoReturn:
+    raise RefusedEvent(rule, message)

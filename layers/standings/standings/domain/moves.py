@@ -1,0 +1,62 @@
+"""Moves: what one batch of changes of members' items asks of the rankings."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from standings.domain.boards import Boards, Ranking
+from standings.domain.members import Image, score, touched
+from standings.domain.places import ordinal
+
+
+class Change(NamedTuple):
+    """One change of a member's item: the image before (None for a new item) and the one after."""
+
+    old: Image | None
+    new: Image
+
+
+@dataclass(slots=True)
+class Move:
+    """A member's change of place in one ranking, as ordinals: None is no place in it.
+
+    `old` is what the images say was counted; where the ranking's own row says otherwise, that is what counts.
+    """
+
+    ranking: Ranking
+    member: str
+    old: int | None
+    new: int | None
+    version: int
+    stamp: int
+
+
+def moves(boards: Boards, changes: Iterable[Change]) -> list[Move]:
+    """The moves that the changes of one member ask for: from its first image to its last.
+
+    A ranking that changed in between and came back is a move too, so that its row takes the newest version: without
+    it, a record from in between, done late, would find a row that looks older than itself.
+    """
+    ordered = sorted(changes, key=lambda change: change.new.version)
+    first, last = ordered[0].old, ordered[-1].new
+    family = boards.family(last.board)
+    if family is None:
+        return []
+    rankings = {ranking: None for change in ordered for ranking in touched(family, change.old, change.new)}
+    return [
+        Move(
+            ranking,
+            last.member,
+            _ordinal(score(first, ranking), ranking),
+            _ordinal(score(last, ranking), ranking),
+            last.version,
+            last.stamp,
+        )
+        for ranking in rankings
+    ]
+
+
+def _ordinal(units: int | None, ranking: Ranking) -> int | None:
+    if units is None:
+        return None
+    return ordinal(units, descending=ranking.metric.order == "descending")

@@ -1,0 +1,82 @@
+"""Places: where a score stands in an ordered list, as text whose order is the list's, and as a path in a tree.
+
+A list runs from the first place to the last. Its order is that of *ordinals*: integers that grow from the first place
+to the last, so the score itself where the lowest leads, its negative where the highest leads. An ordinal is written as
+a head, which says the sign and how many digits there are, and that many digits; those of a negative one are mirrored.
+So a text of any length sorts as the number does, small numbers are short, and no range is configured or outgrown.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+FANOUT: Final = 128
+"""Children of a node of the tier tree, and so scores of a leaf: such a node stays near 1 KB, one write unit."""
+
+_MIDDLE: Final = FANOUT // 2
+# Printable, in the order of their bytes, which is DynamoDB's order of text.
+_DIGITS: Final = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+_VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
+_ZERO_HEAD: Final = ord("O")
+
+Path = tuple[int, ...]
+"""The digits from a tree's root to one of its nodes: () is the root, whose children are heads."""
+
+
+def ordinal(score: int, *, descending: bool) -> int:
+    """The number by which a list is ordered; the same function leads back to the score."""
+    return -score if descending else score
+
+
+def _digits_of(number: int, base: int) -> list[int]:
+    digits: list[int] = []
+    rest = abs(number)
+    while rest:
+        rest, digit = divmod(rest, base)
+        digits.append(digit)
+    digits = digits[::-1] or [0]
+    return digits if number >= 0 else [base - 1 - digit for digit in digits]
+
+
+def path(number: int) -> Path:
+    """The way from the root of the tier tree to an ordinal: a head, then base-128 digits."""
+    digits = _digits_of(number, FANOUT)
+    return (_MIDDLE + len(digits) if number >= 0 else _MIDDLE - len(digits), *digits)
+
+
+def ordinal_at(way: Path) -> int:
+    """The ordinal at the end of a whole path: the inverse of `path`."""
+    head, *digits = way
+    negative = head < _MIDDLE
+    number = 0
+    for digit in digits:
+        number = number * FANOUT + (FANOUT - 1 - digit if negative else digit)
+    return -number if negative else number
+
+
+def depth(head: int) -> int:
+    """How many digits follow a head."""
+    return abs(head - _MIDDLE)
+
+
+def prefixes(way: Path) -> Iterator[Path]:
+    """The nodes that count a path: the root first, its leaf last."""
+    for length in range(len(way)):
+        yield way[:length]
+
+
+def place(number: int, member: str) -> str:
+    """The sort key of a member: ordered by ordinal, then by member as its UTF-8 is."""
+    digits = _digits_of(number, len(_DIGITS))
+    head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
+    return head + "".join([_DIGITS[digit] for digit in digits]) + member
+
+
+def split_place(text: str) -> tuple[int, str]:
+    """The ordinal and the member of a sort key: the inverse of `place`."""
+    length = ord(text[0]) - _ZERO_HEAD
+    base = len(_DIGITS)
+    number = 0
+    for digit in text[1 : 1 + abs(length)]:
+        value = _VALUE[digit]
+        number = number * base + (value if length > 0 else base - 1 - value)
+    return (number if length > 0 else -number), text[1 + abs(length) :]

@@ -1,0 +1,26 @@
+"""Checks a `boards.toml`: `python -m standings.runtime.check_boards PATH`. A mistake is told with its line."""
+
+import sys
+from pathlib import Path
+
+from standings.domain.definitions import DefinitionError, parse_boards
+from standings.runtime.config import BOARDS_FILE
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status 0 for a file that can be deployed, 1 for one that cannot."""
+    path = Path(arguments[0]) if arguments else BOARDS_FILE
+    try:
+        boards = parse_boards(path.read_text(encoding="utf-8"))
+    except DefinitionError as error:
+        print(f"{path.name}:{error.line}: {error.reason}", file=sys.stderr)
+        return 1
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"{path}: {error}", file=sys.stderr)
+        return 1
+    print(f"{path.name}: {len(boards.families)} families of boards")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

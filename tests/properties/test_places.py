@@ -1,0 +1,53 @@
+"""Places sort as the numbers and names that they are made of."""
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from standings.domain.boards import MAX_UNITS
+from standings.domain.places import FANOUT, depth, ordinal, ordinal_at, path, place, split_place
+
+numbers = st.integers(-MAX_UNITS, MAX_UNITS) | st.integers(-300, 300)
+members = st.text(min_size=1, max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode() or "m")
+
+
+@given(st.lists(st.tuples(numbers, members), min_size=2, max_size=30))
+@example([(-1, "a"), (0, "a"), (-128, "a"), (127, "a"), (128, "a"), (-129, "b")])
+def test_sort_keys_order_by_number_then_by_bytes_of_the_member(pairs: list[tuple[int, str]]) -> None:
+    expected = sorted(pairs, key=lambda pair: (pair[0], pair[1].encode()))
+
+    assert expected == sorted(pairs, key=lambda pair: place(*pair).encode())
+
+
+@given(numbers, members)
+def test_a_sort_key_tells_what_it_was_made_of(number: int, member: str) -> None:
+    assert (number, member) == split_place(place(number, member))
+
+
+@given(st.lists(numbers, min_size=2, max_size=30))
+def test_paths_order_as_numbers_do_and_lead_back(found: list[int]) -> None:
+    assert sorted(found) == sorted(found, key=path)
+    for number in found:
+        way = path(number)
+        assert number == ordinal_at(way)
+        assert len(way) == 1 + depth(way[0])
+        assert all(0 <= digit < FANOUT for digit in way)
+
+
+@given(numbers)
+def test_small_numbers_have_short_paths(number: int) -> None:
+    digits = 1
+    while abs(number) >= FANOUT**digits:
+        digits += 1
+
+    assert 1 + digits == len(path(number))
+
+
+@given(numbers, st.booleans())
+def test_an_ordinal_leads_back_to_its_score(score: int, descending: bool) -> None:
+    there = ordinal(score, descending=descending)
+
+    assert score == ordinal(there, descending=descending)
+
+
+def test_the_largest_sort_key_fits_dynamodb() -> None:
+    assert len(place(-MAX_UNITS, "x" * 256).encode()) <= 1024

@@ -1,0 +1,183 @@
+"""A member's item: what an event adds, what goes and when, which rankings move, and how large it gets."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from standings.domain.boards import MAX_UNITS, Family
+from standings.domain.definitions import parse_boards
+from standings.domain.members import Image, additions, beyond_bounds, expired, score, touched
+from standings.domain.windows import DAY, HOUR
+from standings.dynamodb.keys import member_key
+from standings.runtime.config import BOARDS_FILE
+from tests.engine.sizes import item_size
+
+SHIPPED = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
+START = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp() * 1000)
+
+
+def family_of(text: str) -> Family:
+    family = parse_boards(f'[boards."*"]\n{text}').family("b")
+    assert family is not None
+    return family
+
+
+def image(family: Family, values: dict[str, int], stamp: int, *, version: int = 2, hidden: bool = False) -> Image:
+    assert all(family.accumulator(name) for name in values)
+    return Image("b", "m", version, stamp, 0, hidden, values)
+
+
+def moved(family: Family, old: Image | None, new: Image) -> set[tuple[str, int]]:
+    return {(ranking.window.name, ranking.period) for ranking in touched(family, old, new)}
+
+
+def demo() -> Family:
+    family = SHIPPED.family("demo-x")
+    assert family is not None
+    return family
+
+
+def test_an_event_adds_to_everything_that_a_window_needs() -> None:
+    family = demo()
+    points = family.metrics["points"]
+    table = family.timetable
+    adds = additions(family, [(START, {"points": 3}), (START - DAY, {"points": 4})], START)
+
+    assert adds == {
+        points.total(): 7,
+        points.bucket("d", table.index("d", START)): 3,
+        points.bucket("d", table.index("d", START - DAY)): 4,
+        points.bucket("w", table.index("w", START)): 7,
+        points.bucket("m", table.index("m", START)): 3,
+        points.bucket("m", table.index("m", START - DAY)): 4,
+        points.bucket("y", 2026): 3,
+        points.bucket("y", 2025): 4,
+    }
+
+
+def test_a_late_event_counts_in_all_and_where_it_is_in_time() -> None:
+    family = family_of('metrics.points = { aggregate = "sum", windows = ["all", "day", "year"] }')
+    points = family.metrics["points"]
+    at = START + 20 * DAY
+
+    assert additions(family, [(at, {"points": 1})], at + 9 * DAY) == {points.total(): 1, points.bucket("y", 2026): 1}
+    assert additions(family, [(at, {"points": 1})], at + 400 * DAY) == {points.total(): 1}
+
+
+def test_an_amount_of_zero_takes_part() -> None:
+    family = demo()
+    adds = additions(family, [(START, {"points": 0})], START)
+
+    assert set(adds.values()) == {0}
+    after = image(family, adds, START)
+    assert all(score(after, ranking) == 0 for ranking in touched(family, None, after))
+
+
+def test_a_rolling_window_is_looked_forward() -> None:
+    family = family_of('metrics.points = { aggregate = "sum", windows = ["last-3-days"] }')
+    today = family.timetable.index("d", START)
+    one = image(family, additions(family, [(START, {"points": 5})], START), START)
+    later = START + DAY
+    both = {**one.values, **additions(family, [(later, {"points": 2})], later)}
+    two = image(family, {**both, family.metrics["points"].total(): 7}, later, version=3)
+
+    assert moved(family, None, one) == {("last-3-days", today + n) for n in range(3)}
+    assert moved(family, one, two) == {("last-3-days", today + n) for n in range(1, 4)}
+    scores = {ranking.period - today: score(two, ranking) for ranking in touched(family, None, two)}
+    assert scores == {0: 5, 1: 7, 2: 7, 3: 2}
+
+
+def test_a_removed_accumulator_is_not_a_score_that_fell() -> None:
+    family = demo()
+    first = image(family, additions(family, [(START, {"points": 5})], START), START)
+    much_later = START + 800 * DAY
+    gone = expired(family, first, much_later)
+    kept = {name: value for name, value in first.values.items() if name not in gone}
+    swept = image(family, kept, much_later, version=3)
+
+    assert set(first.values) - set(gone) == {family.metrics["points"].total()}
+    assert moved(family, first, swept) == set()
+
+
+def test_what_goes_has_not_been_readable_for_a_day() -> None:
+    family = demo()
+    one = image(family, additions(family, [(START, {"points": 5})], START), START)
+    for name in one.values:
+        accumulator = family.accumulator(name)
+        assert accumulator is not None
+        if accumulator.unit is None:
+            continue
+        ends = accumulator.metric.expires(accumulator.unit, accumulator.bucket)
+        assert name not in expired(family, one, ends + DAY - 1)
+        assert name in expired(family, one, ends + DAY)
+        # The last period that it is part of was skipped by the projector before that.
+        late = Image("b", "m", 3, ends + HOUR, 0, hidden=False, values={**one.values, name: 6})
+        assert moved(family, one, late) == set()
+
+
+def test_hiding_moves_everything_and_so_does_coming_back() -> None:
+    family = demo()
+    seen = image(family, additions(family, [(START, {"points": 5})], START), START)
+    hidden = image(family, dict(seen.values), START, version=3, hidden=True)
+
+    assert moved(family, seen, hidden) == moved(family, hidden, seen) == moved(family, None, seen)
+    assert len(moved(family, seen, hidden)) == 12
+    assert {score(hidden, ranking) for ranking in touched(family, seen, hidden)} == {None}
+
+
+def test_a_deleted_item_is_an_image_without_scores() -> None:
+    family = demo()
+    seen = image(family, additions(family, [(START, {"points": 5})], START), START)
+    gone = seen.without_scores()
+
+    assert gone.version == seen.version + 1
+    assert moved(family, seen, gone) == moved(family, None, seen)
+
+
+def test_bounds_hold_in_every_window() -> None:
+    family = family_of('metrics.points = { aggregate = "sum", windows = ["last-3-days"] }')
+    points = family.metrics["points"]
+    half = MAX_UNITS // 2 + 1
+    monday, tuesday = points.bucket("d", 20000), points.bucket("d", 20001)
+
+    assert beyond_bounds(family, {monday: half}, [monday]) is None
+    assert beyond_bounds(family, {monday: half, tuesday: half}, [tuesday]) == "points in last-3-days"
+    assert beyond_bounds(family, {monday: -half, tuesday: half}, [tuesday]) is None
+    assert beyond_bounds(family, {points.total(): MAX_UNITS + 1}, [points.total()]) == "points in all"
+
+
+def activity(kind: str) -> Iterator[int]:
+    rng = random.Random(7)
+    day = 0
+    while day < 3 * 365:
+        yield START + day * DAY
+        if kind == "daily":
+            day += 1
+        elif kind == "weekly":
+            day += 7
+        else:  # five weeks of every day, then nothing for a quarter
+            day += 1 if day % 125 < 35 else 90
+            day += rng.randrange(2)
+
+
+@pytest.mark.parametrize("kind", ["daily", "weekly", "bursts"])
+@pytest.mark.parametrize(("board", "limit"), [("berlin-2026", 1024), ("demo-berlin-2026", 2048)])
+def test_an_item_stays_small_over_three_years(kind: str, board: str, limit: int) -> None:
+    family = SHIPPED.family(board)
+    assert family is not None
+    values: dict[str, int] = {}
+    largest = 0
+    member = "images/2026/berlin/0001.jpg"
+    for count, now in enumerate(activity(kind)):
+        for name in expired(family, image(family, values, now), now):
+            del values[name]
+        for name, units in additions(family, [(now, {"points": 87_654})], now).items():
+            values[name] = values.get(name, 0) + units
+        pk, sk = member_key(board, member)
+        item = {"pk": {"S": pk}, "sk": {"S": sk}}
+        numbers = {"v": now + count, "t": now, "g": count * 87_654, **values}
+        largest = max(largest, item_size({**item, **{name: {"N": str(value)} for name, value in numbers.items()}}))
+
+    assert 100 < largest < limit
