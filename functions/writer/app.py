@@ -1,0 +1,42 @@
+"""The writer: applies a batch of messages from the queue, each event exactly once."""
+
+from typing import Any
+
+from aws_lambda_powertools import single_metric
+from aws_lambda_powertools.metrics import MetricUnit
+
+from standings.runtime import wiring
+from standings.runtime.config import Config
+from standings.runtime.observability import logger, metrics
+from standings.services.writer import Message
+
+_config = Config.from_environment()
+_writer = wiring.writer(_config, wiring.pacing())
+_dead_letters = wiring.dead_letters(_config)
+
+
+@metrics.log_metrics
+def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
+    """Answer an SQS batch with the ids of the messages to deliver again."""
+    records = {record["messageId"]: record for record in event["Records"]}
+    written = _writer.write(
+        [Message(message_id, record["body"]) for message_id, record in records.items()],
+        wiring.deadline(context.get_remaining_time_in_millis()),
+    )
+    failed = dict(written.failed)
+    refused = [(records[message.id], str(refusal)) for message, refusal in written.refused]
+    failed.update(_dead_letters.send(refused))
+    for message, refusal in written.refused:
+        logger.warning(
+            "event refused",
+            extra={"message_id": message.id, "rule": refusal.rule, "reason": str(refusal)},
+        )
+        with single_metric(name="EventsRefused", unit=MetricUnit.Count, value=1) as metric:
+            metric.add_dimension(name="rule", value=refusal.rule)
+    for message_id, reason in failed.items():
+        logger.error("message to be delivered again", extra={"message_id": message_id, "reason": reason})
+    metrics.add_metric("EventsApplied", MetricUnit.Count, written.applied)
+    metrics.add_metric("EventsDuplicate", MetricUnit.Count, written.duplicates)
+    metrics.add_metric("EventsFailed", MetricUnit.Count, len(failed))
+    metrics.add_metric("WriterConflicts", MetricUnit.Count, written.conflicts)
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

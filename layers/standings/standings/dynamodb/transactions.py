@@ -1,0 +1,107 @@
+"""Calls DynamoDB, and says in the services' words what stood in the way."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+
+from standings.services.store import Hindrance, StoreRefusedError, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+Item = Mapping[str, Mapping[str, Any]]
+"""An item with DynamoDB's type descriptors, as the low-level client and the stream have it."""
+
+IN_PROGRESS_WAIT: Final = 5.0
+MOST_KEYS: Final = 100
+
+# https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+_HINDRANCE: Final = {
+    "ConditionalCheckFailed": Hindrance.CONDITION,
+    "TransactionConflict": Hindrance.BUSY,
+    "ProvisionedThroughputExceeded": Hindrance.BUSY,
+    "ThrottlingError": Hindrance.BUSY,
+    "ValidationError": Hindrance.INVALID,
+    "ItemCollectionSizeLimitExceeded": Hindrance.INVALID,
+}
+
+
+class Cancellation(NamedTuple):
+    """Why one action of a transaction kept it from being done, with the item that it met where there is one."""
+
+    position: int
+    hindrance: Hindrance
+    item: Item | None
+    message: str
+
+
+def store_error(error: ClientError | BotoCoreError) -> StoreUnavailableError | StoreRefusedError:
+    """What an error of the SDK means: only a request that is wrong in itself is refused for good."""
+    if isinstance(error, ParamValidationError):
+        return StoreRefusedError(str(error))
+    if not isinstance(error, ClientError):
+        return StoreUnavailableError(str(error))
+    code = error.response.get("Error", {}).get("Code", "")
+    if code == "ValidationException":
+        return StoreRefusedError(str(error))
+    # The same transaction, asked for by a try whose answer was lost, is still going on.
+    wait = IN_PROGRESS_WAIT if code == "TransactionInProgressException" else 0.0
+    return StoreUnavailableError(str(error), wait)
+
+
+def transact(client: "DynamoDBClient", actions: Sequence[Any]) -> list[Cancellation]:
+    """Do all actions or none: what stood in the way, or an empty list when it is done."""
+    try:
+        client.transact_write_items(TransactItems=actions)
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") != "TransactionCanceledException":
+            raise store_error(error) from error
+        found = list(_cancellations(error))
+        if not found:
+            raise StoreUnavailableError(str(error)) from error
+        return found
+    except BotoCoreError as error:
+        raise store_error(error) from error
+    return []
+
+
+def _cancellations(error: ClientError) -> "Iterable[Cancellation]":
+    reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
+    for index, reason in enumerate(reasons):
+        code = reason.get("Code", "None")
+        if code == "None":
+            continue
+        if code not in _HINDRANCE:
+            raise StoreUnavailableError(str(error)) from error
+        message = f"{code}: {reason.get('Message', '')}"
+        yield Cancellation(index, _HINDRANCE[code], reason.get("Item"), message)
+
+
+def get_item(client: "DynamoDBClient", table: str, key: Item) -> Item | None:
+    """One item, eventually consistent; None where there is none."""
+    try:
+        answer = client.get_item(TableName=table, Key=key)
+    except (ClientError, BotoCoreError) as error:
+        raise store_error(error) from error
+    return answer.get("Item")
+
+
+def batch_get(client: "DynamoDBClient", table: str, keys: Sequence[Item]) -> list[Item]:
+    """The items that there are of those keys, eventually consistent, in no order."""
+    items: list[Item] = []
+    for start in range(0, len(keys), MOST_KEYS):
+        wanted: Sequence[Item] = list(keys[start : start + MOST_KEYS])
+        while wanted:
+            try:
+                answer = client.batch_get_item(RequestItems={table: {"Keys": wanted}})
+            except (ClientError, BotoCoreError) as error:
+                raise store_error(error) from error
+            items.extend(answer["Responses"].get(table, []))
+            left = (answer.get("UnprocessedKeys") or {}).get(table, {"Keys": []})["Keys"]
+            if len(left) >= len(wanted):
+                raise StoreUnavailableError(f"{table} returns none of {len(left)} items: throttled")
+            wanted = left
+    return items

@@ -1,0 +1,48 @@
+"""Retries that are bounded by a deadline and spread by chance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+FIRST_WAIT: Final = 0.02
+LONGEST_WAIT: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """The clock and the chance of a service, handed in so that tests can own them.
+
+    `now` is the wall clock in milliseconds, `monotonic` a clock in seconds for deadlines, `random` uniform in [0, 1).
+    """
+
+    now: Callable[[], int]
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], None]
+    random: Callable[[], float]
+
+    def backoff(self, deadline: float) -> "Backoff":
+        """A fresh series of waits that ends at a deadline of the monotonic clock."""
+        return Backoff(self, deadline)
+
+
+class Backoff:
+    """Waits that double up to a limit, each of a random share ("full jitter"), until a deadline.
+
+    https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+    """
+
+    def __init__(self, pacing: Pacing, deadline: float) -> None:
+        self._pacing = pacing
+        self._deadline = deadline
+        self._wait = FIRST_WAIT
+        self.waits = 0
+
+    def wait(self, at_least: float = 0.0) -> bool:
+        """Sleep before another try; False, at once, where the deadline leaves no time for it."""
+        pause = at_least + self._pacing.random() * self._wait
+        if self._pacing.monotonic() + pause >= self._deadline:
+            return False
+        self._pacing.sleep(pause)
+        self._wait = min(2 * self._wait, LONGEST_WAIT)
+        self.waits += 1
+        return True

@@ -1,0 +1,105 @@
+"""Finds the ranking that a question is about, and reads it with patience."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from standings.domain.boards import Boards, Family, Ranking
+from standings.domain.events import BOARD_NAME
+from standings.domain.places import Path
+from standings.services import answers
+from standings.services.answers import bad_argument, not_found
+from standings.services.pacing import Pacing
+from standings.services.store import Node, Standing, StoreUnavailableError
+
+BOARD_LIFETIME: Final = 60.0
+"""Seconds for which what is known of a board is not asked again."""
+MOST_BOARDS_KNOWN: Final = 10_000
+PATIENCE: Final = 5.0
+"""Seconds for which a read is tried again while the store is throttled."""
+
+T = TypeVar("T")
+
+
+class Reader:
+    """The boards, the standing and the clock that questions are answered from."""
+
+    def __init__(self, boards: Boards, standing: Standing, pacing: Pacing) -> None:
+        self.standing = standing
+        self.pacing = pacing
+        self._boards = boards
+        self._whole: dict[str, tuple[float, frozenset[str] | None]] = {}
+
+    def ranking(self, board: str, metric: str, window: str, period: str | None) -> Ranking:
+        """The ranking that is asked for: the current period unless another is named."""
+        family = self._family(board)
+        counted = family.metrics.get(metric)
+        if counted is None:
+            there = ", ".join(sorted(family.metrics))
+            raise not_found(
+                "no-such-metric",
+                "No such metric",
+                f"board {board!r} has no metric {metric!r}; there are: {there}",
+            )
+        ranked = counted.window(window)
+        if ranked is None:
+            there = ", ".join(w.name for w in counted.windows) or "none"
+            detail = f"metric {metric!r} of board {board!r} is not ranked in {window!r}; windows: {there}"
+            raise not_found("no-such-window", "No such window", detail)
+        now = self.pacing.now()
+        current = family.timetable.current(ranked, now)
+        index = current
+        if period is not None:
+            try:
+                index = family.timetable.parse_period(ranked, period)
+            except ValueError as error:
+                raise bad_argument("period", str(error)) from error
+            if index > current:
+                raise bad_argument("period", f"{period} has not begun")
+        found = Ranking(board, counted, ranked, index)
+        self._check_kept(found, now)
+        self._check_built(found)
+        return found
+
+    def _family(self, board: str) -> Family:
+        family = self._boards.family(board) if BOARD_NAME.fullmatch(board) else None
+        if family is None:
+            raise not_found("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
+        return family
+
+    def _check_kept(self, ranking: Ranking, now: int) -> None:
+        until = ranking.readable_until
+        if until is not None and now >= until:
+            detail = f"this period of {ranking.window.name!r} could be read until {answers.instant(until)}"
+            raise not_found("period-gone", "Period no longer kept", detail)
+
+    def _check_built(self, ranking: Ranking) -> None:
+        """A ranking that `boards.toml` gained after a board's first event lacks all that was before."""
+        board = ranking.board
+        now = self.pacing.monotonic()
+        known = self._whole.get(board)
+        if known is None or known[0] < now:
+            if len(self._whole) >= MOST_BOARDS_KNOWN:
+                self._whole.clear()
+            known = now + BOARD_LIFETIME, self.read(lambda: self.standing.rankings_of(board))
+            self._whole[board] = known
+        code = ranking.metric.ranking_codes[ranking.window.name] + ranking.window.code
+        if known[1] is not None and code not in known[1]:
+            detail = (
+                f"board {board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
+                f"{ranking.window.name!r} like this: it can be read once the board has been rebuilt"
+            )
+            raise not_found("not-built", "Ranking not built yet", detail)
+
+    def read(self, read: Callable[[], T]) -> T:
+        """What a read gives; tried again while the store is throttled, up to a few seconds."""
+        backoff = self.pacing.backoff(self.pacing.monotonic() + PATIENCE)
+        while True:
+            try:
+                return read()
+            except StoreUnavailableError as error:
+                if not backoff.wait(error.wait):
+                    raise
+
+    def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Node]:
+        """Nodes of a ranking's tier tree."""
+        return self.read(lambda: self.standing.nodes(ranking, paths))
