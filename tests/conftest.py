@@ -17,6 +17,7 @@ os.environ.update(
     POWERTOOLS_SERVICE_NAME="standings",
     POWERTOOLS_METRICS_NAMESPACE="Standings",
     POWERTOOLS_LOG_LEVEL="WARNING",
+    POWERTOOLS_METRICS_DISABLED="true",
 )
 os.environ.pop("AWS_PROFILE", None)
 

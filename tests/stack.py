@@ -78,6 +78,8 @@ class Stack:
     query: Handler
     dead_letters: DeadLetterQueue
     bucket: Bucket
+    projected: dict[int, int] = field(default_factory=dict)
+    """How many records of each shard have been projected."""
 
     def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
         """One HTTP read: the status and the JSON."""

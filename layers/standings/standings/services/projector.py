@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from standings.domain.boards import Boards
 from standings.domain.moves import Change, Move, moves
@@ -18,6 +18,9 @@ from standings.services.store import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+
+AT_ONCE: Final = 3
+"""Tries of moves on rows that turn out otherwise, before it is a matter of waiting as well."""
 
 
 class Record(NamedTuple):
@@ -81,6 +84,7 @@ class _Batch:
     def run(self, backoff: Backoff) -> Projected:
         self._read()
         work = deque(cut(self._moves()))
+        hindered = 0
         while work:
             chunk = work.popleft()
             try:
@@ -94,14 +98,18 @@ class _Batch:
                 work.extendleft(reversed(self._apart(chunk, str(error))))
                 continue
             if not obstacles:
+                hindered = 0
                 self._projected.moves += len(chunk)
                 for move in chunk:
                     self._done(move)
                 continue
             busy = any(obstacle.hindrance is Hindrance.BUSY for obstacle in obstacles)
             self._projected.conflicts += busy
-            work.extendleft(reversed(list(cut(self._resolve(chunk, obstacles)))))
-            if busy and not backoff.wait():
+            left = self._resolve(chunk, obstacles)
+            work.extendleft(reversed(list(cut(left))))
+            # What a row said settles its move at the next try, unless others move it all the while.
+            hindered = hindered + 1 if len(left) == len(chunk) else 0
+            if left and (busy or hindered > AT_ONCE) and not backoff.wait():
                 return self._stop(obstacles[0].message)
         return self._stop("a record could not be parked") if self._unfinished else self._projected
 

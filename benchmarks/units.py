@@ -1,0 +1,173 @@
+"""What ranks and events cost: read and write units and round trips, counted over the real requests.
+
+`make units` (or `python -m benchmarks.units`) writes `benchmarks/results/units.json` and the table in the README.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from statistics import mean
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from benchmarks import population
+from benchmarks.meter import Meter
+from standings.domain.definitions import parse_boards
+from standings.dynamodb.rankings import DynamoRankings
+from standings.dynamodb.scores import DynamoScores, decode_change
+from standings.dynamodb.standing import DynamoStanding
+from standings.runtime.config import BOARDS_FILE
+from standings.services.pacing import Pacing
+from standings.services.projector import Projector, Record
+from standings.services.query import Query
+from standings.services.writer import Message, Writer
+from tests.engine.dynamodb import Engine
+from tests.engine.tables import create_tables
+
+if TYPE_CHECKING:
+    from benchmarks.capacity import Units
+
+RESULT: Final = Path(__file__).parent / "results" / "units.json"
+README: Final = Path(__file__).parents[1] / "README.md"
+SIZES: Final = (1_000, 10_000, 100_000)
+MEMBERS: Final = 200_000
+BATCH: Final = 500
+BATCHES: Final = 10
+ASKED: Final = 200
+
+
+def pacing() -> Pacing:
+    """A wall clock that stands still."""
+    return Pacing(lambda: population.NOW, time.monotonic, time.sleep, lambda: 0.5)
+
+
+def reads(members: int, seed: int) -> dict[str, Any]:
+    """The cost of a member's rank and of the top 100 on a board of that many members."""
+    client, scores = _board(members, seed)
+    meter = Meter(client)
+    query = Query(population.boards(), DynamoStanding(meter, "Rankings", "Scores"), pacing())  # type: ignore[arg-type]
+    query.page(population.BOARD, "points", "all", period=None, limit=1, cursor=None)  # reads the board's record
+    ranks: list[Units] = []
+    for name in population.sample(Random(seed), scores, ASKED):
+        before = meter.snapshot()
+        query.rank(population.BOARD, "points", "all", period=None, member=name)
+        ranks.append((meter.snapshot() - before).total)
+    before = meter.snapshot()
+    query.page(population.BOARD, "points", "all", period=None, limit=100, cursor=None)
+    page = (meter.snapshot() - before).total
+    return {
+        "members": members,
+        "rank_read_units_mean": round(mean(units.read for units in ranks), 2),
+        "rank_read_units_most": max(units.read for units in ranks),
+        "rank_round_trips_most": max(units.round_trips for units in ranks),
+        "top_100_read_units": page.read,
+    }
+
+
+def writes(seed: int, families: str, board: str) -> dict[str, Any]:
+    """Write units of an event, writer to index, at batches of different members of a large board."""
+    rng = Random(seed)
+    client, scores = _board(MEMBERS, seed)
+    meter = Meter(client)
+    boards = parse_boards(families)
+    writer = Writer(boards, DynamoScores(meter, "Scores", "Receipts"), pacing())  # type: ignore[arg-type]
+    projector = Projector(boards, DynamoRankings(meter, "Rankings"), pacing())  # type: ignore[arg-type]
+    chosen = population.sample(rng, scores, BATCH * BATCHES)
+    # Their items, with the scores that they are ranked with.
+    for start in range(0, len(chosen), BATCH):
+        part = chosen[start : start + BATCH]
+        _write(writer, [_event(f"before-{name}", board, name, scores[name]) for name in part])
+    seen = _project(projector, client, 0)
+    counted = meter.snapshot()
+    for start in range(0, len(chosen), BATCH):
+        part = chosen[start : start + BATCH]
+        _write(writer, [_event(f"event-{name}", board, name, rng.randint(1, 100)) for name in part])
+        seen = _project(projector, client, seen)
+    span = meter.snapshot() - counted
+    events = len(chosen)
+    return {
+        "events": events,
+        "write_units_per_event": round(span.total.write / events, 2),
+        "read_units_per_event": round(span.total.read / events, 2),
+        "by_table": {table: round(units.write / events, 2) for table, units in sorted(span.tables.items())},
+    }
+
+
+def _board(members: int, seed: int) -> tuple[Engine, dict[str, int]]:
+    client = Engine()
+    create_tables(client)
+    scores = population.lognormal(Random(seed), members)
+    population.place_members(client, population.ranking_of(population.family()), scores)
+    return client, scores
+
+
+def _event(event_id: str, board: str, name: str, points: int) -> str:
+    said = {"id": event_id, "board": board, "member": name, "at": "2026-11-21T10:15:00Z", "metrics": {"points": points}}
+    return orjson.dumps(said).decode()
+
+
+def _write(writer: Writer, bodies: list[str]) -> None:
+    written = writer.write([Message(str(n), body) for n, body in enumerate(bodies)], time.monotonic() + 600)
+    if written.applied != len(bodies):
+        raise AssertionError(written)
+
+
+def _project(projector: Projector, client: Engine, seen: int) -> int:
+    (shard,) = client.stream("Scores")
+    for start in range(seen, len(shard), BATCH):
+        batch = [_record(record) for record in shard[start : start + BATCH]]
+        if projector.project(batch, _NoParking(), time.monotonic() + 600).failed is not None:
+            raise AssertionError("a batch failed")
+    return len(shard)
+
+
+def _record(record: dict[str, Any]) -> Record:
+    return Record(record["dynamodb"]["SequenceNumber"], decode_change(record["dynamodb"]))
+
+
+class _NoParking:
+    def park(self, sequence: str, reason: str) -> None:
+        raise AssertionError(f"{sequence}: {reason}")
+
+
+def table(result: dict[str, Any]) -> Iterator[str]:
+    """The result as the README shows it."""
+    yield "| what | members | units |"
+    yield "|---|---|---|"
+    for one in result["reads"]:
+        yield (
+            f"| a member's rank, score, percentile and the total | {one['members']:,} | "
+            f"{one['rank_read_units_most']} read units at most, {one['rank_round_trips_most']} round trips |"
+        )
+    for one in result["reads"]:
+        yield f"| the top 100 with ranks and total | {one['members']:,} | {one['top_100_read_units']} read units |"
+    for name, one in result["writes"].items():
+        yield f"| an event, {name} | {MEMBERS:,} | {one['write_units_per_event']} write units |"
+
+
+def main() -> int:
+    """Measure, keep the result and bring the README up to date."""
+    shipped = BOARDS_FILE.read_text(encoding="utf-8")
+    result = {
+        "reads": [reads(size, seed=1) for size in SIZES],
+        "writes": {
+            "`all` alone": writes(2, population.BOARDS, population.BOARD),
+            "`all`, `day` and `last-7-days`": writes(3, shipped, population.BOARD),
+        },
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    before, _, rest = README.read_text(encoding="utf-8").partition("<!-- units: written by `make units` -->\n")
+    _, _, after = rest.partition("<!-- /units -->")
+    marked = "<!-- units: written by `make units` -->\n" + "\n".join(table(result)) + "\n<!-- /units -->"
+    README.write_text(before + marked + after, encoding="utf-8")
+    print("\n".join(table(result)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Looks into the Rankings table: entries as they stand, and whether the tiers count exactly them."""
+
+from collections import Counter
+from typing import Any
+
+from standings.domain.places import Path, path, split_place
+from standings.dynamodb.keys import counter_digit
+
+
+def rows(client: Any, table: str) -> list[dict[str, Any]]:
+    """All items of a table."""
+    found: list[dict[str, Any]] = []
+    request: dict[str, Any] = {"TableName": table}
+    while True:
+        answer = client.scan(**request)
+        found += answer["Items"]
+        if "LastEvaluatedKey" not in answer:
+            return found
+        request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+
+def entries(client: Any) -> dict[str, dict[str, int]]:
+    """Ordinals by member, for each ranking by its key."""
+    found: dict[str, dict[str, int]] = {}
+    for row in rows(client, "Rankings"):
+        if "s" in row:
+            ordinal, member = split_place(row["s"]["S"])
+            assert row["pk"]["S"] == f"{row['r']['S']}#{member}"
+            found.setdefault(row["r"]["S"], {})[member] = ordinal
+    return found
+
+
+def tiers(client: Any) -> dict[str, dict[tuple[Path, int], int]]:
+    """Counters that are not 0, for each ranking by its key."""
+    found: dict[str, dict[tuple[Path, int], int]] = {}
+    for row in rows(client, "Rankings"):
+        ranking, slash, way = row["pk"]["S"].partition("/")
+        if not slash or "#" in way or ranking.count("#") != 1:
+            continue
+        for name, value in row.items():
+            digit = counter_digit(name)
+            if digit is not None and value["N"] != "0":
+                found.setdefault(ranking, {})[tuple(bytes.fromhex(way)), digit] = int(value["N"])
+    return found
+
+
+def assert_tiers_count_the_entries(client: Any) -> None:
+    """Every counter of every ranking is the number of entries below it."""
+    counted: dict[str, Counter[tuple[Path, int]]] = {}
+    for ranking, placed in entries(client).items():
+        counts = counted.setdefault(ranking, Counter())
+        for ordinal in placed.values():
+            way = path(ordinal)
+            counts.update((way[:length], way[length]) for length in range(len(way)))
+
+    assert {ranking: dict(counts) for ranking, counts in counted.items()} == tiers(client)

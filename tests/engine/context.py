@@ -1,0 +1,49 @@
+"""What a Lambda function is given beside its event.
+
+https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Killed(BaseException):
+    """The sandbox ends here: no handler catches it, the pollers treat it as a failed invocation."""
+
+
+@dataclass
+class Context:
+    """The context of one invocation; its time runs from the moment it is made."""
+
+    function_name: str = "function"
+    memory_limit_in_mb: int = 512
+    seconds: float = 60.0
+    clock: Callable[[], float] = time.monotonic
+    aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    function_version: str = "$LATEST"
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    @property
+    def invoked_function_arn(self) -> str:
+        return f"arn:aws:lambda:us-east-1:000000000000:function:{self.function_name}"
+
+    @property
+    def log_group_name(self) -> str:
+        return f"/aws/lambda/{self.function_name}"
+
+    @property
+    def log_stream_name(self) -> str:
+        return "2026/01/01/[$LATEST]0123456789abcdef0123456789abcdef"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return max(0, round((self.started + self.seconds - self.clock()) * 1000))

@@ -1,0 +1,33 @@
+"""Events through the functions in order, each once and at once: for tests that are about something else."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from tests.engine.lambdas import Context
+from tests.stack import Stack
+
+BATCH = 100
+
+
+def apply(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
+    """Write and project events; every one must be accepted."""
+    for start in range(0, len(events), BATCH):
+        records = [
+            {"messageId": str(number), "body": orjson.dumps(event).decode(), "messageAttributes": {}}
+            for number, event in enumerate(events[start : start + BATCH])
+        ]
+        assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+    assert stack.dead_letters.reasons() == []
+    project(stack)
+
+
+def project(stack: Stack) -> None:
+    """Project what the engine's stream has that was not projected yet."""
+    for number, shard in enumerate(stack.dynamodb.stream("Scores")):
+        done = stack.projected.get(number, 0)
+        for start in range(done, len(shard), BATCH):
+            batch = shard[start : start + BATCH]
+            assert stack.projector({"Records": batch}, Context()) == {"batchItemFailures": []}
+        stack.projected[number] = len(shard)
