@@ -58,15 +58,19 @@ def definitions() -> dict[str, dict[str, Any]]:
     return found
 
 
-def create_tables(client: Any, prefix: str = "") -> dict[str, str]:
-    """Make every table of the template and return their names by logical id."""
+def create_tables(client: Any, prefix: str = "", *, expire: bool = True) -> dict[str, str]:
+    """Make every table of the template and return their names by logical id.
+
+    Without ``expire`` nothing is deleted by TTL: DynamoDB Local does that within seconds, by the real
+    clock, whatever clock a test has.
+    """
     names = {}
     resources = template()["Resources"]
     for logical_id, arguments in definitions().items():
         name = names[logical_id] = prefix + table_name(logical_id)
         client.create_table(TableName=name, **arguments)
         expiry = resources[logical_id]["Properties"].get("TimeToLiveSpecification")
-        if expiry:
+        if expiry and expire:
             client.update_time_to_live(TableName=name, TimeToLiveSpecification=expiry)
     return names
 

