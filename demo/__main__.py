@@ -1,0 +1,7 @@
+"""`python -m demo` is `make demo`."""
+
+import sys
+
+from demo.demo import main
+
+sys.exit(main())

@@ -1,0 +1,144 @@
+"""`make demo`: deploy, post activity, show the standings, check every rank."""
+
+import statistics
+import sys
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from demo import check, feed
+from demo.activity import Activity, generate
+from demo.interruption import Interrupted, raised_on_signals
+from demo.processes import ProcessError
+from demo.progress import Progress
+from demo.reads import Reader, ReadError
+from demo.stack import Deployment, deployed
+
+BOARD = "demo-otters"
+MEMBERS = 1539
+SEED = 20
+_SAMPLES = 5
+_TOP = 10
+_DIFFERENCES_SHOWN = 20
+
+
+class WrongRanksError(Exception):
+    """The product and the brute-force sort disagree."""
+
+
+def main() -> int:
+    """Run the demo; 0 if every rank was right."""
+    progress = Progress()
+    try:
+        with raised_on_signals():
+            progress.say("starting an embedded AWS")
+            with deployed(progress.say) as deployment:
+                report = run(deployment, progress, members=MEMBERS, seed=SEED)
+                if report.differences:
+                    raise WrongRanksError("the differences are above")
+    except Interrupted:
+        progress.say("stopped, nothing is left running")
+        return 130
+    except (ProcessError, ReadError, feed.StalledError, WrongRanksError) as error:
+        progress.say(f"failed: {error}")
+        return 1
+    return 0
+
+
+def run(deployment: Deployment, progress: Progress, *, members: int, seed: int) -> check.Report:
+    """Post activity of that many members, show what became of it and check it."""
+    applied = datetime.now(UTC)
+    activity = generate(seed, BOARD, applied, members)
+    replay(deployment, activity, progress)
+
+    reader = Reader(deployment.api_url, BOARD)
+    progress.block(_tables(reader))
+    progress.block(_one_member(reader, activity))
+    progress.block(_lags(deployment))
+
+    now = datetime.now(UTC)
+    progress.say("checking every rank against a brute-force sort")
+    report = check.check_rankings(reader, activity.events, applied, now)
+    members_report = check.check_members(
+        reader,
+        activity.events,
+        applied,
+        now,
+        lambda done, all_: progress.move(f"asked for the ranks of {done:,} of {all_:,} members"),
+    )
+    report.merge(members_report)
+    for refusal in feed.refused(deployment):
+        report.differences.append(f"refused: {refusal}")
+    for difference in report.differences[:_DIFFERENCES_SHOWN]:
+        progress.block(f"  wrong: {difference}")
+    wrong = len(report.differences)
+    progress.say(f"checked {report.ranks:,} ranks in {report.rankings} rankings: {wrong:,} wrong")
+    return report
+
+
+def replay(deployment: Deployment, activity: Activity, progress: Progress) -> None:
+    """Post activity and wait until it has come through to the rankings."""
+    messages = activity.messages
+    progress.say(
+        f"posting {len(activity.events):,} events of {len(activity.members):,} members, "
+        f"{activity.duplicates:,} of them twice"
+    )
+    feed.post(
+        deployment,
+        messages,
+        lambda sent, all_: progress.move(f"posted {sent:,} of {all_:,} messages"),
+    )
+    progress.say("waiting for queue and stream to run dry")
+    feed.drain(
+        deployment,
+        lambda left: progress.move(f"counted {len(messages) - left:,} of {len(messages):,}"),
+    )
+    feed.settle(deployment)
+    progress.say("every event has come through")
+
+
+def _tables(reader: Reader) -> str:
+    columns = []
+    for window, title in (("all", "all time"), ("last-7-days", "last 7 days")):
+        page = next(reader.pages(window, None, limit=_TOP))
+        lines = [f"{title}, {page['total']:,} members", f"{'rank':>4}  {'member':<24}{'points':>7}"]
+        lines += [_row(entry) for entry in islice(page["entries"], _TOP)]
+        columns.append(lines)
+    rows = zip(*columns, strict=False)
+    return "\n" + "\n".join(f"    {left:<43}{right}".rstrip() for left, right in rows)
+
+
+def _row(entry: dict[str, Any]) -> str:
+    return f"{entry['rank']:>4}  {entry['member']:<24}{entry['score']:>7,}"
+
+
+def _one_member(reader: Reader, activity: Activity) -> str:
+    """Show the member a seventh of the way down the list."""
+    place = max(1, len(activity.members) * 211 // 1539)
+    entries = (entry for page in reader.pages("all", None) for entry in page["entries"])
+    member = next(entry["member"] for entry in entries if entry["rank"] >= place)
+    answer = reader.rank("all", member)
+    if answer is None:
+        raise ReadError(f"{member} is in the list but has no rank")
+    return (
+        f"\n    {member} is {_ordinal(answer['rank'])} of {answer['total']:,}, "
+        f"at percentile {answer['percentile']}, with {answer['score']:,} points"
+    )
+
+
+def _ordinal(number: int) -> str:
+    teens = range(11, 14)
+    suffix = "th" if number % 100 in teens else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{suffix}"
+
+
+def _lags(deployment: Deployment) -> str:
+    samples = sorted(feed.lag(deployment) for _ in range(_SAMPLES))
+    return (
+        f"    from an event to its rank: {statistics.median(samples):.2f} s "
+        f"({samples[0]:.2f} to {samples[-1]:.2f} s, {_SAMPLES} events)\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""What the standings must be, by brute force; it knows the outer interface and nothing else.
+
+The rules are those of the boards `demo-*`: days and weeks are UTC, weeks begin on Monday, and an
+event counts in `all` always, elsewhere if what it falls in ended less than 35 days ago.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+WINDOWS = ("all", "day", "week", "month", "year", "last-7-days")
+LATE = timedelta(days=35)
+
+_DAY = timedelta(days=1)
+_EVER = datetime.min.replace(tzinfo=UTC)
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one member gets out of an event."""
+
+    member: str
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that one member did, or several did together."""
+
+    id: str
+    at: datetime
+    shares: tuple[Share, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """One occurrence of a window; `label` is what `?period=` takes, None for `all`."""
+
+    window: str
+    start: datetime
+    end: datetime
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A member's place in a ranking."""
+
+    rank: int
+    member: str
+    score: int
+
+
+def period(window: str, at: datetime) -> Period:
+    """Return the period of a window that is current at a moment."""
+    day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    label = day.date().isoformat()
+    match window:
+        case "all":
+            return Period(window, _EVER, _NEVER, None)
+        case "day":
+            return Period(window, day, day + _DAY, label)
+        case "week":
+            monday = day - day.weekday() * _DAY
+            return Period(window, monday, monday + 7 * _DAY, label)
+        case "month":
+            first = day.replace(day=1)
+            return Period(window, first, (first + 31 * _DAY).replace(day=1), label)
+        case "year":
+            first = day.replace(month=1, day=1)
+            return Period(window, first, first.replace(year=first.year + 1), label)
+        case "last-7-days":
+            return Period(window, day - 6 * _DAY, day + _DAY, label)
+    raise ValueError(f"no such window: {window}")
+
+
+def standings(events: Iterable[Event], of: Period, applied: datetime) -> list[Standing]:
+    """Sort all members that have an event in the period, by score and then by member id.
+
+    `applied` is when the events were applied, which decides what came too late.
+    """
+    scores: dict[str, int] = defaultdict(int)
+    for event in events:
+        if of.start <= event.at < of.end and applied - _closed(of.window, event.at) < LATE:
+            for share in event.shares:
+                scores[share.member] += share.points
+    placed: list[Standing] = []
+    order = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    for position, (member, score) in enumerate(order, start=1):
+        tied = placed and placed[-1].score == score
+        placed.append(Standing(placed[-1].rank if tied else position, member, score))
+    return placed
+
+
+def percentile(standing: Standing, total: int) -> float:
+    """Return the share of members at or behind this one, in per cent."""
+    return round(100 * (total - standing.rank + 1) / total, 2)
+
+
+def acceptance_is_settled(at: datetime, now: datetime, margin: timedelta) -> bool:
+    """Tell whether an event counts in the same periods now and at any time in the margin."""
+    ends = (_closed(window, at) for window in WINDOWS if window != "all")
+    return not any(now - LATE - margin <= end <= now - LATE + margin for end in ends)
+
+
+def _closed(window: str, at: datetime) -> datetime:
+    """Return when what an event at that moment falls in ended: its day for rolling windows."""
+    return period("day" if window.startswith("last-") else window, at).end

@@ -1,0 +1,53 @@
+"""The read interface over HTTP, as any client sees it."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode
+
+PAGE = 500
+_TIMEOUT_S = 30
+
+
+class ReadError(Exception):
+    """The API answered something else than was asked for."""
+
+
+class Reader:
+    """Reads one metric of one board."""
+
+    def __init__(self, api_url: str, board: str, metric: str = "points") -> None:
+        self._base = f"{api_url}/boards/{quote(board, safe='')}/{metric}"
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def pages(self, window: str, period: str | None, limit: int = PAGE) -> Iterator[dict[str, Any]]:
+        """Yield the pages of a ranking, following cursors to the end."""
+        cursor: str | None = None
+        while True:
+            answer = self._get(f"/{window}", limit=limit, period=period, cursor=cursor)
+            if answer is None:
+                raise ReadError(f"{window} of {period}: 404")
+            yield answer
+            cursor = answer["next"]
+            if cursor is None:
+                return
+
+    def rank(self, window: str, member: str) -> dict[str, Any] | None:
+        """Return a member's rank in the current period, None if it has none."""
+        return self._get(f"/{window}/rank", member=member)
+
+    def _get(self, path: str, **arguments: str | int | None) -> dict[str, Any] | None:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        url = f"{self._base}{path}?{urlencode(given)}"
+        try:
+            with self._opener.open(url, timeout=_TIMEOUT_S) as response:
+                answer: dict[str, Any] = json.load(response)
+                return answer
+        except urllib.error.HTTPError as error:
+            detail = error.read().decode(errors="replace")
+            if error.code == HTTPStatus.NOT_FOUND:
+                return None
+            raise ReadError(f"GET {url}: {error.code} {detail}") from error

@@ -1,0 +1,93 @@
+"""The real template, deployed into the embedded AWS: every rank right, and stacks side by side."""
+
+import json
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from random import Random
+from urllib.parse import urlsplit
+
+import pytest
+
+from demo import check, feed
+from demo.activity import generate
+from demo.reads import Reader
+from demo.stack import LOCAL, Deployment, deployed
+
+pytestmark = pytest.mark.e2e
+
+MEMBERS = 200
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Iterator[Deployment]:
+    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
+        if not (LOCAL / "tools" / tool).exists():
+            pytest.skip(f"{tool} is missing, `make setup` installs it")
+    with deployed(print) as stack:
+        yield stack
+
+
+def test_every_rank_is_right_whatever_the_order_and_the_duplicates(deployment: Deployment) -> None:
+    rng = Random(9)
+    applied = datetime.now(UTC)
+    activity = generate(9, "demo-shuffled", applied, MEMBERS)
+    messages = [*activity.messages, *rng.choices(activity.messages, k=30)]
+    rng.shuffle(messages)
+
+    feed.post(deployment, messages, _ignore)
+    feed.drain(deployment, _ignore)
+    feed.settle(deployment)
+
+    reader, now = Reader(deployment.api_url, "demo-shuffled"), datetime.now(UTC)
+    report = check.check_rankings(reader, activity.events, applied, now)
+    report.merge(check.check_members(reader, activity.events, applied, now, _ignore))
+    assert report.differences == []
+    assert report.rankings == len(check.periods(now))
+    assert report.ranks > 2 * MEMBERS
+    assert feed.refused(deployment) == []
+
+
+def test_a_second_stack_has_a_life_of_its_own(deployment: Deployment) -> None:
+    with deployed(print) as other:
+        feed.post(other, [_event("only-there")], _ignore)
+        feed.drain(other, _ignore)
+        feed.settle(other)
+        assert Reader(other.api_url, "demo-beside").rank("all", "only-there") is not None
+        assert Reader(deployment.api_url, "demo-beside").rank("all", "only-there") is None
+
+    with socket.socket() as probe:
+        address = urlsplit(other.endpoint)
+        assert probe.connect_ex((str(address.hostname), int(address.port or 0))) != 0
+    assert not other.log.parent.exists()
+    assert feed.lag(deployment) > 0
+
+
+def test_a_refused_message_ends_in_the_dead_letter_queue_with_its_reason(
+    deployment: Deployment,
+) -> None:
+    feed.post(deployment, [_event("someone", metrics={"beauty": 1}), _event("someone")], _ignore)
+    feed.drain(deployment, _ignore)
+    feed.settle(deployment)
+
+    (refusal,) = feed.refused(deployment)
+    assert "beauty" in refusal.rpartition("}")[2]
+    answer = Reader(deployment.api_url, "demo-beside").rank("all", "someone")
+    assert answer is not None
+    assert answer["score"] == 1
+
+
+def _event(member: str, metrics: dict[str, int] | None = None) -> str:
+    return json.dumps(
+        {
+            "id": f"{Random().getrandbits(96):024x}",
+            "board": "demo-beside",
+            "member": member,
+            "at": datetime.now(UTC).isoformat(),
+            "metrics": metrics or {"points": 1},
+        }
+    )
+
+
+def _ignore(*_: int) -> None:
+    """Nobody looks at the progress of a test."""
