@@ -32,7 +32,7 @@ setup: $(TESTS) ## install everything that the other targets need
 
 .PHONY: demo
 demo: $(STACK) ## deploy into an embedded AWS, post activity, check every rank
-	@$(RUN) -m demo
+	@$(RUN) -m demo $(DEMO_ARGS)
 
 .PHONY: serve
 serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C

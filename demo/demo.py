@@ -1,9 +1,12 @@
 """`make demo`: deploy, post activity, show the standings, check every rank."""
 
+import argparse
 import statistics
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from demo import check, feed
@@ -12,6 +15,7 @@ from demo.interruption import Interrupted, raised_on_signals
 from demo.processes import ProcessError
 from demo.progress import Progress
 from demo.reads import Reader, ReadError
+from demo.recording import recorded
 from demo.stack import Deployment, deployed
 
 BOARD = "demo-otters"
@@ -26,14 +30,23 @@ class WrongRanksError(Exception):
     """The product and the brute-force sort disagree."""
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Run the demo; 0 if every rank was right."""
+    parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
+    parser.add_argument("--stream", type=Path, help="activity of your own: CSV with id, epoch_seconds, member")
+    parser.add_argument("--last", type=int, default=1000, help="how many rows of it, from the end")
+    given = parser.parse_args(arguments)
     progress = Progress()
     try:
         with raised_on_signals():
             progress.say("starting an embedded AWS")
             with deployed(progress.say) as deployment:
-                report = run(deployment, progress, members=MEMBERS, seed=SEED)
+                applied = datetime.now(UTC)
+                if given.stream is None:
+                    activity = generate(SEED, BOARD, applied, MEMBERS)
+                else:
+                    activity = recorded(given.stream, given.last, BOARD, applied, SEED)
+                report = run(deployment, progress, activity, applied)
                 if report.differences:
                     raise WrongRanksError("the differences are above")
     except Interrupted:
@@ -45,10 +58,8 @@ def main() -> int:
     return 0
 
 
-def run(deployment: Deployment, progress: Progress, *, members: int, seed: int) -> check.Report:
-    """Post activity of that many members, show what became of it and check it."""
-    applied = datetime.now(UTC)
-    activity = generate(seed, BOARD, applied, members)
+def run(deployment: Deployment, progress: Progress, activity: Activity, applied: datetime) -> check.Report:
+    """Post activity, show what became of it and check it."""
     replay(deployment, activity, progress)
 
     reader = Reader(deployment.api_url, BOARD)
@@ -141,4 +152,4 @@ def _lags(deployment: Deployment) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -124,24 +124,40 @@ def pipeline_on(dynamodb: Any, stack: Stack, seed: int, *, berlin: bool) -> Pipe
     return Pipeline(stack, queue, sqs, stream, "demo-run", windows, Model(late=timedelta(days=35)), rng)
 
 
-@pytest.mark.parametrize(("seed", "berlin"), [(1, False), (2, True), (3, True)])
-def test_every_rank_is_exact_while_time_passes(dynamodb: Any, seed: int, berlin: bool) -> None:
+def live_through(dynamodb: Any, seed: int, *, berlin: bool, steps: int, events: int) -> None:
+    """Activity, then time, then activity again: every rank is compared at each step."""
     print(f"seed {seed}")
     create_tables(dynamodb, expire=False)
     # Over the end of daylight saving, a week's end and a month's.
     clock = Clock(int(datetime(2026, 10, 23, 20, 30, tzinfo=UTC).timestamp() * 1000))
-    steps = 12 if isinstance(dynamodb, Engine) else 5
     with running(dynamodb, clock, BOARDS) as stack:
         pipeline = pipeline_on(dynamodb, stack, seed, berlin=berlin)
         started = pipeline.now
         for _ in range(steps):
-            activity(pipeline, 60)
+            activity(pipeline, events)
             pipeline.settle()
             back = [pipeline.now - timedelta(hours=hours) for hours in (1, 24, 30)]
             pipeline.assert_exact(tuple(on for on in back if on >= started - timedelta(hours=20)))
             clock.milliseconds += int(pipeline.rng.choice([1, 5, 11, 25, 60]) * 3_600_000)
         assert stack.dead_letters.messages == []
         assert_tiers_count_the_entries(dynamodb)
+
+
+@pytest.mark.parametrize(("seed", "berlin"), [(1, False), (2, True), (3, True)])
+def test_every_rank_is_exact_while_time_passes(dynamodb: Any, seed: int, berlin: bool) -> None:
+    live_through(dynamodb, seed, berlin=berlin, steps=12 if isinstance(dynamodb, Engine) else 4, events=60)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_every_rank_is_exact_for_many_seeds(seed: int) -> None:
+    live_through(Engine(shards=4), seed, berlin=bool(seed % 2), steps=12, events=60)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("berlin", [False, True])
+def test_every_rank_is_exact_over_half_a_year(berlin: bool) -> None:
+    live_through(Engine(shards=4), 7, berlin=berlin, steps=200, events=40)
 
 
 def test_time_alone_changes_ranks_and_writes_nothing() -> None:

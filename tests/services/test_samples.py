@@ -1,0 +1,58 @@
+"""Each sample event in events/ does what its name says, so that `sam local invoke` shows something worth seeing."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.engine.lambdas import Context
+from tests.stack import Clock, Stack, running
+from tests.streaming import project
+
+EVENTS = Path(__file__).parents[2] / "events"
+
+
+def sample(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads((EVENTS / f"{name}.json").read_bytes())
+    return found
+
+
+@pytest.fixture
+def stack(engine: Any) -> Iterator[Stack]:
+    with running(engine, Clock(int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp() * 1000))) as deployed:
+        yield deployed
+
+
+def test_every_sample_is_tested() -> None:
+    tested = {"activity", "activity-refused", "scores-stream", "read-page", "read-rank"}
+
+    assert {path.stem for path in EVENTS.glob("*.json")} == tested
+
+
+def test_activity_and_reads(stack: Stack) -> None:
+    assert stack.writer(sample("activity"), Context()) == {"batchItemFailures": []}
+    assert stack.dead_letters.messages == []
+    project(stack)
+    page = orjson.loads(stack.query(sample("read-page"), Context())["body"])
+    rank = orjson.loads(stack.query(sample("read-rank"), Context())["body"])
+
+    assert [(e["rank"], e["member"], e["score"]) for e in page["entries"]] == [(1, "用户", 12), (2, "u123", 8)]
+    assert (rank["rank"], rank["total"], rank["score"], rank["percentile"]) == (2, 2, 8, 50)
+    assert stack.entries("/boards/clans-2026/points/all")[0]["member"] == "clan#7"
+
+
+def test_refused_activity(stack: Stack) -> None:
+    assert stack.writer(sample("activity-refused"), Context()) == {"batchItemFailures": []}
+    assert [reason.split(":")[0] for reason in stack.dead_letters.reasons()] == ["body", "metrics.points"]
+    project(stack)
+    assert stack.entries("/boards/berlin-2026/points/all") == [{"rank": 1, "member": "u123", "score": 3}]
+
+
+def test_the_stream(stack: Stack) -> None:
+    assert stack.projector(sample("scores-stream"), Context()) == {"batchItemFailures": []}
+    assert stack.projector(sample("scores-stream"), Context()) == {"batchItemFailures": []}
+    for window in ("all", "day", "last-7-days"):
+        assert stack.entries(f"/boards/berlin-2026/points/{window}") == [{"rank": 1, "member": "u123", "score": 8}]
