@@ -12,6 +12,7 @@ from standings.runtime import wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger
 from standings.services.answers import Problem, bad_argument, not_found
+from standings.services.store import StoreUnavailableError
 
 _query = wiring.query(Config.from_environment(), wiring.pacing())
 _app = APIGatewayHttpResolver(serializer=lambda answer: orjson.dumps(answer).decode())
@@ -42,7 +43,7 @@ def page(board: str, metric: str, window: str) -> Response[str]:
 def rank(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank in a ranking."""
     given = _arguments("period", "member", "method")
-    if not given.get("member"):
+    if "member" not in given:
         raise bad_argument("member", "is missing: say whose rank")
     return _json(_query.rank(board, metric, window, period=given.get("period"), member=given["member"]))
 
@@ -52,7 +53,15 @@ def problem(error: Problem) -> Response[str]:
     return _json(error.document, error.status, "application/problem+json")
 
 
+def store_unavailable(error: StoreUnavailableError) -> Response[str]:
+    """The store is throttled or down, whatever the client asked."""
+    logger.error("the store did not answer", extra={"reason": str(error)})
+    return problem(Problem(503, "unavailable", "Try again", "the store does not answer just now: try again shortly"))
+
+
+# Called, not used as decorators: those of Powertools hide the functions' types.
 _app.exception_handler(Problem)(problem)
+_app.exception_handler(StoreUnavailableError)(store_unavailable)
 
 
 @_app.not_found

@@ -95,6 +95,19 @@ def test_a_failed_batch_of_the_stream_names_where_to_begin_again(stack: Stack, e
     assert stack.entries("/boards/b/points/all")[0]["score"] == 1
 
 
+def test_a_store_that_does_not_answer_is_a_503_that_says_so(stack: Stack, engine: Any) -> None:
+    def down(operation: str, _: dict[str, Any]) -> None:
+        raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "no"}}, operation)
+
+    engine.before.append(down)
+    with mock.patch("standings.services.reader.PATIENCE", 0.05):
+        status, answer = stack.get("/boards/b/points/all")
+    engine.before.clear()
+
+    assert (status, answer["type"]) == (503, "urn:standings:unavailable")
+    assert stack.get("/boards/b/points/all")[0] == 200
+
+
 def test_what_the_environment_lacks_is_named() -> None:
     with pytest.raises(ConfigurationError, match="SCORES_TABLE is not set"):
         _ = Config({}).scores_table

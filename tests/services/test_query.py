@@ -1,6 +1,8 @@
 """The query function over HTTP, its own handler: lists, ranks, cursors, periods, and every kind of no."""
 
+import json
 import random
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,7 +11,10 @@ from zlib import crc32
 
 import pytest
 
+from standings.domain.boards import Ranking
+from standings.domain.definitions import parse_boards
 from standings.domain.windows import DAY
+from standings.services import answers
 from tests.model import Model, standings
 from tests.stack import Clock, Stack, http_event, running
 from tests.streaming import apply
@@ -214,7 +219,9 @@ NO = [
     (400, "bad-argument", "/boards/b/points/day", {"period": "2026-11-22"}, "period: 2026-11-22 has not begun"),
     (400, "bad-argument", "/boards/b/points/hour", {"period": "2026-11-20"}, "an hour such as 2026-11-20T15"),
     (400, "bad-argument", f"{ALL}/rank", {}, "member: is missing"),
-    (400, "bad-argument", f"{ALL}/rank", {"member": ""}, "member: is missing"),
+    (400, "bad-argument", f"{ALL}/rank", {"member": ""}, "member: must have 1 to 256 bytes"),
+    (400, "bad-argument", f"{ALL}/rank", {"member": "x" * 5000}, "member: must have 1 to 256 bytes"),
+    (404, "no-such-board", "/boards/" + "b" * 129 + "/points/all", {}, "no family"),
     (400, "bad-argument", ALL, {"cursor": "x"}, "cursor: is altered"),
     (400, "bad-argument", ALL, {"cursor": ""}, "cursor: is altered"),
     (400, "bad-argument", ALL, {"cursor": "ü"}, "cursor: is altered"),
@@ -263,6 +270,47 @@ def test_cursors_that_were_altered_or_are_foreign(stack: Stack) -> None:
     ]:
         status, answer = stack.get(path, limit=2, cursor=bad)
         assert (status, answer["detail"][:7]) == (400, "cursor:"), bad
+
+
+@pytest.mark.parametrize("window", ["all", "day", "week", "hour", "last-7-days"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        [],
+        [0, True],
+        [0, True, "P-m", 1],
+        [0, True, 7],
+        [0, True, ""],
+        [0, True, "\u0000"],
+        [0, True, "P"],
+        [0, True, "Pü"],
+        [0, 1, "P-m"],
+        ["0", True, "P-m"],
+        [True, True, "P-m"],
+        [10**30, True, "P-m"],
+        [-(10**30), True, "P-m"],
+        [-(10**6), True, "P-m"],
+        [10**6, False, "P-m"],
+        {"a": 1},
+        [0, True, "P-" + "m" * 4000],
+        [0, True, chr(1) + "-" * 78 + "m"],
+        [0, True, "z" + "z" * 43 + "m"],
+    ],
+    ids=lambda said: str(said)[:24],
+)
+def test_whoever_forges_a_cursor_gets_a_no(stack: Stack, said: Any, window: str) -> None:
+    post(stack, {"m": 1})
+    family = parse_boards(BOARDS).family("b")
+    assert family is not None
+    metric = family.metrics["points"]
+    found = metric.window(window)
+    assert found is not None
+    content = json.dumps(said).encode()
+    forged = urlsafe_b64encode(answers._seal(content, Ranking("b", metric, found, 0)) + content).decode().rstrip("=")
+    status, answer = stack.get(f"/boards/b/points/{window}", cursor=forged)
+
+    assert status == 400, answer
 
 
 def test_a_cursor_stays_in_its_period_and_ends_with_it(stack: Stack) -> None:

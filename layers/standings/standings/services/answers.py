@@ -7,7 +7,9 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.domain.boards import Metric, Ranking
+from standings.domain.boards import MAX_UNITS, Metric, Ranking
+from standings.domain.events import LONGEST_MEMBER
+from standings.domain.places import place, split_place
 from standings.domain.windows import Timetable
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -87,22 +89,33 @@ class Cursor(NamedTuple):
     place: str
 
 
-def encode_cursor(ranking: Ranking, place: str, *, forward: bool) -> str:
+def encode_cursor(ranking: Ranking, at: str, *, forward: bool) -> str:
     """A cursor as text that no one needs to understand."""
-    said = orjson.dumps([ranking.period, forward, place])
+    said = orjson.dumps([ranking.period, forward, at])
     return urlsafe_b64encode(_seal(said, ranking) + said).decode().rstrip("=")
 
 
 def decode_cursor(text: str, ranking: Ranking) -> Cursor:
     """The cursor in a text; ValueError for one that was altered, or that is of another list.
 
-    The seal is no secret: whoever forges one reads on from another place of a list that they may read anyway.
+    The seal is no secret: whoever forges one reads on from another place of a list that they may read anyway. What
+    it holds is looked at all the same.
     """
     raw = b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     said = raw[_SEAL:]
     if raw[:_SEAL] != _seal(said, ranking):
         raise ValueError(text)
-    return Cursor(*orjson.loads(said))
+    found = orjson.loads(said)
+    try:
+        period, forward, text_of_place = found
+        number, member = split_place(text_of_place)
+        if place(number, member) != text_of_place or abs(number) > MAX_UNITS or len(member.encode()) > LONGEST_MEMBER:
+            raise ValueError(text)
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise ValueError(text) from error
+    if type(period) is not int or type(forward) is not bool:
+        raise ValueError(text)
+    return Cursor(period, forward, text_of_place)
 
 
 def _seal(said: bytes, ranking: Ranking) -> bytes:

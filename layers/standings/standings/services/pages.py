@@ -16,6 +16,8 @@ from standings.services.reader import Reader
 from standings.services.store import Entry, Node
 
 MOST_ENTRIES: Final = 1_000
+MOST_PERIODS_AGO: Final = 100_000
+"""More than any period that is kept lies back, and less than takes a calendar to its end."""
 ROOT: Final[Path] = ()
 
 
@@ -102,6 +104,8 @@ def _cursor(reader: Reader, text: str, ranking: Ranking, *, named: bool) -> Curs
     at = ranking._replace(period=cursor.period)
     if named and at.period != ranking.period:
         raise bad_argument("cursor", "is of another period than the one named")
+    if at.period > ranking.period or ranking.period - at.period > MOST_PERIODS_AGO:
+        raise bad_argument("cursor", "is of no period that can be read")
     until = at.readable_until
     if until is not None and reader.pacing.now() >= until:
         raise bad_argument("cursor", "its period is no longer kept")

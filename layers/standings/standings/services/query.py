@@ -5,9 +5,10 @@ from typing import Any
 
 from standings.domain import tiers
 from standings.domain.boards import Boards, Ranking
+from standings.domain.events import LONGEST_MEMBER
 from standings.domain.places import Path, ordinal
 from standings.services import answers
-from standings.services.answers import Problem, not_found
+from standings.services.answers import Problem, bad_argument, not_found
 from standings.services.pacing import Pacing
 from standings.services.pages import ROOT, counters_of, cursor_at, read_page
 from standings.services.reader import Reader
@@ -41,6 +42,8 @@ class Query:
     def rank(self, board: str, metric: str, window: str, *, period: str | None, member: str) -> dict[str, Any]:
         """A member's rank (1 + the members ahead), score and percentile: an entry, then the tiers on its path."""
         ranking = self._reader.ranking(board, metric, window, period)
+        if not 1 <= len(member.encode()) <= LONGEST_MEMBER:
+            raise bad_argument("member", f"must have 1 to {LONGEST_MEMBER} bytes of UTF-8")
         entry = self._reader.read(lambda: self._reader.standing.entry(ranking, member))
         if entry is None:
             raise self._unranked(ranking, member)
