@@ -68,6 +68,9 @@ def test_receipts_and_changes_are_done_together(scores: DynamoScores) -> None:
     image = images["b", "m"]
     assert (image.values, image.stamp, image.magnitude, image.hidden) == ({"a1b": 3}, NOW, 3, False)
     assert image.version == NOW + 1
+    assert scores.image(("b", "m")) == image
+    assert scores.image(("b", "nobody")) is None
+    assert (scores.receipt("1"), scores.receipt("3")) == (b"x", None)
 
 
 def test_a_known_receipt_keeps_all_of_it_from_being_done(scores: DynamoScores) -> None:

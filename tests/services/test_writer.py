@@ -2,6 +2,7 @@
 
 from collections import deque
 from typing import Any
+from unittest import mock
 
 import orjson
 import pytest
@@ -181,6 +182,29 @@ def test_no_total_goes_beyond_its_bounds(subject: Subject) -> None:
     assert subject.total() == 10 * large
     assert subject.write(event("back", -large)).applied == 1
     assert subject.write(event("again", large)).applied == 1
+    assert subject.total() == 10 * large
+
+
+def test_a_duplicate_near_the_bounds_is_still_a_duplicate(subject: Subject) -> None:
+    large = 900_000_000_000_000
+    events = [event(str(n), large) for n in range(10)]
+    subject.write(*events)
+    again = subject.write(*events)
+
+    assert (again.duplicates, again.refused, subject.total()) == (10, [], 10 * large)
+    other = subject.write(event("3", large, at="2026-11-21T10:14:00Z"))
+    assert [refusal.rule for _, refusal in other.refused] == ["id"]
+
+
+def test_nothing_is_refused_by_an_image_from_before(subject: Subject, engine: Any) -> None:
+    large = 900_000_000_000_000
+    subject.write(*[event(str(n), large) for n in range(10)])
+    pk, sk = member_key("b", "m")
+    old = engine.batch_get_item(RequestItems={"Scores": {"Keys": [{"pk": {"S": pk}, "sk": {"S": sk}}]}})
+    Subject(engine).write(event("down", -large))
+
+    with mock.patch.object(engine, "batch_get_item", return_value=old):
+        assert subject.write(event("up", large)).applied == 1
     assert subject.total() == 10 * large
 
 

@@ -151,6 +151,11 @@ class Family:
             return None
         return Accumulator(*known, int(attribute[4:] or 0))
 
+    @property
+    def has_buckets(self) -> bool:
+        """Whether members' items hold more than totals."""
+        return any(metric.bucket_codes for metric in self.metrics.values())
+
     def rankings(self) -> frozenset[str]:
         """The codes of all windows that are ranked on a board of this family."""
         return frozenset(

@@ -70,6 +70,14 @@ class DynamoScores:
         images = [decode_image(item) for item in items]
         return {(image.board, image.member): image for image in images}
 
+    def image(self, key: MemberKey) -> Image | None:
+        item = get_item(self._client, self._scores, _key(*key), consistent=True)
+        return decode_image(item) if item is not None else None
+
+    def receipt(self, event_id: str) -> bytes | None:
+        item = get_item(self._client, self._receipts, {"pk": {"S": event_id}}, consistent=True)
+        return bytes(item["d"]["B"]) if item is not None else None
+
     def apply(
         self, receipts: Sequence[Receipt], changes: Sequence[ItemChange], now: int
     ) -> list[ReceiptObstacle | ChangeObstacle]:

@@ -80,10 +80,10 @@ def _cancellations(error: ClientError) -> "Iterable[Cancellation]":
         yield Cancellation(index, _HINDRANCE[code], reason.get("Item"), message)
 
 
-def get_item(client: "DynamoDBClient", table: str, key: Item) -> Item | None:
-    """One item, eventually consistent; None where there is none."""
+def get_item(client: "DynamoDBClient", table: str, key: Item, *, consistent: bool = False) -> Item | None:
+    """One item, eventually consistent unless asked for otherwise; None where there is none."""
     try:
-        answer = client.get_item(TableName=table, Key=key)
+        answer = client.get_item(TableName=table, Key=key, ConsistentRead=consistent)
     except (ClientError, BotoCoreError) as error:
         raise store_error(error) from error
     return answer.get("Item")

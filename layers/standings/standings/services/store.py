@@ -106,6 +106,12 @@ class Scores(Protocol):
     def images(self, keys: Iterable[MemberKey]) -> dict[MemberKey, Image]:
         """The items of members as lately read: they may be a moment old. Whoever has none is left out."""
 
+    def image(self, key: MemberKey) -> Image | None:
+        """The item of a member as it is now; None where there is none."""
+
+    def receipt(self, event_id: str) -> bytes | None:
+        """The digest of an event that was applied, as of now; None for one that was not."""
+
     def apply(
         self, receipts: Sequence[Receipt], changes: Sequence[ItemChange], now: int
     ) -> list[ReceiptObstacle | ChangeObstacle]:

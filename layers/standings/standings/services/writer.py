@@ -1,13 +1,14 @@
 """Applies events to members' items, each exactly once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from standings.domain.boards import MAX_UNITS, Boards, Family
+from standings.domain.boards import Boards
 from standings.domain.events import Event, RefusedEvent, parse_event
-from standings.domain.members import Image, additions, beyond_bounds, expired
+from standings.domain.members import Image
 from standings.services.batching import items_of, transactions
+from standings.services.changes import BeyondBoundsError, family_of, plan_changes
 from standings.services.pacing import Backoff, Pacing
 from standings.services.store import (
     ChangeObstacle,
@@ -21,8 +22,7 @@ from standings.services.store import (
     StoreUnavailableError,
 )
 
-MOST_REMOVED: Final = 100
-"""Old accumulators removed by one write, so that its expression stays within DynamoDB's 4 KB."""
+MOST_BOARDS_KNOWN: Final = 10_000
 
 
 class Message(NamedTuple):
@@ -59,9 +59,9 @@ class Writer:
     """
 
     def __init__(self, boards: Boards, scores: Scores, pacing: Pacing) -> None:
-        self._boards = boards
-        self._scores = scores
-        self._pacing = pacing
+        self.boards = boards
+        self.scores = scores
+        self.pacing = pacing
         self._registered: set[str] = set()
 
     def write(self, messages: Sequence[Message], deadline: float) -> Written:
@@ -70,7 +70,7 @@ class Writer:
         works: dict[str, _Work] = {}
         for message in messages:
             try:
-                event = parse_event(message.body, self._boards, self._pacing.now())
+                event = parse_event(message.body, self.boards, self.pacing.now())
                 twin = works.get(event.id)
                 if twin is None:
                     works[event.id] = _Work(message, event)
@@ -82,31 +82,17 @@ class Writer:
                 written.refused.append((message, refusal))
         for events in transactions(work.event for work in works.values()):
             batch = _Transaction(self, [works[event.id] for event in events], written)
-            batch.run(self._pacing.backoff(deadline))
+            batch.run(self.pacing.backoff(deadline))
         return written
 
     def register(self, board: str) -> None:
         """Put a board on the list of boards before its first event."""
-        if board not in self._registered:
-            self._scores.register_board(board, self.family(board).rankings(), self._pacing.now())
-            self._registered.add(board)
-
-    def family(self, board: str) -> Family:
-        """The family of a board that an event has named."""
-        family = self._boards.family(board)
-        if family is None:  # parse_event lets no such board through
-            raise LookupError(board)
-        return family
-
-    @property
-    def now(self) -> Callable[[], int]:
-        """The wall clock."""
-        return self._pacing.now
-
-    @property
-    def scores(self) -> Scores:
-        """The truth."""
-        return self._scores
+        if board in self._registered:
+            return
+        self.scores.register_board(board, family_of(self.boards, board).rankings(), self.pacing.now())
+        if len(self._registered) >= MOST_BOARDS_KNOWN:
+            self._registered.clear()
+        self._registered.add(board)
 
 
 class _Transaction:
@@ -117,6 +103,8 @@ class _Transaction:
         self._works = list(works)
         self._written = written
         self._images: dict[MemberKey, Image | None] = {}
+        # Items seen as they are; other images were read a moment too early to refuse an event by.
+        self._certain: set[MemberKey] = set()
 
     def run(self, backoff: Backoff) -> None:
         started = False
@@ -125,12 +113,10 @@ class _Transaction:
                 if not started:
                     self._start()
                     started = True
-                now = self._writer.now()
+                now = self._writer.pacing.now()
                 changes = self._changes(now)
-                if not self._works:
-                    return
                 receipts = [Receipt(work.event.id, work.event.digest) for work in self._works]
-                obstacles = self._writer.scores.apply(receipts, changes, now)
+                obstacles = self._writer.scores.apply(receipts, changes, now) if self._works else []
             except StoreUnavailableError as error:
                 if not backoff.wait(error.wait):
                     self._give_up(str(error))
@@ -149,75 +135,27 @@ class _Transaction:
         keys = {item for work in self._works for item in items_of(work.event)}
         for board in {board for board, _ in keys}:
             self._writer.register(board)
-        with_buckets = [
-            key
-            for key in sorted(keys)
-            if any(metric.bucket_codes for metric in self._writer.family(key[0]).metrics.values())
-        ]
+        with_buckets = [key for key in sorted(keys) if family_of(self._writer.boards, key[0]).has_buckets]
         if with_buckets:
             self._images.update(self._writer.scores.images(with_buckets))
 
     def _changes(self, now: int) -> list[ItemChange]:
         """The change of every item; an event that goes beyond a score's bounds is refused, and all is planned anew."""
         while True:
-            by_item: dict[MemberKey, list[_Work]] = {}
-            for work in self._works:
-                for item in items_of(work.event):
-                    by_item.setdefault(item, []).append(work)
             try:
-                return [self._change(item, works, now) for item, works in by_item.items()]
-            except _BeyondBoundsError as beyond:
-                self._refuse(beyond.work, RefusedEvent("bounds", str(beyond)))
-
-    def _change(self, item: MemberKey, works: Sequence[_Work], now: int) -> ItemChange:
-        board, member = item
-        family = self._writer.family(board)
-        image = self._images.get(item)
-        # A stamp never goes back on an item: the newest clock that wrote it decides what is late.
-        stamp = max(now, image.stamp) if image is not None else now
-        counted = [
-            (work.event.at, update.amounts)
-            for work in works
-            for update in work.event.updates
-            if (update.board, update.member) == item
-        ]
-        adds = additions(family, counted, stamp)
-        amount = sum(abs(units) for _, amounts in counted for units in amounts.values())
-        removes = expired(family, image, stamp)[:MOST_REMOVED] if image is not None else []
-        exact = (image.magnitude if image is not None else 0) + amount > MAX_UNITS
-        magnitude = amount
-        if exact:
-            values = self._within_bounds(family, item, works, counted, stamp)
-            magnitude = sum(abs(value) for name, value in values.items() if name not in removes)
-        return ItemChange(
-            board,
-            member,
-            adds,
-            removes,
-            stamp,
-            magnitude,
-            exact,
-            image.version if image is not None else None,
-        )
-
-    def _within_bounds(
-        self,
-        family: Family,
-        item: MemberKey,
-        works: Sequence[_Work],
-        counted: Sequence[tuple[int, Mapping[str, int]]],
-        stamp: int,
-    ) -> dict[str, int]:
-        image = self._images.get(item)
-        values = dict(image.values) if image is not None else {}
-        for work, one in zip(works, counted, strict=True):
-            adds = additions(family, [one], stamp)
-            for name, units in adds.items():
-                values[name] = values.get(name, 0) + units
-            beyond = beyond_bounds(family, values, adds)
-            if beyond is not None:
-                raise _BeyondBoundsError(work, f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
-        return values
+                return plan_changes(self._writer.boards, (work.event for work in self._works), self._images, now)
+            except BeyondBoundsError as beyond:
+                if beyond.item not in self._certain:
+                    self._images[beyond.item] = self._writer.scores.image(beyond.item)
+                    self._certain.add(beyond.item)
+                    continue
+                work = next(work for work in self._works if work.event is beyond.event)
+                # What was counted already is beyond the bounds by its own amount: it is no less a duplicate.
+                known = self._writer.scores.receipt(work.event.id)
+                if known is None:
+                    self._refuse(work, RefusedEvent("bounds", str(beyond)))
+                else:
+                    self._known_id(work, known)
 
     def _resolve(self, obstacles: Sequence[ReceiptObstacle | ChangeObstacle], changes: Sequence[ItemChange]) -> bool:
         """Take what was found into account; True where it is a matter of waiting as well."""
@@ -227,24 +165,26 @@ class _Transaction:
             if obstacle.hindrance is Hindrance.BUSY:
                 busy = True
             elif isinstance(obstacle, ReceiptObstacle):
-                self._known_id(works[obstacle.position], obstacle)
+                work = works[obstacle.position]
+                if obstacle.hindrance is Hindrance.INVALID:
+                    self._refuse(work, RefusedEvent("store", f"id: {obstacle.message}"))
+                else:
+                    self._known_id(work, obstacle.found)
             elif obstacle.hindrance is Hindrance.INVALID:
                 self._invalid(changes[obstacle.position], obstacle.message)
             else:
                 change = changes[obstacle.position]
                 self._images[change.board, change.member] = obstacle.found
+                self._certain.add((change.board, change.member))
                 busy = True
         return busy
 
-    def _known_id(self, work: _Work, obstacle: ReceiptObstacle) -> None:
-        if obstacle.hindrance is Hindrance.INVALID:
-            self._refuse(work, RefusedEvent("store", f"id: {obstacle.message}"))
-        elif obstacle.found == work.event.digest:
-            if work in self._works:
-                self._works.remove(work)
-                self._written.duplicates += 1
-        else:
+    def _known_id(self, work: _Work, digest: bytes | None) -> None:
+        if digest != work.event.digest:
             self._refuse(work, _other_content(work.event))
+        elif work in self._works:
+            self._works.remove(work)
+            self._written.duplicates += 1
 
     def _invalid(self, change: ItemChange, message: str) -> None:
         for work in list(self._works):
@@ -269,12 +209,6 @@ class _Transaction:
         for work in self._works:
             self._written.failed[work.message.id] = reason
         self._works.clear()
-
-
-class _BeyondBoundsError(Exception):
-    def __init__(self, work: _Work, message: str) -> None:
-        super().__init__(message)
-        self.work = work
 
 
 def _other_content(event: Event) -> RefusedEvent:
