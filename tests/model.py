@@ -56,18 +56,17 @@ class Model:
 
     def scores(self, window: str, on: datetime) -> dict[str, int]:
         """The score of every ranked member in the period of a window that holds an instant."""
+        kind = window
+        held: set[Bucket] = set()
+        if window in CALENDAR:
+            held = {self.bucket(window, on)}
+        elif window != "all":
+            _, number, unit = window.split("-")
+            kind = unit[:-1]
+            held = set(self._last(kind, int(number), on))
         scores: dict[str, int] = {}
         for member, units, buckets in self.counted:
-            if window == "all":
-                inside = True
-            elif window in CALENDAR:
-                inside = buckets.get(window) == self.bucket(window, on)
-            else:
-                _, number, unit = window.split("-")
-                kind = unit[:-1]
-                held = buckets.get(kind)
-                inside = held in set(self._last(kind, int(number), on)) if held is not None else False
-            if inside:
+            if window == "all" or buckets.get(kind) in held:
                 scores[member] = scores.get(member, 0) + units
         return scores
 
