@@ -21,6 +21,8 @@ STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
 TESTS := $(STACK) $(DEV_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED)
 
 export SAM_CLI_TELEMETRY := 0
+# Whom the system trusts, uv trusts too: behind a proxy with a certificate of its own, for one.
+export UV_SYSTEM_CERTS := 1
 unexport VIRTUAL_ENV
 
 .PHONY: help
