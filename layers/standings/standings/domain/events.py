@@ -16,7 +16,7 @@ import orjson
 
 from standings.domain.boards import MAX_UNITS, Boards, Metric
 from standings.domain.definitions import METRIC_NAME, MOST_METRICS
-from standings.domain.windows import MINUTE
+from standings.domain.windows import MINUTE, SECOND
 
 MOST_AHEAD: Final = 5 * MINUTE
 LONGEST_ID: Final = 128
@@ -29,10 +29,10 @@ LONGEST_SHOWN: Final = 80
 
 BOARD_NAME: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _INSTANT: Final = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:)([0-9]{2})((\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9]))"
 )
-# A number that a float may hold only nearly: such a body is parsed again, with exact numbers.
-_MANY_DIGITS: Final = re.compile(r"[0-9][0-9.]{15}")
+# A number that a float may hold only nearly, or not at all: such a body is parsed again, with exact numbers.
+_INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIPLE: Final = ("board", "member", "metrics")
 
@@ -98,11 +98,11 @@ def parse_event(body: str, boards: Boards, now: int) -> Event:
 def _document(body: str) -> dict[str, Any]:
     try:
         document = orjson.loads(body)
-        if _MANY_DIGITS.search(body):
-            # orjson reads decimals as floats, which round beyond 15 digits without a word.
+        if _INEXACT.search(body):
+            # orjson reads decimals as floats, which round beyond 15 digits, and to 0, without a word.
             document = json.loads(body, parse_float=Decimal, parse_int=Decimal)
-    except (ValueError, RecursionError) as error:
-        raise RefusedEvent("json", f"body: is not JSON: {error}") from error
+    except (ValueError, RecursionError, ArithmeticError) as error:
+        raise RefusedEvent("json", f"body: cannot be read: {error!r}") from error
     if not isinstance(document, dict):
         _refuse("json", f"body: must be a JSON object, is {_show(document)}")
     return document
@@ -208,9 +208,12 @@ def _units(field: str, value: Any, metric: Metric) -> int:
 def _instant(document: dict[str, Any], now: int) -> int:
     text = _text(document, "at", "at")
     try:
-        if not _INSTANT.fullmatch(text):
+        if not (match := _INSTANT.fullmatch(text)):
             raise ValueError(text)
-        at = (datetime.fromisoformat(text.upper()) - _EPOCH) // timedelta(milliseconds=1)
+        # A leap second is legal, and Python has none: it is taken for the first of the next minute.
+        leap = match[2] == "60"
+        plain = f"{match[1]}59{match[3]}" if leap else text
+        at = (datetime.fromisoformat(plain.upper()) - _EPOCH) // timedelta(milliseconds=1) + leap * SECOND
     except (ValueError, OverflowError) as error:
         message = f"at: must be an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, is {_show(text)}"
         raise RefusedEvent("at", message) from error
@@ -260,7 +263,11 @@ def _only(table: dict[str, Any], known: set[str], prefix: str) -> None:
 
 def _show(value: Any) -> str:
     """A value for a person to read: short, and with nothing in it that could break a line of a log."""
-    text = ascii(value) if not isinstance(value, Decimal) else str(value)
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    text = ascii(value[:LONGEST_SHOWN]) if isinstance(value, str) else str(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 

@@ -13,6 +13,7 @@ from standings.domain.places import place, split_place
 from standings.domain.windows import Timetable
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+ENDS: Final = ""
 _SEAL: Final = 8
 """Bytes of a cursor that tell whether it is whole, and of which list."""
 
@@ -82,7 +83,7 @@ def _local(timetable: Timetable, at: int) -> str:
 
 
 class Cursor(NamedTuple):
-    """A place in a list, and the direction in which to read on from it."""
+    """A place in a list, and the direction in which to read on from it; `ENDS` is before the first or after the last."""
 
     period: int
     forward: bool
@@ -103,13 +104,16 @@ def decode_cursor(text: str, ranking: Ranking) -> Cursor:
     """
     raw = b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     said = raw[_SEAL:]
-    if raw[:_SEAL] != _seal(said, ranking):
+    # The last letter has bits to spare: only the one way to write it is not altered.
+    if raw[:_SEAL] != _seal(said, ranking) or urlsafe_b64encode(raw).decode().rstrip("=") != text:
         raise ValueError(text)
     found = orjson.loads(said)
     try:
         period, forward, text_of_place = found
-        number, member = split_place(text_of_place)
-        if place(number, member) != text_of_place or abs(number) > MAX_UNITS or len(member.encode()) > LONGEST_MEMBER:
+        number, member = split_place(text_of_place) if text_of_place != ENDS else (0, "")
+        if text_of_place != ENDS and (
+            place(number, member) != text_of_place or abs(number) > MAX_UNITS or len(member.encode()) > LONGEST_MEMBER
+        ):
             raise ValueError(text)
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise ValueError(text) from error

@@ -11,7 +11,7 @@ from standings.domain import tiers
 from standings.domain.boards import Ranking
 from standings.domain.places import Path, place, split_place
 from standings.services import answers
-from standings.services.answers import Cursor, bad_argument
+from standings.services.answers import ENDS, Cursor, bad_argument
 from standings.services.reader import Reader
 from standings.services.store import Entry, Node
 
@@ -22,14 +22,17 @@ ROOT: Final[Path] = ()
 
 
 class Page(NamedTuple):
-    """Entries with their ranks, the nodes that told them, and the entries to read on from (None at the ends)."""
+    """Entries with their ranks, the nodes that told them, and the places to read on from (None at the ends).
+
+    A page that others have left empty leads to the list's end that it is at: whoever stands at its place is not passed.
+    """
 
     ranking: Ranking
     entries: Sequence[Entry]
     ranks: Iterable[int]
     nodes: dict[Path, Node]
-    previous: Entry | None
-    following: Entry | None
+    previous: str | None
+    following: str | None
 
 
 def read_page(reader: Reader, ranking: Ranking, limit: int, cursor: str | None, *, named: bool) -> Page:
@@ -40,15 +43,14 @@ def read_page(reader: Reader, ranking: Ranking, limit: int, cursor: str | None, 
         return _first(reader, ranking, limit)
     at = _cursor(reader, cursor, ranking, named=named)
     ranking = ranking._replace(period=at.period)
-    follow = _after if at.forward else _before
-    return follow(reader, ranking, at.place, limit)
+    if at.forward:
+        return _first(reader, ranking, limit) if at.place == ENDS else _after(reader, ranking, at.place, limit)
+    return _before(reader, ranking, None if at.place == ENDS else at.place, limit)
 
 
-def cursor_at(ranking: Ranking, entry: Entry | None, *, forward: bool) -> str | None:
-    """The cursor that reads on from an entry."""
-    if entry is None:
-        return None
-    return answers.encode_cursor(ranking, place(entry.ordinal, entry.member), forward=forward)
+def cursor_at(ranking: Ranking, end: str | None, *, forward: bool) -> str | None:
+    """The cursor that reads on from a place; None where the list ends."""
+    return None if end is None else answers.encode_cursor(ranking, end, forward=forward)
 
 
 def counters_of(nodes: dict[Path, Node]) -> dict[Path, tiers.Counters]:
@@ -61,7 +63,8 @@ def counters_of(nodes: dict[Path, Node]) -> dict[Path, tiers.Counters]:
 def _first(reader: Reader, ranking: Ranking, limit: int) -> Page:
     entries, nodes = _entries(reader, ranking, None, limit, [ROOT], forward=True)
     shown = entries[:limit]
-    return Page(ranking, shown, _ranks(shown, 0, None), nodes, None, shown[-1] if len(entries) > limit else None)
+    following = _place(shown[-1]) if len(entries) > limit else None
+    return Page(ranking, shown, _ranks(shown, 0, None), nodes, None, following)
 
 
 def _after(reader: Reader, ranking: Ranking, after: str, limit: int) -> Page:
@@ -72,11 +75,11 @@ def _after(reader: Reader, ranking: Ranking, after: str, limit: int) -> Page:
     ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
     within = bool(shown) and shown[0].ordinal == number
     ranks = _ranks(shown, ahead, equals) if within else _ranks(shown, ahead + equals, None)
-    previous = shown[0] if shown else _entry_at(after)
-    return Page(ranking, shown, ranks, nodes, previous, shown[-1] if len(entries) > limit else None)
+    previous = _place(shown[0]) if shown else ENDS
+    return Page(ranking, shown, ranks, nodes, previous, _place(shown[-1]) if len(entries) > limit else None)
 
 
-def _before(reader: Reader, ranking: Ranking, before: str, limit: int) -> Page:
+def _before(reader: Reader, ranking: Ranking, before: str | None, limit: int) -> Page:
     entries, nodes = _entries(reader, ranking, before, limit, [ROOT], forward=False)
     shown = entries[:limit][::-1]
     ranks: Iterable[int] = ()
@@ -85,8 +88,10 @@ def _before(reader: Reader, ranking: Ranking, before: str, limit: int) -> Page:
         nodes = reader.nodes(ranking, tiers.nodes_for(first))
         counters = counters_of(nodes)
         ranks = _ranks(shown, tiers.ahead(first, counters), tiers.equals(first, counters))
-    following = shown[-1] if shown else _entry_at(before)
-    return Page(ranking, shown, ranks, nodes, shown[0] if len(entries) > limit else None, following)
+    following: str | None = _place(shown[-1]) if shown else ENDS
+    if before is None:
+        following = None
+    return Page(ranking, shown, ranks, nodes, _place(shown[0]) if len(entries) > limit else None, following)
 
 
 def _entries(
@@ -126,5 +131,5 @@ def _ranks(entries: Sequence[Entry], ahead: int, equals: int | None) -> Iterable
         yield rank
 
 
-def _entry_at(text: str) -> Entry:
-    return Entry(*split_place(text), stamp=0)
+def _place(entry: Entry) -> str:
+    return place(entry.ordinal, entry.member)
