@@ -2,6 +2,7 @@
 
 import random
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, Final
 
@@ -20,6 +21,9 @@ from standings.services.pacing import Pacing
 from standings.services.projector import Projector
 from standings.services.query import Query
 from standings.services.writer import Writer
+
+MOST_CALLS: Final = 8
+"""Transactions that a projector has under way at once, each of another ranking."""
 
 REPORTING_RESERVE: Final = 3.0
 """Seconds of a function's time that are left for its answer."""
@@ -53,7 +57,12 @@ def _session() -> Session:
 
 def client(service: str) -> Any:
     """A low-level client. Made by botocore, which starts a third faster than through boto3 and makes the same one."""
-    settings = ClientConfig(retries={"mode": "standard", "max_attempts": 3}, connect_timeout=2, read_timeout=10)
+    settings = ClientConfig(
+        retries={"mode": "standard", "max_attempts": 3},
+        connect_timeout=2,
+        read_timeout=10,
+        max_pool_connections=MOST_CALLS + 2,
+    )
     return _session().create_client(service, config=settings)
 
 
@@ -65,7 +74,9 @@ def writer(config: Config, tools: Pacing) -> Writer:
 
 def projector(config: Config, tools: Pacing) -> Projector:
     """The projector's service."""
-    return Projector(boards(), DynamoRankings(client("dynamodb"), config.rankings_table), tools)
+    pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="rankings")
+    rankings = DynamoRankings(client("dynamodb"), config.rankings_table)
+    return Projector(boards(), rankings, tools, lambda jobs: pool.map(lambda job: job(), jobs))
 
 
 def query(config: Config, tools: Pacing) -> Query:

@@ -83,7 +83,7 @@ def _local(timetable: Timetable, at: int) -> str:
 
 
 class Cursor(NamedTuple):
-    """A place in a list, and the direction in which to read on from it; `ENDS` is before the first or after the last."""
+    """A place in a list, and the direction in which to read on from it; `ENDS` is before or after all of it."""
 
     period: int
     forward: bool

@@ -37,6 +37,11 @@ class Backoff:
         self._wait = FIRST_WAIT
         self.waits = 0
 
+    @property
+    def expired(self) -> bool:
+        """Whether the deadline has come."""
+        return self._pacing.monotonic() >= self._deadline
+
     def wait(self, at_least: float = 0.0) -> bool:
         """Sleep before another try; False, at once, where the deadline leaves no time for it."""
         pause = at_least + self._pacing.random() * self._wait

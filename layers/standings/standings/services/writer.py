@@ -80,6 +80,8 @@ class Writer:
                     raise _other_content(event)
             except RefusedEvent as refusal:
                 written.refused.append((message, refusal))
+            except Exception as error:  # noqa: BLE001 - whatever a body does to the parser, its neighbours are applied
+                written.refused.append((message, RefusedEvent("internal", f"body: cannot be read: {error!r}")))
         for events in transactions(work.event for work in works.values()):
             batch = _Transaction(self, [works[event.id] for event in events], written)
             batch.run(self.pacing.backoff(deadline))
@@ -109,6 +111,10 @@ class _Transaction:
     def run(self, backoff: Backoff) -> None:
         started = False
         while self._works:
+            if backoff.expired:
+                # What was applied so far is acknowledged: the rest has less to do next time.
+                self._give_up("the function's time is over")
+                return
             try:
                 if not started:
                     self._start()
@@ -126,6 +132,10 @@ class _Transaction:
                 return
             if not obstacles:
                 self._written.applied += len(self._works)
+                return
+            invalid = next((o.message for o in obstacles if o.hindrance is Hindrance.INVALID), None)
+            if invalid is not None:
+                self._refused_by_store(StoreRefusedError(invalid), backoff)
                 return
             self._written.conflicts += any(o.hindrance is Hindrance.BUSY for o in obstacles)
             if self._resolve(obstacles, changes) and not backoff.wait():
@@ -150,12 +160,20 @@ class _Transaction:
                     self._certain.add(beyond.item)
                     continue
                 work = next(work for work in self._works if work.event is beyond.event)
-                # What was counted already is beyond the bounds by its own amount: it is no less a duplicate.
-                known = self._writer.scores.receipt(work.event.id)
-                if known is None:
+                # What was counted already goes beyond the bounds by being planned again: it is no less a duplicate.
+                if not self._drop_known(beyond.item):
                     self._refuse(work, RefusedEvent("bounds", str(beyond)))
-                else:
-                    self._known_id(work, known)
+
+    def _drop_known(self, item: MemberKey) -> bool:
+        """Drop the events on an item that have their receipts; whether there were any."""
+        known = {
+            work.event.id: digest
+            for work in self._works
+            if item in items_of(work.event) and (digest := self._writer.scores.receipt(work.event.id)) is not None
+        }
+        for work in [work for work in self._works if work.event.id in known]:
+            self._known_id(work, known[work.event.id])
+        return bool(known)
 
     def _resolve(self, obstacles: Sequence[ReceiptObstacle | ChangeObstacle], changes: Sequence[ItemChange]) -> bool:
         """Take what was found into account; True where it is a matter of waiting as well."""
@@ -165,13 +183,7 @@ class _Transaction:
             if obstacle.hindrance is Hindrance.BUSY:
                 busy = True
             elif isinstance(obstacle, ReceiptObstacle):
-                work = works[obstacle.position]
-                if obstacle.hindrance is Hindrance.INVALID:
-                    self._refuse(work, RefusedEvent("store", f"id: {obstacle.message}"))
-                else:
-                    self._known_id(work, obstacle.found)
-            elif obstacle.hindrance is Hindrance.INVALID:
-                self._invalid(changes[obstacle.position], obstacle.message)
+                self._known_id(works[obstacle.position], obstacle.found)
             else:
                 change = changes[obstacle.position]
                 self._images[change.board, change.member] = obstacle.found
@@ -185,11 +197,6 @@ class _Transaction:
         elif work in self._works:
             self._works.remove(work)
             self._written.duplicates += 1
-
-    def _invalid(self, change: ItemChange, message: str) -> None:
-        for work in list(self._works):
-            if (change.board, change.member) in items_of(work.event):
-                self._refuse(work, RefusedEvent("store", f"{change.member!r}: {message}"))
 
     def _refused_by_store(self, error: StoreRefusedError, backoff: Backoff) -> None:
         """The store says no to the whole and not which part: halve it until the part stands alone."""
