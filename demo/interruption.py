@@ -1,11 +1,11 @@
-"""Ctrl-C and a polite kill end the demo in the same orderly way."""
+"""Ctrl-C, a polite kill and a closed terminal end the demo in the same orderly way."""
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):

@@ -99,7 +99,7 @@ def _build(directory: Path) -> Path:
         command += ["--build-dir", shared / "build", "--cache-dir", shared / "cache"]
         run(
             [*command, "--parameter-overrides", *_target()],
-            env=_environment(),
+            env=_environment(directory),
             cwd=PROJECT,
             log=directory / "sam-build.log",
             timeout_s=_BUILD_TIMEOUT_S,
@@ -122,7 +122,7 @@ def _deploy(template: Path, endpoint: str, directory: Path) -> None:
     command += ["--no-confirm-changeset", "--no-progressbar"]
     run(
         [*command, "--parameter-overrides", *parameters],
-        env=_environment() | {"AWS_ENDPOINT_URL": endpoint},
+        env=_environment(directory) | {"AWS_ENDPOINT_URL": endpoint},
         cwd=PROJECT,
         log=directory / "sam-deploy.log",
         timeout_s=_DEPLOY_TIMEOUT_S,
@@ -142,8 +142,10 @@ def _target() -> list[str]:
     return [f"PythonRuntime={runtime}", f"Architecture={'arm64' if arm else 'x86_64'}"]
 
 
-def _environment() -> dict[str, str]:
-    """Nothing of the user's AWS is in reach of sam, and `python3` is one that can build."""
+def _environment(directory: Path) -> dict[str, str]:
+    """Nothing of the user's AWS is in reach of sam, `python3` is one that can build, and what it leaves behind goes."""
+    temporary = directory / "sam-tmp"
+    temporary.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     wheels = {} if platform.libc_ver()[0] == "glibc" else {"WHEELS": "--only-binary=:all:"}
     return (
@@ -153,6 +155,7 @@ def _environment() -> dict[str, str]:
             "PATH": f"{_TOOLS / 'bootstrap' / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "AWS_ACCESS_KEY_ID": "embedded",
             "AWS_SECRET_ACCESS_KEY": "embedded",
+            "TMPDIR": str(temporary),
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), emulator.HOST])),

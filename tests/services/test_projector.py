@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -283,6 +284,62 @@ def test_a_large_batch_is_cut_into_transactions_that_fit(subject: Subject) -> No
     assert projected.moves == 700
     assert subject.scores() == scores
     assert all(len(actions) <= 100 for actions in subject.client.transactions)
+
+
+def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("standings.services.projector.MOST_MOVES", 20)
+
+    def slow(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(slow)
+        subject.time.sleep(1)
+        return faulty.client.transact_write_items(**request)
+
+    subject.client.steps = deque([slow])
+    batch = [one for n in range(12) for one in history(f"m{n}", n, board="rolling")]
+    begins = [0]
+    while True:
+        projected = subject.project(*batch[begins[-1] :], patience=12)
+        if projected.failed is None:
+            break
+        assert projected.why == "the function's time is over"
+        begins.append([one.sequence for one in batch].index(projected.failed))
+        assert begins[-1] > begins[-2]
+    assert len(begins) == 2
+    assert subject.scores("rolling") == {f"m{n}": n for n in range(12)}
+
+
+def test_a_refused_move_beside_a_busy_one_is_no_failure_of_the_batch(subject: Subject) -> None:
+    def one_refused_one_busy(_: faults.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(one_refused_one_busy)
+        codes = ["None"] * len(request["TransactItems"])
+        ranking = request["TransactItems"][0]["Put"]["Item"]["pk"]["S"]
+        codes[0] = "ValidationError" if "a#" in ranking else "TransactionConflict"
+        raise faults.cancelled(codes)
+
+    subject.client.steps = deque([one_refused_one_busy])
+    projected = subject.project(*history("m", 1, board="rolling"), patience=1)
+
+    assert (projected.failed, projected.parked) == (None, 1)
+
+
+def test_rankings_go_side_by_side(engine: Any) -> None:
+    subject = Subject(engine)
+    pool = ThreadPoolExecutor(8)
+    subject.projector.side_by_side = lambda jobs: pool.map(lambda job: job(), jobs)
+    rng = random.Random(5)
+    latest: dict[str, tuple[int, int]] = {}
+    for _ in range(15):
+        batch = []
+        for member in {f"m{rng.randrange(40)}" for _ in range(30)}:
+            before, version = latest.get(member, (0, 0))
+            points = rng.randrange(1000)
+            old = image(member, version, before, board="rolling") if version else None
+            batch.append(record(old, image(member, version + 1, points, board="rolling")))
+            latest[member] = (points, version + 1)
+        assert subject.project(*batch).failed is None
+        assert subject.project(*batch).old_news > 0
+
+    assert subject.scores("rolling") == {member: points for member, (points, _) in latest.items()}
 
 
 def test_items_of_no_member_are_passed_over(subject: Subject) -> None:

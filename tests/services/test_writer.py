@@ -9,6 +9,7 @@ import pytest
 
 from standings.domain.boards import MAX_UNITS
 from standings.domain.definitions import parse_boards
+from standings.domain.events import parse_event
 from standings.dynamodb.keys import member_key
 from standings.dynamodb.scores import DynamoScores, decode_image
 from standings.runtime.config import BOARDS_FILE
@@ -133,6 +134,65 @@ def test_what_stays_busy_fails_alone_and_in_time(subject: Subject) -> None:
     assert all("TransactionConflict" in reason for reason in written.failed.values())
     assert sum(subject.time.slept) < 10
     assert len(subject.receipts()) == 50
+
+
+def test_what_there_is_no_time_for_is_reported_and_the_rest_stays_done(subject: Subject) -> None:
+    def slow(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(slow)
+        subject.time.sleep(3)
+        return faulty.client.transact_write_items(**request)
+
+    subject.client.steps = deque([slow])
+    events = [event(str(n), 1, f"m{n:03}") for n in range(250)]
+    written = subject.write(*events, patience=7)
+
+    assert (written.applied, len(written.failed), written.refused) == (150, 100, [])
+    again = subject.write(*events, patience=100)
+    assert (again.applied, again.duplicates) == (100, 150)
+
+
+def test_a_parser_that_breaks_costs_the_neighbours_nothing(subject: Subject) -> None:
+    def breaks(body: str, *given: Any) -> Any:
+        if "poison" in body:
+            raise ZeroDivisionError("a bug")
+        return parse_event(body, *given)
+
+    with mock.patch("standings.services.writer.parse_event", breaks):
+        written = subject.write(event("1"), event("poison"), event("2"))
+
+    assert written.applied == 2
+    assert [(m.id, r.rule, str(r)) for m, r in written.refused] == [
+        ("message-1", "internal", "body: cannot be read: ZeroDivisionError('a bug')")
+    ]
+
+
+def test_an_event_beside_a_duplicate_has_the_room_that_there_is(subject: Subject) -> None:
+    near = 9_007_000_000_000_000
+    subject.write(event("0", near), event("a", 90_000_000_000))
+    written = subject.write(event("a", 90_000_000_000), event("b", 40_000_000_000))
+
+    assert (written.applied, written.duplicates, written.refused) == (1, 1, [])
+    assert subject.total() == near + 130_000_000_000
+
+
+def test_an_action_that_is_invalid_takes_no_other_event_along(subject: Subject) -> None:
+    def invalid(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(invalid)
+        codes = ["None"] * len(request["TransactItems"])
+        for number, action in enumerate(request["TransactItems"]):
+            if action.get("Put", {}).get("Item", {}).get("pk") == {"S": "2"}:
+                codes[-1] = "ValidationError"  # of the item that all of them share
+                assert number < len(codes)
+        if "ValidationError" in codes:
+            raise faults.cancelled(codes)
+        return faulty.client.transact_write_items(**request)
+
+    subject.client.steps = deque([invalid])
+    written = subject.write(*[event(str(n)) for n in range(5)])
+
+    assert written.applied == 4
+    assert [(message.id, refusal.rule) for message, refusal in written.refused] == [("message-2", "store")]
+    assert subject.total() == 4
 
 
 def test_a_lost_answer_counts_once(subject: Subject) -> None:
