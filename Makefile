@@ -57,7 +57,7 @@ replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=a
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.replay $(FILE) $(REPLAY_ARGS)
 
 .PHONY: check
-check: $(SAM_INSTALLED) $(DEV_INSTALLED) ## formatter, linter, types, template lint
+check: $(SAM_INSTALLED) $(DEV_INSTALLED) ## formatter, linter, types, import rules, template lint
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy layers/standings/standings functions benchmarks demo tests

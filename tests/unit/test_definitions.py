@@ -64,7 +64,7 @@ def test_the_longest_match_wins_then_the_first_in_the_file() -> None:
         (f'[boards."*"]\n{GOOD}\nshards = 2', 3, "only 1 is supported yet"),
         ('[boards."*"]\nmetrics.Points = { aggregate = "sum" }', 2, "'Points' is no name of a metric"),
         ('[boards."*"]\nmetrics.points = "sum"', 2, "must be a table"),
-        ('[boards."*"]\nmetrics.points = { }', 2, "aggregate: None"),
+        ('[boards."*"]\nmetrics.points = { }', 2, "aggregate is missing"),
         ('[boards."*"]\nmetrics.points = { aggregate = "avg" }', 2, "'avg': only \"sum\""),
         ('[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 10 }', 2, "10 is no number of decimals"),
         ('[boards."*"]\nmetrics.points = { aggregate = "sum", precision = true }', 2, "True is no number"),

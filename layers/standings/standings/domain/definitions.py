@@ -103,7 +103,7 @@ def _timetable(path: _Path, table: Mapping[str, Any]) -> Timetable:
     keep = _duration(path, "keep", table.get("keep", "35 days"))
     if keep < late:
         at = "keep" if "keep" in table else "late"
-        _fail((*path, at), f"{at}: keep must be at least as long as late")
+        _fail((*path, at), "keep must be at least as long as late (by default 35 and 7 days)")
     return Timetable(timezone, WEEKDAYS.index(week_start), late, keep)
 
 
@@ -129,10 +129,12 @@ def _metric(path: _Path, name: str, table: Any, timetable: Timetable) -> Metric:
     if not isinstance(table, dict):
         _fail(path, f'{name}: must be a table such as {{ aggregate = "sum", windows = ["all"] }}')
     _only(path, table, _METRIC_KEYS)
-    if table.get("aggregate") != "sum":
+    if "aggregate" not in table:
+        _fail(path, f'{name}: aggregate is missing, such as aggregate = "sum"')
+    if table["aggregate"] != "sum":
         _fail(
             (*path, "aggregate"),
-            f'aggregate: {table.get("aggregate")!r}: only "sum" is supported yet',
+            f'aggregate: {table["aggregate"]!r}: only "sum" is supported yet',
         )
     precision = table.get("precision", 0)
     if not isinstance(precision, int) or isinstance(precision, bool) or not 0 <= precision <= MOST_DECIMALS:

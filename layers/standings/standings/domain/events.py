@@ -267,7 +267,10 @@ def _show(value: Any) -> str:
         return f"a list of {len(value)}"
     if isinstance(value, dict):
         return f"an object of {len(value)}"
-    text = ascii(value[:LONGEST_SHOWN]) if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        text = ascii(value[:LONGEST_SHOWN])
+    else:
+        text = str(value) if isinstance(value, Decimal) else json.dumps(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 

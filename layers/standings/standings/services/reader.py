@@ -61,7 +61,9 @@ class Reader:
         return found
 
     def _family(self, board: str) -> Family:
-        family = self._boards.family(board) if BOARD_NAME.fullmatch(board) and board not in (".", "..") else None
+        if not BOARD_NAME.fullmatch(board) or board in (".", ".."):
+            raise not_found("no-such-board", "No such board", f"{board!r} is no name of a board")
+        family = self._boards.family(board)
         if family is None:
             raise not_found("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
         return family
