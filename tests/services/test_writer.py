@@ -1,6 +1,9 @@
 """The writer: every event once, and each failure its own message's alone."""
 
+import random
 from collections import deque
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 from unittest import mock
 
@@ -16,6 +19,7 @@ from standings.runtime.config import BOARDS_FILE
 from standings.services.writer import Message, Writer, Written
 from tests import faults
 from tests.checks import rows
+from tests.engine.sizes import item_size
 
 NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
 AT = "2026-11-21T10:15:00Z"
@@ -330,6 +334,39 @@ def test_what_can_no_longer_be_read_is_removed(subject: Subject) -> None:
     assert len(before) == len(after) == 2
     assert len(before.keys() & after.keys()) == 1
     assert subject.total() == 2
+
+
+def days_of_activity(kind: str) -> Iterator[int]:
+    """The days of three years on which a member is active."""
+    rng = random.Random(7)
+    day = 0
+    while day < 3 * 365:
+        yield day
+        if kind == "daily":
+            day += 1
+        elif kind == "weekly":
+            day += 7
+        else:  # five weeks of every day, then nothing for a quarter
+            day += 1 if day % 125 < 35 else 90
+            day += rng.randrange(2)
+
+
+@pytest.mark.parametrize("kind", ["daily", "weekly", "bursts"])
+@pytest.mark.parametrize(("board", "limit"), [("berlin-2026", 1024), ("demo-berlin-2026", 2048)])
+def test_an_item_stays_small_over_three_years(subject: Subject, kind: str, board: str, limit: int) -> None:
+    member = "images/2026/berlin/0001.jpg"
+    pk, sk = member_key(board, member)
+    largest = count = 0
+    for day in days_of_activity(kind):
+        subject.time.milliseconds = NOW + day * 86_400_000
+        at = datetime.fromtimestamp(subject.time.milliseconds / 1000, UTC).isoformat()
+        assert subject.write(event(str(day), 87_654, member, board=board, at=at)).applied == 1
+        count += 1
+        item = subject.client.get_item(TableName="Scores", Key={"pk": {"S": pk}, "sk": {"S": sk}})["Item"]
+        largest = max(largest, item_size(item))
+
+    assert subject.total(member, board) == count * 87_654
+    assert 100 < largest < limit
 
 
 def test_what_the_store_refuses_is_found_and_put_aside(subject: Subject, engine: Any) -> None:

@@ -1,18 +1,12 @@
 """A member's item: what an event adds, what goes and when, which rankings move, and how large it gets."""
 
-import random
-from collections.abc import Iterator
 from datetime import UTC, datetime
-
-import pytest
 
 from standings.domain.boards import MAX_UNITS, Family
 from standings.domain.definitions import parse_boards
 from standings.domain.members import Image, additions, beyond_bounds, expired, score, touched
 from standings.domain.windows import DAY, HOUR
-from standings.dynamodb.keys import member_key
 from standings.runtime.config import BOARDS_FILE
-from tests.engine.sizes import item_size
 
 SHIPPED = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
 START = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp() * 1000)
@@ -146,38 +140,3 @@ def test_bounds_hold_in_every_window() -> None:
     assert beyond_bounds(family, {monday: half, tuesday: half}, [tuesday]) == "points in last-3-days"
     assert beyond_bounds(family, {monday: -half, tuesday: half}, [tuesday]) is None
     assert beyond_bounds(family, {points.total(): MAX_UNITS + 1}, [points.total()]) == "points in all"
-
-
-def activity(kind: str) -> Iterator[int]:
-    rng = random.Random(7)
-    day = 0
-    while day < 3 * 365:
-        yield START + day * DAY
-        if kind == "daily":
-            day += 1
-        elif kind == "weekly":
-            day += 7
-        else:  # five weeks of every day, then nothing for a quarter
-            day += 1 if day % 125 < 35 else 90
-            day += rng.randrange(2)
-
-
-@pytest.mark.parametrize("kind", ["daily", "weekly", "bursts"])
-@pytest.mark.parametrize(("board", "limit"), [("berlin-2026", 1024), ("demo-berlin-2026", 2048)])
-def test_an_item_stays_small_over_three_years(kind: str, board: str, limit: int) -> None:
-    family = SHIPPED.family(board)
-    assert family is not None
-    values: dict[str, int] = {}
-    largest = 0
-    member = "images/2026/berlin/0001.jpg"
-    for count, now in enumerate(activity(kind)):
-        for name in expired(family, image(family, values, now), now):
-            del values[name]
-        for name, units in additions(family, [(now, {"points": 87_654})], now).items():
-            values[name] = values.get(name, 0) + units
-        pk, sk = member_key(board, member)
-        item = {"pk": {"S": pk}, "sk": {"S": sk}}
-        numbers = {"v": now + count, "t": now, "g": count * 87_654, **values}
-        largest = max(largest, item_size({**item, **{name: {"N": str(value)} for name, value in numbers.items()}}))
-
-    assert 100 < largest < limit
