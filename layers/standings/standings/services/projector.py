@@ -1,6 +1,6 @@
 """Moves members in the rankings as their items change."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,23 +9,12 @@ from typing import Final, NamedTuple, Protocol
 
 from standings.domain.boards import Boards
 from standings.domain.moves import Change, Move, moves
-from standings.domain.places import path, prefixes
+from standings.services.moving import Outcome, move_in_ranking
 from standings.services.pacing import Pacing
-from standings.services.store import (
-    MOST_ACTIONS,
-    Hindrance,
-    MemberKey,
-    MoveObstacle,
-    Rankings,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.services.store import MemberKey, Rankings, StoreUnavailableError
 
 MOST_MOVES: Final = 5_000
 """Moves of a batch that are begun before others are done: a few seconds' worth of transactions."""
-
-AT_ONCE: Final = 3
-"""Tries of moves on rows that turn out otherwise, before it is a matter of waiting as well."""
 
 
 class Record(NamedTuple):
@@ -57,24 +46,11 @@ class Projected:
     why: str = ""
 
 
-@dataclass(slots=True)
-class _Outcome:
-    """What became of the moves of one ranking. `failure` says why some of them are left undone."""
-
-    done: list[Move] = field(default_factory=list)
-    moves: int = 0
-    old_news: int = 0
-    gaps: int = 0
-    conflicts: int = 0
-    refused: list[tuple[Move, str]] = field(default_factory=list)
-    failure: str | None = None
+Job = Callable[[], Outcome]
+SideBySide = Callable[[Sequence[Job]], Iterable[Outcome]]
 
 
-Job = Callable[[], _Outcome]
-SideBySide = Callable[[Sequence[Job]], Iterable[_Outcome]]
-
-
-def one_by_one(jobs: Sequence[Job]) -> Iterable[_Outcome]:
+def one_by_one(jobs: Sequence[Job]) -> Iterable[Outcome]:
     """Do jobs in their order."""
     return (job() for job in jobs)
 
@@ -154,45 +130,14 @@ class _Batch:
         if part:
             yield part
 
-    def _project(self, found: Sequence[Move]) -> _Outcome:
-        """Do the moves of one ranking. This may run beside others, and touches nothing of theirs."""
-        outcome = _Outcome()
+    def _project(self, found: Sequence[Move]) -> Outcome:
         backoff = self._projector.pacing.backoff(self._deadline)
-        work = deque(cut(found))
-        hindered = 0
-        while work and outcome.failure is None:
-            if self._failed or backoff.expired:
-                outcome.failure = "the function's time is over"
-                break
-            chunk = work.popleft()
-            try:
-                obstacles = self._projector.rankings.commit(chunk[0].ranking, chunk)
-            except StoreUnavailableError as error:
-                work.appendleft(chunk)
-                if not backoff.wait(error.wait):
-                    outcome.failure = str(error)
-                continue
-            except StoreRefusedError as error:
-                work.extendleft(reversed(_apart(chunk, str(error), outcome)))
-                continue
-            if not obstacles:
-                hindered = 0
-                outcome.moves += len(chunk)
-                outcome.done += chunk
-                continue
-            busy = any(obstacle.hindrance is Hindrance.BUSY for obstacle in obstacles)
-            outcome.conflicts += busy
-            left = _resolve(chunk, obstacles, outcome)
-            work.extendleft(reversed(list(cut(left))))
-            # What a row said settles its move at the next try, unless others move it all the while.
-            hindered = hindered + 1 if len(left) == len(chunk) else 0
-            if left and (busy or hindered > AT_ONCE) and not backoff.wait():
-                outcome.failure = obstacles[0].message
+        outcome = move_in_ranking(self._projector.rankings, found, backoff, lambda: self._failed)
         if outcome.failure is not None:
             self._failed = True
         return outcome
 
-    def _count(self, outcome: _Outcome) -> None:
+    def _count(self, outcome: Outcome) -> None:
         self._projected.moves += outcome.moves
         self._projected.old_news += outcome.old_news
         self._projected.gaps += outcome.gaps
@@ -224,53 +169,3 @@ class _Batch:
         if unfinished:
             self._projected.failed = self._records[min(unfinished)].sequence
         return self._projected
-
-
-def _resolve(chunk: Sequence[Move], obstacles: Sequence[MoveObstacle], outcome: _Outcome) -> list[Move]:
-    """What is left of a chunk, knowing the rows that were found."""
-    left = {id(move): move for move in chunk}
-    for obstacle in obstacles:
-        if obstacle.hindrance is Hindrance.BUSY or obstacle.position is None:
-            continue
-        move = chunk[obstacle.position]
-        found = obstacle.found
-        if obstacle.hindrance is Hindrance.INVALID:
-            del left[id(move)]
-            outcome.refused.append((move, obstacle.message))
-        elif found is not None and found.version >= move.version:
-            del left[id(move)]
-            outcome.old_news += 1
-            outcome.done.append(move)
-        else:
-            outcome.gaps += 1
-            move.old = found.ordinal if found is not None else None
-    return list(left.values())
-
-
-def _apart(chunk: Sequence[Move], reason: str, outcome: _Outcome) -> list[list[Move]]:
-    """The store says no to the whole and not which part: halve it until the part stands alone."""
-    if len(chunk) == 1:
-        outcome.refused.append((chunk[0], reason))
-        return []
-    middle = len(chunk) // 2
-    return [list(chunk[:middle]), list(chunk[middle:])]
-
-
-def cut(found: Sequence[Move]) -> Iterator[list[Move]]:
-    """Moves in chunks of one ranking, each with its tiers within one transaction."""
-    chunk: list[Move] = []
-    tiers: set[tuple[int, ...]] = set()
-    for move in found:
-        mine = {
-            node
-            for number in (move.old, move.new)
-            if number is not None and move.old != move.new
-            for node in prefixes(path(number))
-        }
-        if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | mine) > MOST_ACTIONS):
-            yield chunk
-            chunk, tiers = [], set()
-        chunk.append(move)
-        tiers |= mine
-    if chunk:
-        yield chunk
