@@ -115,14 +115,14 @@ class _Batch:
 
         A part that is done stays done: so the next try of a batch too wide for one function's time begins further on.
         """
-        asked: list[tuple[MemberKey, list[Move]]] = []
+        asked: list[list[Move]] = []
         for key, positions in self._positions.items():
             changes = [change for position in positions if (change := self._records[position].change) is not None]
             self._projected.stamps.append(max(change.new.stamp for change in changes))
-            asked.append((key, moves(self._projector.boards, changes)))
-            self._open[key] = len(asked[-1][1])
+            asked.append(moves(self._projector.boards, changes))
+            self._open[key] = len(asked[-1])
         part: list[Move] = []
-        for _, found in asked:
+        for found in asked:
             if part and len(part) + len(found) > MOST_MOVES:
                 yield part
                 part = []
