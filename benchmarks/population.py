@@ -7,7 +7,7 @@ from typing import Any, Final
 from standings.domain.boards import Boards, Family, Ranking
 from standings.domain.definitions import parse_boards
 from standings.domain.moves import Move
-from standings.domain.places import ordinal
+from standings.domain.places import Place, ordinal
 from standings.dynamodb.rankings import entry_action, node_actions
 
 NOW: Final = 1_795_256_100_000
@@ -46,7 +46,9 @@ def ranking_of(board_family: Family) -> Ranking:
 
 def place_members(client: Any, ranking: Ranking, scores: Mapping[str, int]) -> None:
     """Write the entries of all members and the tiers that count them."""
-    moves = [Move(ranking, name, None, ordinal(score, descending=True), 1, NOW) for name, score in scores.items()]
+    moves = [
+        Move(ranking, name, None, Place(ordinal(score, descending=True)), 1, NOW) for name, score in scores.items()
+    ]
     for move in moves:
         put = entry_action("Rankings", ranking, move, None)["Put"]
         client.put_item(TableName="Rankings", Item=put["Item"])

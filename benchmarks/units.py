@@ -24,6 +24,7 @@ from standings.runtime.config import BOARDS_FILE
 from standings.services.pacing import Pacing
 from standings.services.projector import Projector, Record
 from standings.services.query import Query
+from standings.services.reader import Reader
 from standings.services.writer import Message, Writer
 from tests.engine.dynamodb import Engine
 from tests.engine.tables import create_tables
@@ -49,7 +50,8 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     """The cost of a member's rank and of the top 100 on a board of that many members."""
     client, scores = _board(members, seed)
     meter = Meter(client)
-    query = Query(population.boards(), DynamoStanding(meter, "Rankings", "Scores"), pacing())  # type: ignore[arg-type]
+    standing = DynamoStanding(meter, "Rankings", "Scores")  # type: ignore[arg-type]
+    query = Query(Reader(population.boards(), standing, pacing()))
     query.page(population.BOARD, "points", "all", period=None, limit=1, cursor=None)  # reads the board's record
     ranks: list[Units] = []
     for name in population.sample(Random(seed), scores, ASKED):

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from standings.domain.places import Path, path, split_place
+from standings.domain.places import Path, path, read_sort_key
 from standings.dynamodb.keys import counter_digit
 
 
@@ -24,9 +24,15 @@ def entries(client: Any) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for row in rows(client, "Rankings"):
         if "s" in row:
-            ordinal, member = split_place(row["s"]["S"])
-            assert row["pk"]["S"] == f"{row['r']['S']}#{member}"
-            found.setdefault(row["r"]["S"], {})[member] = ordinal
+            ranking = row["r"]["S"].partition("/")[0]
+            member = row["pk"]["S"].removeprefix(f"{ranking}#")
+            place, also = next(
+                (place, name)
+                for place, name in (read_sort_key(row["s"]["S"], dated=dated) for dated in (False, True))
+                if name == member
+            )
+            assert also == member
+            found.setdefault(ranking, {})[member] = place.ordinal
     return found
 
 

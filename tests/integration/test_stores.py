@@ -6,20 +6,23 @@ import pytest
 
 from standings.domain.boards import Ranking
 from standings.domain.definitions import parse_boards
+from standings.domain.members import Image
 from standings.domain.moves import Move
-from standings.domain.places import place
+from standings.domain.places import ROOT, Place, sort_key
 from standings.domain.tiers import nodes_for
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.standing import DynamoStanding
 from standings.services.store import (
+    Addition,
     ChangeObstacle,
     Entry,
     Hindrance,
-    ItemChange,
     Receipt,
     ReceiptObstacle,
+    Rewrite,
     Row,
+    Span,
     StoreRefusedError,
 )
 
@@ -42,9 +45,20 @@ def standing(client: Any, tables: dict[str, str]) -> DynamoStanding:
     return DynamoStanding(client, tables["RankingsTable"], tables["ScoresTable"])
 
 
-def change(member: str = "m", *, exact: bool = False, seen: int | None = None, **other: Any) -> ItemChange:
-    given: dict[str, Any] = {"adds": {"a1b": 3}, "removes": (), "stamp": NOW, "magnitude": 3, **other}
-    return ItemChange("b", member, exact=exact, seen=seen, **given)
+def change(member: str = "m", **other: Any) -> Addition:
+    given: dict[str, Any] = {
+        "adds": {"a1b": 3},
+        "removes": (),
+        "stamp": NOW,
+        "magnitude": 3,
+        "known": False,
+        **other,
+    }
+    return Addition("b", member, **given)
+
+
+def image(version: int, *, magnitude: int = 3, **other: Any) -> Image:
+    return Image("b", "m", version, NOW, magnitude, **{"hidden": False, "values": {"a1b": 3}, **other})
 
 
 def ranking(window: str = "all") -> Ranking:
@@ -57,7 +71,15 @@ def ranking(window: str = "all") -> Ranking:
 
 
 def move(member: str, old: int | None, new: int | None, version: int = 1) -> Move:
-    return Move(ranking(), member, old, new, version, NOW)
+    return Move(ranking(), member, _place(old), _place(new), version, NOW)
+
+
+def _place(number: int | None) -> Place | None:
+    return None if number is None else Place(number)
+
+
+def entry(standing: DynamoStanding, member: str) -> Entry | None:
+    return standing.entries([(ranking(), member)]).get((ranking(), member))
 
 
 def test_receipts_and_changes_are_done_together(scores: DynamoScores) -> None:
@@ -110,13 +132,56 @@ def test_no_room_for_an_amount(scores: DynamoScores) -> None:
     assert obstacle.hindrance is Hindrance.CONDITION
 
 
-def test_an_exact_change_needs_the_version_that_was_seen(scores: DynamoScores) -> None:
-    assert scores.apply([], [change(exact=True)], NOW) == []
-    (taken,) = scores.apply([], [change(exact=True)], NOW)
+def test_a_rewrite_needs_the_version_that_was_seen(scores: DynamoScores) -> None:
+    assert scores.apply([], [Rewrite(image(7), None)], NOW) == []
+    (taken,) = scores.apply([], [Rewrite(image(7), None)], NOW)
     assert taken.hindrance is Hindrance.CONDITION
-    assert scores.apply([], [change(exact=True, seen=NOW + 1, magnitude=99)], NOW) == []
-    assert scores.apply([], [change(exact=True, seen=NOW + 1)], NOW) != []
-    assert scores.images([("b", "m")])["b", "m"].magnitude == 99
+    assert scores.apply([], [Rewrite(image(8, magnitude=99), 7)], NOW) == []
+    (late,) = scores.apply([], [Rewrite(image(8), 7)], NOW)
+    assert late.found == image(8, magnitude=99)
+    assert scores.image(("b", "m")) == image(8, magnitude=99)
+
+
+def test_a_rewrite_of_the_same_version_changes_nothing_and_makes_sure_of_it(scores: DynamoScores) -> None:
+    scores.apply([], [Rewrite(image(7), None)], NOW)
+
+    assert scores.apply([Receipt("1", b"x")], [Rewrite(image(7, values={}), 7)], NOW) == []
+    assert scores.image(("b", "m")) == image(7)
+    assert scores.apply([Receipt("2", b"x")], [Rewrite(image(6), 6)], NOW) != []
+    assert (scores.receipt("1"), scores.receipt("2")) == (b"x", None)
+
+
+def test_an_image_comes_back_as_it_was_written(scores: DynamoScores) -> None:
+    whole = image(7, values={"a1b": -3, "c2dd20778": 0}, marks={"a1b": "用户 x", "c2dd20778": "y"}, hidden=True)
+    gone = image(8, values={}, removed=True)
+
+    scores.apply([], [Rewrite(whole, None)], NOW)
+    assert scores.image(("b", "m")) == whole
+    scores.apply([], [Rewrite(gone, 7)], NOW)
+    assert scores.image(("b", "m")) == gone
+
+
+def test_what_was_removed_expires_unless_it_comes_back(
+    scores: DynamoScores, client: Any, tables: dict[str, str]
+) -> None:
+    def expiry() -> int | None:
+        (item,) = client.scan(TableName=tables["ScoresTable"])["Items"]
+        return int(item["e"]["N"]) if "e" in item else None
+
+    scores.apply([], [Rewrite(image(7, values={}, removed=True), None)], NOW)
+    assert expiry() == NOW // 1000 + 60 * 86_400
+    (stranger,) = scores.apply([], [change(known=True)], NOW)
+    assert stranger.found == image(7, values={}, removed=True)
+    assert scores.apply([], [change()], NOW) == []
+    assert expiry() is None
+    assert scores.image(("b", "m")) == image(8, magnitude=6)
+
+
+def test_only_whom_the_board_knows(scores: DynamoScores) -> None:
+    (stranger,) = scores.apply([Receipt("1", b"x")], [change(known=True)], NOW)
+    assert (stranger.hindrance, stranger.found) == (Hindrance.CONDITION, None)
+    scores.apply([], [change()], NOW)
+    assert scores.apply([Receipt("1", b"x")], [change(known=True)], NOW) == []
 
 
 def test_more_items_than_one_request_reads(scores: DynamoScores) -> None:
@@ -145,11 +210,12 @@ def test_entries_and_tiers_move_together(rankings: DynamoRankings, standing: Dyn
     assert rankings.commit(ranking(), [move("m", None, -300), move("n", None, -10)]) == []
     assert rankings.commit(ranking(), [move("m", -300, -310, 2), move("n", -10, None, 2)]) == []
 
-    assert standing.entry(ranking(), "m") == Entry(-310, "m", NOW)
-    assert standing.entry(ranking(), "n") is None
-    assert standing.entry(ranking(), "nobody") is None
-    nodes = standing.nodes(ranking(), [*nodes_for(-310), *nodes_for(-10)[1:], (1, 2, 3)])
-    counted = {path: {d: n for d, n in node.counters.items() if n} for path, node in nodes.items()}
+    assert entry(standing, "m") == Entry(sort_key(Place(-310), "m"), Place(-310), "m", NOW)
+    assert entry(standing, "n") is None
+    assert entry(standing, "nobody") is None
+    paths = [*nodes_for(-310), *nodes_for(-10)[1:], (1, 2, 3)]
+    nodes = standing.nodes([(ranking(), path) for path in paths])
+    counted = {path: {d: n for d, n in node.counters.items() if n} for (_, path), node in nodes.items()}
     assert set(counted) == {(), (62,), (62, 125), (63,)}
     assert sum(counted[()].values()) == 1
     assert counted[63,] == {}
@@ -169,50 +235,91 @@ def test_a_row_that_is_not_as_believed_comes_with_the_no(rankings: DynamoRanking
     )
 
     assert [(o.position, o.hindrance, o.found) for o in obstacles] == [
-        (1, Hindrance.CONDITION, Row(5, 7)),
+        (1, Hindrance.CONDITION, Row(Place(5), 7)),
         (2, Hindrance.CONDITION, Row(None, 8)),
         (3, Hindrance.CONDITION, None),
     ]
-    assert standing.entry(ranking(), "fine") is None
+    assert entry(standing, "fine") is None
 
 
 def test_a_gap_is_told_by_the_row(rankings: DynamoRankings) -> None:
     rankings.commit(ranking(), [move("m", None, 5, 7)])
     (obstacle,) = rankings.commit(ranking(), [move("m", 6, 9, 8)])
 
-    assert obstacle.found == Row(5, 7)
+    assert obstacle.found == Row(Place(5), 7)
 
 
-def test_pages_in_both_directions_with_nodes_beside(rankings: DynamoRankings, standing: DynamoStanding) -> None:
+def test_spans_in_both_directions_with_nodes_beside(rankings: DynamoRankings, standing: DynamoStanding) -> None:
     ordinals = {"c": -7, "a": -7, "b": 0, "用户": 0, "d": 12, "images/1": 12, "Z": 12}
     assert rankings.commit(ranking(), [move(name, None, number) for name, number in ordinals.items()]) == []
     expected = [name for name, _ in sorted(ordinals.items(), key=lambda pair: (pair[1], pair[0]))]
 
-    first, nodes = standing.page(ranking(), None, 4, [()], forward=True)
+    (first,), nodes = standing.spans(ranking(), [Span(0, None, 4)], [ROOT])
     assert [entry.member for entry in first] == expected[:4]
     assert sum(nodes[()].counters.values()) == 7
-    after = place(first[-1].ordinal, first[-1].member)
-    rest, _ = standing.page(ranking(), after, 10, [()], forward=True)
+    (rest, back), _ = standing.spans(
+        ranking(), [Span(0, first[-1].key, 10), Span(0, first[-1].key, 2, forward=False)], []
+    )
     assert [entry.member for entry in rest] == expected[4:]
-    back, _ = standing.page(ranking(), after, 2, [()], forward=False)
     assert [entry.member for entry in back] == [expected[2], expected[1]]
-    assert standing.page(ranking("day"), None, 10, [()], forward=True) == ([], {})
+    assert standing.spans(ranking("day"), [Span(0, None, 10)], [ROOT]) == ([[]], {})
+    assert standing.count(ranking(), 1, rest[0].key, rest[-1].key, 100) == 3
+    assert standing.count(ranking(), 1, rest[0].key, rest[-1].key, 2) == 2
+    assert standing.count(ranking(), 1, first[1].key, rest[1].key, 100) == 5
 
 
-def test_a_page_larger_than_one_answer(rankings: DynamoRankings, standing: DynamoStanding, client: Any) -> None:
+def test_a_span_larger_than_one_answer(rankings: DynamoRankings, standing: DynamoStanding, client: Any) -> None:
     del client
     names = [f"{n:04}" + "x" * 250 for n in range(60)]
     assert rankings.commit(ranking(), [move(name, None, 0) for name in names]) == []
-    entries, _ = standing.page(ranking(), None, 1000, [()], forward=True)
+    (entries,), _ = standing.spans(ranking(), [Span(0, None, 1000)], [])
 
     assert [entry.member for entry in entries] == names
+
+
+def test_names_of_boards_by_prefix(scores: DynamoScores, standing: DynamoStanding) -> None:
+    for name in ("a", "demo-1", "demo-2", "demo-3", "z"):
+        scores.register_board(name, frozenset(), NOW)
+
+    assert standing.boards("", None, 10) == ["a", "demo-1", "demo-2", "demo-3", "z"]
+    assert standing.boards("demo-", None, 2) == ["demo-1", "demo-2"]
+    assert standing.boards("demo-", "demo-2", 2) == ["demo-3"]
+    assert standing.boards("demo-", "a", 10) == ["demo-1", "demo-2", "demo-3"]
+    assert standing.boards("demo-", "z", 10) == []
+
+
+def test_entries_of_shards_and_a_root_that_names_them(
+    rankings: DynamoRankings, standing: DynamoStanding, client: Any, tables: dict[str, str]
+) -> None:
+    del client, tables
+    three = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
+    family = three.family("b")
+    assert family is not None
+    metric = family.metrics["points"]
+    spread = Ranking("b", metric, metric.windows[0], 0)
+    assert spread.key == ranking().key
+    assert rankings.commit(ranking(), [move("before", None, 5)]) == []
+    moves = [Move(spread, f"m{n}", None, Place(n), 1, NOW) for n in range(30)]
+    assert rankings.commit(spread, moves) == []
+    found, nodes = standing.spans(spread, [Span(shard, None, 100) for shard in range(3)], [ROOT])
+
+    assert nodes[ROOT].shards == 3
+    assert sorted(entry.member for entries in found for entry in entries) == sorted(
+        ["before", *(f"m{n}" for n in range(30))]
+    )
+    assert all(len(entries) > 3 for entries in found)
+    # A change that leaves the tiers as they are names the shards all the same.
+    day = Ranking("c", metric, metric.windows[0], 0)
+    again = DynamoRankings(rankings._client, rankings._rankings)
+    assert again.commit(day, [Move(day, "m", None, None, 1, NOW)]) == []
+    assert standing.nodes([(day, ROOT)])[day, ROOT].shards == 3
 
 
 def test_rows_of_a_period_go_by_ttl_after_its_reading_has_ended(
     rankings: DynamoRankings, client: Any, tables: dict[str, str]
 ) -> None:
     day = ranking("day")
-    rankings.commit(day, [Move(day, "m", None, 5, 1, NOW)])
+    rankings.commit(day, [Move(day, "m", None, Place(5), 1, NOW)])
     rankings.commit(ranking(), [move("left", None, 5), move("stays", None, 5)])
     rankings.commit(ranking(), [move("left", 5, None, 2)])
     rows = {row["pk"]["S"]: row for row in client.scan(TableName=tables["RankingsTable"])["Items"]}
@@ -224,11 +331,3 @@ def test_rows_of_a_period_go_by_ttl_after_its_reading_has_ended(
     assert {when for key, when in expiring.items() if key.startswith(day.key)} == {until // 1000 + 3 * 86_400}
     assert [key for key in expiring if key.startswith(ranking().key)] == [f"{ranking().key}#left"]
     assert expiring[f"{ranking().key}#left"] == NOW // 1000 + 60 * 86_400
-
-
-def test_members_are_known_by_their_items(scores: DynamoScores, standing: DynamoStanding) -> None:
-    scores.apply([], [change("m")], NOW)
-
-    assert standing.has_member("b", "m")
-    assert not standing.has_member("b", "n")
-    assert not standing.has_member("c", "m")

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from standings.domain.boards import MAX_UNITS
-from standings.domain.places import FANOUT, depth, ordinal, ordinal_at, path, place, split_place
+from standings.domain.places import FANOUT, Place, depth, ordinal, ordinal_at, path, read_sort_key, sort_key
 
 numbers = st.integers(-MAX_UNITS, MAX_UNITS) | st.integers(-300, 300)
 members = st.text(min_size=1, max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode() or "m")
@@ -15,12 +15,21 @@ members = st.text(min_size=1, max_size=40).map(lambda text: text.encode("utf-8",
 def test_sort_keys_order_by_number_then_by_bytes_of_the_member(pairs: list[tuple[int, str]]) -> None:
     expected = sorted(pairs, key=lambda pair: (pair[0], pair[1].encode()))
 
-    assert expected == sorted(pairs, key=lambda pair: place(*pair).encode())
+    assert expected == sorted(pairs, key=lambda pair: sort_key(Place(pair[0]), pair[1]).encode())
 
 
-@given(numbers, members)
-def test_a_sort_key_tells_what_it_was_made_of(number: int, member: str) -> None:
-    assert (number, member) == split_place(place(number, member))
+@given(st.lists(st.tuples(numbers, numbers, members), min_size=2, max_size=30))
+def test_where_equals_are_dated_the_instant_comes_before_the_member(found: list[tuple[int, int, str]]) -> None:
+    expected = sorted(found, key=lambda one: (one[0], one[1], one[2].encode()))
+
+    assert expected == sorted(found, key=lambda one: sort_key(Place(one[0], one[1]), one[2]).encode())
+
+
+@given(numbers, st.none() | numbers, members)
+def test_a_sort_key_tells_what_it_was_made_of(number: int, since: int | None, member: str) -> None:
+    place = Place(number, since)
+
+    assert (place, member) == read_sort_key(sort_key(place, member), dated=since is not None)
 
 
 @given(st.lists(numbers, min_size=2, max_size=30))
@@ -50,4 +59,4 @@ def test_an_ordinal_leads_back_to_its_score(score: int, descending: bool) -> Non
 
 
 def test_the_largest_sort_key_fits_dynamodb() -> None:
-    assert len(place(-MAX_UNITS, "x" * 256).encode()) <= 1024
+    assert len(sort_key(Place(-MAX_UNITS, -MAX_UNITS), "x" * 256).encode()) <= 1024

@@ -9,7 +9,7 @@ import pytest
 
 from standings.domain.boards import Ranking
 from standings.domain.definitions import parse_boards
-from standings.domain.members import Image, score
+from standings.domain.members import Image, place
 from standings.domain.moves import Change
 from standings.dynamodb.rankings import DynamoRankings
 from standings.services.projector import Projector, Record
@@ -150,7 +150,9 @@ def assert_entries_are_the_scores(engine: Any, latest: dict[str, Image]) -> None
         for period in (0,) if window.unit is None else range(today, today + 3):
             ranking = Ranking("b", metric, window, period)
             placed = {
-                member: -value for member, image in latest.items() if (value := score(image, ranking)) is not None
+                member: there.ordinal
+                for member, image in latest.items()
+                if (there := place(image, ranking)) is not None
             }
             if placed:
                 expected[ranking.key] = placed

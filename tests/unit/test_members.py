@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from standings.domain.boards import MAX_UNITS, Family
+from standings.domain.boards import MAX_UNITS, Family, Ranking
 from standings.domain.definitions import parse_boards
-from standings.domain.members import Image, additions, beyond_bounds, expired, score, touched
+from standings.domain.members import Counted, Image, additions, beyond_bounds, expired, place, touched
 from standings.domain.windows import DAY, HOUR
 from standings.runtime.config import BOARDS_FILE
 
@@ -27,6 +27,11 @@ def moved(family: Family, old: Image | None, new: Image) -> set[tuple[str, int]]
     return {(ranking.window.name, ranking.period) for ranking in touched(family, old, new)}
 
 
+def score(image_: Image, ranking: Ranking) -> int | None:
+    there = place(image_, ranking)
+    return None if there is None else -there.ordinal
+
+
 def demo() -> Family:
     family = SHIPPED.family("demo-x")
     assert family is not None
@@ -37,7 +42,7 @@ def test_an_event_adds_to_everything_that_a_window_needs() -> None:
     family = demo()
     points = family.metrics["points"]
     table = family.timetable
-    adds = additions(family, [(START, {"points": 3}), (START - DAY, {"points": 4})], START)
+    adds = additions(family, [Counted("e", START, {"points": 3}), Counted("e", START - DAY, {"points": 4})], START)
 
     assert adds == {
         points.total(): 7,
@@ -56,13 +61,16 @@ def test_a_late_event_counts_in_all_and_where_it_is_in_time() -> None:
     points = family.metrics["points"]
     at = START + 20 * DAY
 
-    assert additions(family, [(at, {"points": 1})], at + 9 * DAY) == {points.total(): 1, points.bucket("y", 2026): 1}
-    assert additions(family, [(at, {"points": 1})], at + 400 * DAY) == {points.total(): 1}
+    assert additions(family, [Counted("e", at, {"points": 1})], at + 9 * DAY) == {
+        points.total(): 1,
+        points.bucket("y", 2026): 1,
+    }
+    assert additions(family, [Counted("e", at, {"points": 1})], at + 400 * DAY) == {points.total(): 1}
 
 
 def test_an_amount_of_zero_takes_part() -> None:
     family = demo()
-    adds = additions(family, [(START, {"points": 0})], START)
+    adds = additions(family, [Counted("e", START, {"points": 0})], START)
 
     assert set(adds.values()) == {0}
     after = image(family, adds, START)
@@ -72,9 +80,9 @@ def test_an_amount_of_zero_takes_part() -> None:
 def test_a_rolling_window_is_looked_forward() -> None:
     family = family_of('metrics.points = { aggregate = "sum", windows = ["last-3-days"] }')
     today = family.timetable.index("d", START)
-    one = image(family, additions(family, [(START, {"points": 5})], START), START)
+    one = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
     later = START + DAY
-    both = {**one.values, **additions(family, [(later, {"points": 2})], later)}
+    both = {**one.values, **additions(family, [Counted("e", later, {"points": 2})], later)}
     two = image(family, {**both, family.metrics["points"].total(): 7}, later, version=3)
 
     assert moved(family, None, one) == {("last-3-days", today + n) for n in range(3)}
@@ -85,7 +93,7 @@ def test_a_rolling_window_is_looked_forward() -> None:
 
 def test_a_removed_accumulator_is_not_a_score_that_fell() -> None:
     family = demo()
-    first = image(family, additions(family, [(START, {"points": 5})], START), START)
+    first = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
     much_later = START + 800 * DAY
     gone = expired(family, first, much_later)
     kept = {name: value for name, value in first.values.items() if name not in gone}
@@ -97,7 +105,7 @@ def test_a_removed_accumulator_is_not_a_score_that_fell() -> None:
 
 def test_what_goes_has_not_been_readable_for_a_day() -> None:
     family = demo()
-    one = image(family, additions(family, [(START, {"points": 5})], START), START)
+    one = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
     for name in one.values:
         accumulator = family.accumulator(name)
         assert accumulator is not None
@@ -113,7 +121,7 @@ def test_what_goes_has_not_been_readable_for_a_day() -> None:
 
 def test_hiding_moves_everything_and_so_does_coming_back() -> None:
     family = demo()
-    seen = image(family, additions(family, [(START, {"points": 5})], START), START)
+    seen = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
     hidden = image(family, dict(seen.values), START, version=3, hidden=True)
 
     assert moved(family, seen, hidden) == moved(family, hidden, seen) == moved(family, None, seen)
@@ -123,7 +131,7 @@ def test_hiding_moves_everything_and_so_does_coming_back() -> None:
 
 def test_a_deleted_item_is_an_image_without_scores() -> None:
     family = demo()
-    seen = image(family, additions(family, [(START, {"points": 5})], START), START)
+    seen = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
     gone = seen.without_scores()
 
     assert gone.version == seen.version + 1
@@ -136,7 +144,10 @@ def test_bounds_hold_in_every_window() -> None:
     half = MAX_UNITS // 2 + 1
     monday, tuesday = points.bucket("d", 20000), points.bucket("d", 20001)
 
-    assert beyond_bounds(family, {monday: half}, [monday]) is None
-    assert beyond_bounds(family, {monday: half, tuesday: half}, [tuesday]) == "points in last-3-days"
-    assert beyond_bounds(family, {monday: -half, tuesday: half}, [tuesday]) is None
-    assert beyond_bounds(family, {points.total(): MAX_UNITS + 1}, [points.total()]) == "points in all"
+    def beyond(values: dict[str, int], changed: str) -> str | None:
+        return beyond_bounds(family, image(family, values, START), [changed])
+
+    assert beyond({monday: half}, monday) is None
+    assert beyond({monday: half, tuesday: half}, tuesday) == "points in last-3-days"
+    assert beyond({monday: -half, tuesday: half}, tuesday) is None
+    assert beyond({points.total(): MAX_UNITS + 1}, points.total()) == "points in all"

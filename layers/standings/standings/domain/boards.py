@@ -18,8 +18,10 @@ from standings.domain.windows import Timetable, Unit, Window
 MAX_UNITS: Final = 2**53 - 1
 """No score is further from 0 than this, in units of the metric's precision: what JSON and Redis can hold."""
 
-Aggregate = Literal["sum"]
+Aggregate = Literal["sum", "max", "min", "last"]
 Order = Literal["descending", "ascending"]
+Ties = Literal["member", "first"]
+Members = Literal["open", "registered"]
 
 _LETTERS: Final = string.ascii_letters
 _ALNUM: Final = string.ascii_letters + string.digits
@@ -38,14 +40,18 @@ class Metric:
     """A named number of a member: how events add up in it, and the windows in which it ranks.
 
     `precision` is the number of decimals kept: a score is an integer, in units of 10 to the power of -precision.
+    `ties` says who of equals is ahead: by member, or whoever reached the score first. `shards` is the number of parts
+    that the sorted index of a ranking is spread over.
     """
 
     name: str
     aggregate: Aggregate
     precision: int
     order: Order
+    ties: Ties
     windows: tuple[Window, ...]
     timetable: Timetable
+    shards: int = 1
     total_code: str = field(init=False)
     bucket_codes: Mapping[Unit, str] = field(init=False)
     ranking_codes: Mapping[str, str] = field(init=False)
@@ -55,7 +61,8 @@ class Metric:
         units = {window.unit for window in self.windows}
         buckets = {unit: _code("bucket", *kind, *self._zone(unit)) for unit in units if unit}
         rankings = {
-            window.name: _code("ranking", *kind, self.order, *self._zone(window.unit)) for window in self.windows
+            window.name: _code("ranking", *kind, self.order, self.ties, *self._zone(window.unit))
+            for window in self.windows
         }
         object.__setattr__(self, "total_code", _code("total", *kind))
         object.__setattr__(self, "bucket_codes", buckets)
@@ -66,6 +73,26 @@ class Metric:
             return ()
         zone: tuple[object, ...] = (unit, self.timetable.timezone)
         return (*zone, self.timetable.week_start) if unit == "w" else zone
+
+    @property
+    def descending(self) -> bool:
+        """Whether the highest leads."""
+        return self.order == "descending"
+
+    @property
+    def dated(self) -> bool:
+        """Whether equals are told apart by when they reached their score."""
+        return self.ties == "first" and bool(self.windows)
+
+    @property
+    def marked(self) -> bool:
+        """Whether each of its numbers has a mark beside it, that says which event it goes by."""
+        return self.aggregate == "last" or self.dated
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether an event can be counted without looking at what was counted before."""
+        return self.aggregate == "sum" and not self.dated
 
     def window(self, name: str) -> Window | None:
         """The window of that name in which this metric ranks, if it does."""
@@ -129,6 +156,8 @@ class Family:
     pattern: str
     timetable: Timetable
     metrics: Mapping[str, Metric]
+    members: Members = "open"
+    shards: int = 1
     _codes: dict[str, tuple[Metric, Unit | None]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -155,6 +184,11 @@ class Family:
     def has_buckets(self) -> bool:
         """Whether members' items hold more than totals."""
         return any(metric.bucket_codes for metric in self.metrics.values())
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every metric's events can be counted without looking at what was counted before."""
+        return all(metric.adds_up for metric in self.metrics.values())
 
     def rankings(self) -> frozenset[str]:
         """The codes of all windows that are ranked on a board of this family."""

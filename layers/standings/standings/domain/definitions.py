@@ -13,6 +13,8 @@ METRIC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 MOST_METRICS: Final = 20
 LONGEST_GRACE: Final = 400 * DAY
 MOST_DECIMALS: Final = 9
+MOST_SHARDS: Final = 64
+AGGREGATES: Final = ("sum", "max", "min", "last")
 
 _DURATION: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
 _SPAN: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
@@ -73,16 +75,18 @@ def _family(path: _Path, pattern: str, table: Any) -> Family:
         _fail(path, f"{pattern!r} can match no board: names are made of letters, digits and . _ : -")
     _only(path, table, _FAMILY_KEYS)
     timetable = _timetable(path, table)
-    if table.get("members", "open") != "open":
-        _fail((*path, "members"), 'members: only "open" is supported yet')
-    if table.get("shards", 1) != 1 or isinstance(table.get("shards"), bool):
-        _fail((*path, "shards"), "shards: only 1 is supported yet")
+    members = table.get("members", "open")
+    if members not in ("open", "registered"):
+        _fail((*path, "members"), f'members: {members!r} is neither "open" nor "registered"')
+    shards = _whole(path, "shards", table.get("shards", 1), range(1, MOST_SHARDS + 1), "shards")
     metrics = table.get("metrics")
     if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MOST_METRICS:
         _fail((*path, "metrics"), f"metrics: a family needs 1 to {MOST_METRICS} of them")
-    parsed = {name: _metric((*path, "metrics", name), name, value, timetable) for name, value in metrics.items()}
+    parsed = {
+        name: _metric((*path, "metrics", name), name, value, timetable, shards) for name, value in metrics.items()
+    }
     try:
-        return Family(pattern, timetable, parsed)
+        return Family(pattern, timetable, parsed, members, shards)
     except ValueError as error:
         _fail((*path, "metrics"), str(error))
 
@@ -120,7 +124,7 @@ def _duration(path: _Path, key: str, value: Any) -> int:
     return span
 
 
-def _metric(path: _Path, name: str, table: Any, timetable: Timetable) -> Metric:
+def _metric(path: _Path, name: str, table: Any, timetable: Timetable, shards: int) -> Metric:
     if not METRIC_NAME.fullmatch(name):
         _fail(
             path,
@@ -131,24 +135,24 @@ def _metric(path: _Path, name: str, table: Any, timetable: Timetable) -> Metric:
     _only(path, table, _METRIC_KEYS)
     if "aggregate" not in table:
         _fail(path, f'{name}: aggregate is missing, such as aggregate = "sum"')
-    if table["aggregate"] != "sum":
-        _fail(
-            (*path, "aggregate"),
-            f'aggregate: {table["aggregate"]!r}: only "sum" is supported yet',
-        )
-    precision = table.get("precision", 0)
-    if not isinstance(precision, int) or isinstance(precision, bool) or not 0 <= precision <= MOST_DECIMALS:
-        _fail(
-            (*path, "precision"),
-            f"precision: {precision!r} is no number of decimals from 0 to {MOST_DECIMALS}",
-        )
+    aggregate = table["aggregate"]
+    if aggregate not in AGGREGATES:
+        _fail((*path, "aggregate"), f"aggregate: {aggregate!r} is none of {', '.join(AGGREGATES)}")
+    precision = _whole(path, "precision", table.get("precision", 0), range(MOST_DECIMALS + 1), "decimals")
     order = table.get("order", "descending")
     if order not in ("descending", "ascending"):
         _fail((*path, "order"), f'order: {order!r} is neither "descending" nor "ascending"')
-    if table.get("ties", "member") != "member":
-        _fail((*path, "ties"), f'ties: {table["ties"]!r}: only "member" is supported yet')
+    ties = table.get("ties", "member")
+    if ties not in ("member", "first"):
+        _fail((*path, "ties"), f'ties: {ties!r} is neither "member" nor "first"')
     windows = _windows((*path, "windows"), table.get("windows", []))
-    return Metric(name, "sum", precision, order, windows, timetable)
+    return Metric(name, aggregate, precision, order, ties, windows, timetable, shards)
+
+
+def _whole(path: _Path, key: str, value: Any, allowed: range, what: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value not in allowed:
+        _fail((*path, key), f"{key}: {value!r} is no number of {what} from {allowed[0]} to {allowed[-1]}")
+    return value
 
 
 def _windows(path: _Path, names: Any) -> tuple[Window, ...]:

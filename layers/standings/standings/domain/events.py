@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from standings.domain.boards import MAX_UNITS, Boards, Metric
+from standings.domain.cells import Cell, combined
 from standings.domain.definitions import METRIC_NAME, MOST_METRICS
 from standings.domain.windows import MINUTE, SECOND
 
@@ -85,7 +86,7 @@ def parse_event(body: str, boards: Boards, now: int) -> Event:
         for board, member, amounts in _updates(field, triple, boards, precisions):
             merged = pairs.setdefault((board, member), {})
             for name, units in amounts.items():
-                merged[name] = merged.get(name, 0) + units
+                merged[name] = _merged(boards, board, name, merged.get(name), units)
     if len(pairs) > MOST_PAIRS:
         _refuse(
             "updates",
@@ -93,6 +94,14 @@ def parse_event(body: str, boards: Boards, now: int) -> Event:
         )
     updates = tuple(Update(board, member, amounts) for (board, member), amounts in pairs.items())
     return Event(event_id, at, updates, _digest(at, updates, precisions))
+
+
+def _merged(boards: Boards, board: str, name: str, before: int | None, units: int) -> int:
+    """What an event that names a member twice says of a metric: what two events would come to, the later one last."""
+    family = boards.family(board)
+    if before is None or family is None:
+        return units
+    return combined(family.metrics[name], Cell(units), Cell(before)).value
 
 
 def _document(body: str) -> dict[str, Any]:

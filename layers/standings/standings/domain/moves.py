@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from standings.domain.boards import Boards, Ranking
-from standings.domain.members import Image, score, touched
-from standings.domain.places import ordinal
+from standings.domain.members import Image, place, touched
+from standings.domain.places import Place
 
 
 class Change(NamedTuple):
@@ -18,15 +18,15 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class Move:
-    """A member's change of place in one ranking, as ordinals: None is no place in it.
+    """A member's change of place in one ranking: None is no place in it.
 
     `old` is what the images say was counted; where the ranking's own row says otherwise, that is what counts.
     """
 
     ranking: Ranking
     member: str
-    old: int | None
-    new: int | None
+    old: Place | None
+    new: Place | None
     version: int
     stamp: int
 
@@ -47,16 +47,10 @@ def moves(boards: Boards, changes: Iterable[Change]) -> list[Move]:
         Move(
             ranking,
             last.member,
-            _ordinal(score(first, ranking), ranking),
-            _ordinal(score(last, ranking), ranking),
+            place(first, ranking),
+            place(last, ranking),
             last.version,
             last.stamp,
         )
         for ranking in rankings
     ]
-
-
-def _ordinal(units: int | None, ranking: Ranking) -> int | None:
-    if units is None:
-        return None
-    return ordinal(units, descending=ranking.metric.order == "descending")

@@ -7,7 +7,7 @@ So a text of any length sorts as the number does, small numbers are short, and n
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 FANOUT: Final = 128
 """Children of a node of the tier tree, and so scores of a leaf: such a node stays near 1 KB, one write unit."""
@@ -19,7 +19,20 @@ _VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
 _ZERO_HEAD: Final = ord("O")
 
 Path = tuple[int, ...]
-"""The digits from a tree's root to one of its nodes: () is the root, whose children are heads."""
+"""The digits from a tree's root to one of its nodes."""
+
+ROOT: Final[Path] = ()
+"""The node whose children are heads."""
+
+
+class Place(NamedTuple):
+    """Where a member stands in a list: by ordinal, and then, if the metric says so, by an instant in milliseconds.
+
+    Without one (`since` is None) equals are told apart by member alone.
+    """
+
+    ordinal: int
+    since: int | None = None
 
 
 def ordinal(score: int, *, descending: bool) -> int:
@@ -64,15 +77,15 @@ def prefixes(way: Path) -> Iterator[Path]:
         yield way[:length]
 
 
-def place(number: int, member: str) -> str:
-    """The sort key of a member: ordered by ordinal, then by member as its UTF-8 is."""
+def written(number: int) -> str:
+    """A number as text of which none begins another, in the order of the numbers."""
     digits = _digits_of(number, len(_DIGITS))
     head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
-    return head + "".join([_DIGITS[digit] for digit in digits]) + member
+    return head + "".join([_DIGITS[digit] for digit in digits])
 
 
-def split_place(text: str) -> tuple[int, str]:
-    """The ordinal and the member of a sort key: the inverse of `place`."""
+def read_written(text: str) -> tuple[int, str]:
+    """The number that a text begins with, and the rest of the text: the inverse of `written`."""
     length = ord(text[0]) - _ZERO_HEAD
     base = len(_DIGITS)
     number = 0
@@ -80,3 +93,18 @@ def split_place(text: str) -> tuple[int, str]:
         value = _VALUE[digit]
         number = number * base + (value if length > 0 else base - 1 - value)
     return (number if length > 0 else -number), text[1 + abs(length) :]
+
+
+def sort_key(place: Place, member: str) -> str:
+    """The key by which a list is sorted: by ordinal, where equals are told apart by `since` by that, then by member."""
+    since = "" if place.since is None else written(place.since)
+    return written(place.ordinal) + since + member
+
+
+def read_sort_key(text: str, *, dated: bool) -> tuple[Place, str]:
+    """The place and the member of a sort key: the inverse of `sort_key`. `dated` says that it holds a `since`."""
+    number, rest = read_written(text)
+    if not dated:
+        return Place(number), rest
+    since, member = read_written(rest)
+    return Place(number, since), member

@@ -1,13 +1,14 @@
 """Every key of the three tables, in one place.
 
-| what                       | table    | pk                              | sk     | index `places`: r, s       |
-|----------------------------|----------|---------------------------------|--------|----------------------------|
-| a member's item            | Scores   | board # slot                    | member |                            |
-| the list of boards         | Scores   | #boards                         | board  |                            |
-| an event's receipt         | Receipts | event id                        |        |                            |
-| an entry: member × ranking | Rankings | board # ranking code # member   |        | board # ranking code, place |
-| a node of a tier tree      | Rankings | board # ranking code / path     |        |                            |
+| what                       | table    | pk                            | sk     | index `places`: r            | s        |
+|----------------------------|----------|-------------------------------|--------|------------------------------|----------|
+| a member's item            | Scores   | board # slot                  | member |                              |          |
+| the list of boards         | Scores   | #boards                       | board  |                              |          |
+| an event's receipt         | Receipts | event id                      |        |                              |          |
+| an entry: member × ranking | Rankings | board # ranking code # member |        | board # ranking code / shard | sort key |
+| a node of a tier tree      | Rankings | board # ranking code / path   |        |                              |          |
 
+The first shard has no number: a ranking of one shard is spread over more without a change of what is there.
 Names of boards hold neither `#` nor `/`, so no two of these can be the same text.
 """
 
@@ -34,6 +35,12 @@ def member_key(board: str, member: str) -> tuple[str, str]:
     return f"{board}#{crc32(member.encode()) % SLOTS:02d}", member
 
 
+def member_item_key(board: str, member: str) -> dict[str, dict[str, str]]:
+    """The key of a member's item, as DynamoDB has it."""
+    partition, sort = member_key(board, member)
+    return {"pk": {"S": partition}, "sk": {"S": sort}}
+
+
 def board_of(partition: str) -> str:
     """The board of a member's item, told from its partition key."""
     return partition.rsplit("#", 1)[0]
@@ -42,6 +49,16 @@ def board_of(partition: str) -> str:
 def entry_key(ranking: Ranking, member: str) -> str:
     """The key of a member's row in a ranking."""
     return f"{ranking.key}#{member}"
+
+
+def index_key(ranking: Ranking, shard: int) -> str:
+    """The partition of the sorted index that holds one shard of a ranking's entries."""
+    return f"{ranking.key}/{shard}" if shard else ranking.key
+
+
+def shard_of(member: str, shards: int) -> int:
+    """The shard that a member's entries are in."""
+    return crc32(member.encode()) % shards
 
 
 def node_key(ranking: Ranking, path: Path) -> str:

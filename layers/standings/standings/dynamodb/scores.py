@@ -10,14 +10,16 @@ from standings.domain.boards import MAX_UNITS
 from standings.domain.members import Image
 from standings.domain.moves import Change
 from standings.domain.windows import DAY, SECOND
-from standings.dynamodb.keys import BOARDS, board_of, member_key
+from standings.dynamodb.keys import BOARDS, board_of, member_item_key
 from standings.dynamodb.transactions import Item, batch_get, get_item, store_error, transact
 from standings.services.store import (
+    Addition,
     ChangeObstacle,
     ItemChange,
     MemberKey,
     Receipt,
     ReceiptObstacle,
+    Rewrite,
 )
 
 if TYPE_CHECKING:
@@ -25,8 +27,13 @@ if TYPE_CHECKING:
 
 RECEIPT_LIFETIME: Final = 30 * DAY
 
-# v: version, t: stamp, g: magnitude, h: hidden, e: expiry. All other numbers are accumulators.
-_OTHERS: Final = {"pk", "sk", "v", "t", "g", "h", "e"}
+REMOVED_LIFETIME: Final = 60 * DAY
+"""How long a removed member leaves its version: longer than anything older can be replayed."""
+
+# v: version, t: stamp, g: magnitude, h: hidden, x: removed, e: expiry. All other numbers are accumulators; the mark
+# of an accumulator is text under its name with another letter before it, which no code of three begins like.
+_OTHERS: Final = {"pk", "sk", "v", "t", "g", "h", "x", "e"}
+_MARK: Final = "m"
 
 
 def decode_image(item: Item) -> Image:
@@ -38,8 +45,30 @@ def decode_image(item: Item) -> Image:
         stamp=int(item["t"]["N"]),
         magnitude=int(item["g"]["N"]) if "g" in item else 0,
         hidden="h" in item and bool(item["h"]["BOOL"]),
-        values={name: int(value["N"]) for name, value in item.items() if name not in _OTHERS},
+        values={name: int(value["N"]) for name, value in item.items() if name not in _OTHERS and "N" in value},
+        marks={
+            name.removeprefix(_MARK): value["S"] for name, value in item.items() if name not in _OTHERS and "S" in value
+        },
+        removed="x" in item,
     )
+
+
+def encode_image(image: Image) -> dict[str, Any]:
+    """The item of an image: the inverse of `decode_image`. That of a removed member expires."""
+    item: dict[str, Any] = {
+        **member_item_key(image.board, image.member),
+        "v": {"N": str(image.version)},
+        "t": {"N": str(image.stamp)},
+        "g": {"N": str(image.magnitude)},
+    }
+    item.update((name, {"N": str(value)}) for name, value in image.values.items())
+    item.update((_MARK + name, {"S": mark}) for name, mark in image.marks.items())
+    if image.hidden:
+        item["h"] = {"BOOL": True}
+    if image.removed:
+        item["x"] = {"BOOL": True}
+        item["e"] = {"N": str((image.stamp + REMOVED_LIFETIME) // SECOND)}
+    return item
 
 
 def decode_change(record: Any) -> Change | None:
@@ -66,13 +95,12 @@ class DynamoScores:
         self._receipts = receipts
 
     def images(self, keys: Iterable[MemberKey]) -> dict[MemberKey, Image]:
-        items = batch_get(self._client, self._scores, [_key(*key) for key in keys])
+        items = batch_get(self._client, self._scores, [member_item_key(*key) for key in keys])
         images = [decode_image(item) for item in items]
         return {(image.board, image.member): image for image in images}
 
     def image(self, key: MemberKey) -> Image | None:
-        item = get_item(self._client, self._scores, _key(*key), consistent=True)
-        return decode_image(item) if item is not None else None
+        return read_image(self._client, self._scores, key)
 
     def receipt(self, event_id: str) -> bytes | None:
         item = get_item(self._client, self._receipts, {"pk": {"S": event_id}}, consistent=True)
@@ -83,7 +111,9 @@ class DynamoScores:
     ) -> list[ReceiptObstacle | ChangeObstacle]:
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
         actions = [self._receipt(receipt, expiry) for receipt in receipts]
-        actions += [self._update(change) for change in changes]
+        actions += [
+            self._addition(change) if isinstance(change, Addition) else self._rewrite(change) for change in changes
+        ]
         obstacles: list[ReceiptObstacle | ChangeObstacle] = []
         for index, hindrance, item, message in transact(self._client, actions):
             if index < len(receipts):
@@ -123,44 +153,51 @@ class DynamoScores:
             }
         }
 
-    def _update(self, change: ItemChange) -> dict[str, Any]:
+    def _addition(self, change: Addition) -> dict[str, Any]:
         values = {
             ":i": {"N": "1"},
             ":t": {"N": str(change.stamp)},
             ":g": {"N": str(change.magnitude)},
+            ":room": {"N": str(MAX_UNITS - change.magnitude)},
         }
         for number, amount in enumerate(change.adds.values()):
             values[f":{number}"] = {"N": str(amount)}
-        if not change.exact:
-            condition = "attribute_not_exists(v) OR (t <= :t AND g <= :room)"
-            values[":room"] = {"N": str(MAX_UNITS - change.magnitude)}
-        elif change.seen is None:
-            condition = "attribute_not_exists(v)"
-        else:
-            condition = "v = :v"
-            values[":v"] = {"N": str(change.seen)}
+        there = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
         return {
             "Update": {
                 "TableName": self._scores,
-                "Key": _key(change.board, change.member),
-                "UpdateExpression": _update_expression(tuple(change.adds), tuple(change.removes), exact=change.exact),
-                "ConditionExpression": condition,
+                "Key": member_item_key(change.board, change.member),
+                "UpdateExpression": _addition_expression(tuple(change.adds), tuple(change.removes)),
+                "ConditionExpression": f"{there} (t <= :t AND g <= :room)",
                 "ExpressionAttributeValues": values,
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             }
         }
 
+    def _rewrite(self, change: Rewrite) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "TableName": self._scores,
+            "ConditionExpression": "attribute_not_exists(v)",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        if change.seen is not None:
+            request["ConditionExpression"] = "v = :v"
+            request["ExpressionAttributeValues"] = {":v": {"N": str(change.seen)}}
+        if change.image.version == change.seen:
+            return {"ConditionCheck": {**request, "Key": member_item_key(change.board, change.member)}}
+        return {"Put": {**request, "Item": encode_image(change.image)}}
+
 
 @lru_cache(maxsize=4096)
-def _update_expression(adds: tuple[str, ...], removes: tuple[str, ...], *, exact: bool) -> str:
+def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
     """The text of an update. A new item's version starts at the clock, above whatever was there under its key."""
-    sets = ["v = if_not_exists(v, :t) + :i", "t = :t"]
-    added = [f"{name} :{number}" for number, name in enumerate(adds)]
-    (sets if exact else added).append("g = :g" if exact else "g :g")
-    text = f"SET {', '.join(sets)} ADD {', '.join(added)}"
-    return f"{text} REMOVE {', '.join(removes)}" if removes else text
+    added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
+    # Whoever is counted is there again, if it was removed, and expires no more.
+    gone = ", ".join(["e", "x", *removes])
+    return f"SET v = if_not_exists(v, :t) + :i, t = :t ADD {added} REMOVE {gone}"
 
 
-def _key(board: str, member: str) -> dict[str, Any]:
-    partition, sort = member_key(board, member)
-    return {"pk": {"S": partition}, "sk": {"S": sort}}
+def read_image(client: "DynamoDBClient", scores: str, key: MemberKey) -> Image | None:
+    """The item of a member as it is now; None where there is none."""
+    item = get_item(client, scores, member_item_key(*key), consistent=True)
+    return decode_image(item) if item is not None else None

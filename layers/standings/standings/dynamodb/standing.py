@@ -1,58 +1,74 @@
 """The read model in DynamoDB, as readers see it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from standings.domain.boards import Ranking
-from standings.domain.places import Path, split_place
-from standings.dynamodb.keys import (
-    BOARDS,
-    PLACES,
-    counter_digit,
-    entry_key,
-    member_key,
-    node_key,
-)
-from standings.dynamodb.transactions import Item, batch_get, get_item, store_error
-from standings.services.store import Entry, Node
+from standings.domain.members import Image
+from standings.domain.places import Path, read_sort_key
+from standings.dynamodb.keys import BOARDS, PLACES, counter_digit, entry_key, index_key, node_key
+from standings.dynamodb.scores import read_image
+from standings.dynamodb.transactions import MOST_KEYS, Item, batch_get, get_item, store_error
+from standings.services.store import Entry, Node, Span
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+SIDE_BY_SIDE: Final = 8
+"""Requests that one question has under way at once."""
+
+T = TypeVar("T")
+
 
 class DynamoStanding:
-    """Rankings and the list of boards (`services.store.Standing`). All reads are eventually consistent."""
+    """Rankings, the list of boards and members' items (`services.store.Standing`).
+
+    Reads are eventually consistent, but for a member's item.
+    """
 
     def __init__(self, client: "DynamoDBClient", rankings: str, scores: str) -> None:
         self._client = client
         self._rankings = rankings
         self._scores = scores
-        self._beside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="nodes")
+        self._pool = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="reads")
 
-    def entry(self, ranking: Ranking, member: str) -> Entry | None:
-        item = get_item(self._client, self._rankings, {"pk": {"S": entry_key(ranking, member)}})
-        return _entry(item) if item is not None and "s" in item else None
+    def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
+        found = self._items({entry_key(ranking, member): (ranking, member) for ranking, member in wanted})
+        return {asked: _entry(item, asked[0]) for asked, item in found.items() if "s" in item}
 
-    def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Node]:
-        keys = {node_key(ranking, path): path for path in paths}
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys])
-        return {keys[item["pk"]["S"]]: _node(item) for item in items}
+    def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
+        found = self._items({node_key(ranking, path): (ranking, path) for ranking, path in wanted})
+        return {asked: _node(item) for asked, item in found.items()}
 
-    def page(
-        self,
-        ranking: Ranking,
-        after: str | None,
-        limit: int,
-        paths: Sequence[Path],
-        *,
-        forward: bool,
-    ) -> tuple[list[Entry], dict[Path, Node]]:
-        nodes = self._beside.submit(self.nodes, ranking, paths)
-        entries = self._entries(ranking, after, limit, forward=forward)
-        return entries, nodes.result()
+    def _items(self, keys: dict[str, T]) -> dict[T, Item]:
+        """The items of Rankings under some keys, by what the keys stand for."""
+        all_keys = [{"pk": {"S": key}} for key in keys]
+        if len(all_keys) == 1:
+            item = get_item(self._client, self._rankings, all_keys[0])
+            items = [item] if item is not None else []
+        elif len(all_keys) <= MOST_KEYS:
+            items = batch_get(self._client, self._rankings, all_keys)
+        else:
+            parts = [all_keys[start : start + MOST_KEYS] for start in range(0, len(all_keys), MOST_KEYS)]
+            found = self._pool.map(lambda part: batch_get(self._client, self._rankings, part), parts)
+            items = [item for part in found for item in part]
+        return {keys[item["pk"]["S"]]: item for item in items}
+
+    def spans(
+        self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
+    ) -> tuple[list[list[Entry]], dict[Path, Node]]:
+        others = [self._pool.submit(self._span, ranking, span) for span in spans[1:]]
+        # One request is this thread's own: the usual question needs just one other.
+        nodes = self._pool.submit(self.nodes, [(ranking, path) for path in paths]) if paths else None
+        entries = [self._span(ranking, span) for span in spans[:1]]
+        entries += [other.result() for other in others]
+        return entries, {path: node for (_, path), node in nodes.result().items()} if nodes is not None else {}
+
+    def count(self, ranking: Ranking, shards: int, first: str, last: str, most: int) -> int:
+        return sum(self._pool.map(lambda shard: self._count(ranking, shard, first, last, most), range(shards)))
 
     def rankings_of(self, board: str) -> frozenset[str] | None:
         item = get_item(self._client, self._scores, {"pk": {"S": BOARDS}, "sk": {"S": board}})
@@ -60,43 +76,73 @@ class DynamoStanding:
             return None
         return frozenset(item["r"]["SS"]) if "r" in item else frozenset()
 
-    def has_member(self, board: str, member: str) -> bool:
-        partition, sort = member_key(board, member)
-        key = {"pk": {"S": partition}, "sk": {"S": sort}}
-        return get_item(self._client, self._scores, key) is not None
-
-    def _entries(self, ranking: Ranking, after: str | None, limit: int, *, forward: bool) -> list[Entry]:
-        values = {":r": {"S": ranking.key}}
-        condition = "r = :r"
-        if after is not None:
-            condition += " AND s > :s" if forward else " AND s < :s"
+    def boards(self, prefix: str, after: str | None, limit: int) -> list[str]:
+        values = {":p": {"S": BOARDS}}
+        condition = "pk = :p"
+        if after is not None and after >= prefix:
+            # A sort key takes one condition: what follows the last of the prefix is cut off below.
+            condition += " AND sk > :s"
             values[":s"] = {"S": after}
-        request: dict[str, Any] = {
+        elif prefix:
+            condition += " AND begins_with(sk, :s)"
+            values[":s"] = {"S": prefix}
+        request = {
+            "TableName": self._scores,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+        }
+        names = (item["sk"]["S"] for item in self._query(request, limit))
+        return [name for name in names if name.startswith(prefix)]
+
+    def image(self, board: str, member: str) -> Image | None:
+        return read_image(self._client, self._scores, (board, member))
+
+    def _span(self, ranking: Ranking, span: Span) -> list[Entry]:
+        values = {":r": {"S": index_key(ranking, span.shard)}}
+        condition = "r = :r"
+        if span.beyond is not None:
+            condition += " AND s > :s" if span.forward else " AND s < :s"
+            values[":s"] = {"S": span.beyond}
+        request = {**self._index(condition, values), "ScanIndexForward": span.forward}
+        return [_entry(item, ranking) for item in self._query(request, span.limit)]
+
+    def _count(self, ranking: Ranking, shard: int, first: str, last: str, most: int) -> int:
+        values = {":r": {"S": index_key(ranking, shard)}, ":first": {"S": first}, ":last": {"S": last}}
+        request = {**self._index("r = :r AND s BETWEEN :first AND :last", values), "Select": "COUNT"}
+        return sum(answer["Count"] for answer in self._answers(request, most))
+
+    def _index(self, condition: str, values: dict[str, dict[str, str]]) -> dict[str, Any]:
+        return {
             "TableName": self._rankings,
             "IndexName": PLACES,
             "KeyConditionExpression": condition,
             "ExpressionAttributeValues": values,
-            "ScanIndexForward": forward,
         }
-        entries: list[Entry] = []
-        # A query ends at 1 MB: a thousand entries with long names may be more.
-        while len(entries) < limit:
+
+    def _query(self, request: dict[str, Any], limit: int) -> list[Item]:
+        return [item for answer in self._answers(request, limit) for item in answer["Items"]]
+
+    def _answers(self, request: dict[str, Any], limit: int) -> Iterator[Any]:
+        """The pages of a query: one ends at 1 MB, and a thousand entries with long names may be more."""
+        request = dict(request)
+        while limit > 0:
             try:
-                answer = self._client.query(**request, Limit=limit - len(entries))
+                answer = self._client.query(**request, Limit=limit)
             except (ClientError, BotoCoreError) as error:
                 raise store_error(error) from error
-            entries += [_entry(item) for item in answer["Items"]]
+            yield answer
             if "LastEvaluatedKey" not in answer:
-                break
+                return
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-        return entries
+            limit -= answer["Count"]
 
 
-def _entry(item: Item) -> Entry:
-    ordinal, member = split_place(item["s"]["S"])
-    return Entry(ordinal, member, int(item["t"]["N"]))
+def _entry(item: Item, ranking: Ranking) -> Entry:
+    key = item["s"]["S"]
+    return Entry(key, *read_sort_key(key, dated=ranking.metric.dated), int(item["t"]["N"]))
 
 
 def _node(item: Item) -> Node:
     counters = {digit: int(value["N"]) for name, value in item.items() if (digit := counter_digit(name)) is not None}
-    return Node(counters, int(item["t"]["N"]))
+    shards = max(map(int, item["n"]["NS"])) if "n" in item else 1
+    return Node(counters, int(item["t"]["N"]), shards)

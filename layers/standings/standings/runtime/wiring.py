@@ -19,7 +19,7 @@ from standings.failures.dead_letters import DeadLetters
 from standings.runtime.config import BOARDS_FILE, Config
 from standings.services.pacing import Pacing
 from standings.services.projector import Projector
-from standings.services.query import Query
+from standings.services.reader import Reader
 from standings.services.writer import Writer
 
 MOST_CALLS: Final = 8
@@ -79,10 +79,10 @@ def projector(config: Config, tools: Pacing) -> Projector:
     return Projector(boards(), rankings, tools, lambda jobs: pool.map(lambda job: job(), jobs))
 
 
-def query(config: Config, tools: Pacing) -> Query:
-    """The reader's service."""
+def reader(config: Config, tools: Pacing) -> Reader:
+    """What the questions of the query function are answered from."""
     standing = DynamoStanding(client("dynamodb"), config.rankings_table, config.scores_table)
-    return Query(boards(), standing, tools)
+    return Reader(boards(), standing, tools)
 
 
 def failure_bucket(config: Config) -> FailureBucket:

@@ -1,17 +1,21 @@
 """How answers look: numbers, instants, cursors, and problems that say what to do."""
 
+import re
 from base64 import b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from standings.domain.boards import MAX_UNITS, Metric, Ranking
+from standings.domain.definitions import MOST_DECIMALS
 from standings.domain.events import LONGEST_MEMBER
-from standings.domain.places import place, split_place
+from standings.domain.places import read_sort_key, sort_key
 from standings.domain.windows import Timetable
 
+_DECIMAL: Final = re.compile(r"(-)?([0-9]{1,16})(?:\.([0-9]{1,16}))?", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 ENDS: Final = ""
 _SEAL: Final = 8
@@ -40,6 +44,46 @@ def bad_argument(name: str, detail: str) -> Problem:
 def not_found(kind: str, title: str, detail: str) -> Problem:
     """404, of one of several kinds."""
     return Problem(404, kind, title, detail)
+
+
+def no_such_member(board: str, member: str) -> Problem:
+    """404: nobody of that name, or not any more."""
+    return not_found("no-such-member", "No such member", f"board {board!r} has no member {member!r}")
+
+
+def check_member(argument: str, member: str) -> None:
+    """400 for a text that can be no member's id."""
+    if not 1 <= len(member.encode()) <= LONGEST_MEMBER:
+        raise bad_argument(argument, f"must have 1 to {LONGEST_MEMBER} bytes of UTF-8")
+
+
+def units_of(argument: str, text: str, precision: int) -> int:
+    """A score that a reader names, in units; 400 for one that a metric of that precision cannot have."""
+    match = _DECIMAL.fullmatch(text)
+    decimals = (match[3] or "").rstrip("0") if match else ""
+    if match is None or len(decimals) > precision:
+        kept = f"a number of at most {precision} decimals" if precision else "a whole number"
+        raise bad_argument(argument, f"must be {kept}, such as 12{'.5' if precision else ''}, is {text[:80]!r}")
+    units = int(match[2] + decimals.ljust(precision, "0"))
+    if units > MAX_UNITS:
+        raise bad_argument(argument, "is beyond ±(2^53 - 1) units of the metric's precision")
+    return -units if match[1] else units
+
+
+def percentage(argument: str, text: str) -> Fraction:
+    """A percentage above 0 and up to 100, exactly."""
+    match = _DECIMAL.fullmatch(text)
+    if match is None or match[1] or len(match[3] or "") > MOST_DECIMALS:
+        raise bad_argument(argument, f"must be a number such as 99.5, of at most {MOST_DECIMALS} decimals")
+    share = Fraction(f"{match[2]}.{match[3] or 0}")
+    if not 0 < share <= 100:  # noqa: PLR2004 - percent
+        raise bad_argument(argument, f"must be above 0 and at most 100, is {text[:80]}")
+    return share
+
+
+def exactly(share: Fraction) -> Any:
+    """A percentage as a JSON number."""
+    return decimal(int(share * 10**MOST_DECIMALS), MOST_DECIMALS)
 
 
 def decimal(units: int, precision: int) -> Any:
@@ -83,21 +127,50 @@ def _local(timetable: Timetable, at: int) -> str:
 
 
 class Cursor(NamedTuple):
-    """A place in a list, and the direction in which to read on from it; `ENDS` is before or after all of it."""
+    """A key in a list, and the direction in which to read on from it; `ENDS` is before or after all of it."""
 
     period: int
     forward: bool
-    place: str
+    key: str
 
 
 def encode_cursor(ranking: Ranking, at: str, *, forward: bool) -> str:
     """A cursor as text that no one needs to understand."""
     said = orjson.dumps([ranking.period, forward, at])
-    return urlsafe_b64encode(_seal(said, ranking) + said).decode().rstrip("=")
+    return urlsafe_b64encode(_sealed(said, _list_of(ranking)) + said).decode().rstrip("=")
 
 
 def decode_cursor(text: str, ranking: Ranking) -> Cursor:
-    """The cursor in a text; ValueError for one that was altered, or that is of another list.
+    """The cursor in a text; ValueError for one that was altered, or that is of another list."""
+    said = _unsealed(text, _list_of(ranking))
+    found = orjson.loads(said)
+    try:
+        period, forward, key = found
+        if key != ENDS:
+            place, member = read_sort_key(key, dated=ranking.metric.dated)
+            beyond = max(abs(place.ordinal), abs(place.since or 0)) > MAX_UNITS
+            if sort_key(place, member) != key or beyond or not 1 <= len(member.encode()) <= LONGEST_MEMBER:
+                raise ValueError(text)
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise ValueError(text) from error
+    if type(period) is not int or type(forward) is not bool:
+        raise ValueError(text)
+    return Cursor(period, forward, key)
+
+
+def encode_name(name: str, prefix: str) -> str:
+    """The cursor that reads on, in a list of names with a prefix, from a name."""
+    said = name.encode()
+    return urlsafe_b64encode(_sealed(said, f"names/{prefix}") + said).decode().rstrip("=")
+
+
+def decode_name(text: str, prefix: str) -> str:
+    """The name in a cursor; ValueError for one that was altered, or that is of another list."""
+    return _unsealed(text, f"names/{prefix}").decode()
+
+
+def _unsealed(text: str, of: str) -> bytes:
+    """What a sealed text says.
 
     The seal is no secret: whoever forges one reads on from another place of a list that they may read anyway. What
     it holds is looked at all the same.
@@ -105,24 +178,15 @@ def decode_cursor(text: str, ranking: Ranking) -> Cursor:
     raw = b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     said = raw[_SEAL:]
     # The last letter has bits to spare: only the one way to write it is not altered.
-    if raw[:_SEAL] != _seal(said, ranking) or urlsafe_b64encode(raw).decode().rstrip("=") != text:
+    if raw[:_SEAL] != _sealed(said, of) or urlsafe_b64encode(raw).decode().rstrip("=") != text:
         raise ValueError(text)
-    found = orjson.loads(said)
-    try:
-        period, forward, text_of_place = found
-        number, member = split_place(text_of_place) if text_of_place != ENDS else (0, "")
-        if text_of_place != ENDS and (
-            place(number, member) != text_of_place or abs(number) > MAX_UNITS or len(member.encode()) > LONGEST_MEMBER
-        ):
-            raise ValueError(text)
-    except (TypeError, KeyError, IndexError, AttributeError) as error:
-        raise ValueError(text) from error
-    if type(period) is not int or type(forward) is not bool:
-        raise ValueError(text)
-    return Cursor(period, forward, text_of_place)
+    return said
 
 
-def _seal(said: bytes, ranking: Ranking) -> bytes:
-    metric, window = ranking.metric, ranking.window
-    of = f"{ranking.board}#{metric.ranking_codes[window.name]}{window.code}"
+def _sealed(said: bytes, of: str) -> bytes:
     return blake2b(of.encode() + b"/" + said, digest_size=_SEAL).digest()
+
+
+def _list_of(ranking: Ranking) -> str:
+    metric, window = ranking.metric, ranking.window
+    return f"{ranking.board}#{metric.ranking_codes[window.name]}{window.code}"

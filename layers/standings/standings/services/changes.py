@@ -5,23 +5,33 @@ from typing import Final
 
 from standings.domain.boards import MAX_UNITS, Boards, Family
 from standings.domain.events import Event
-from standings.domain.members import Image, additions, beyond_bounds, expired
+from standings.domain.members import (
+    Counted,
+    Image,
+    additions,
+    beyond_bounds,
+    counting,
+    expired,
+    new_image,
+    rewritten,
+)
 from standings.services.batching import items_of
-from standings.services.store import ItemChange, MemberKey
+from standings.services.store import Addition, ItemChange, MemberKey, Rewrite
 
 MOST_REMOVED: Final = 100
-"""Old accumulators removed by one write, so that its expression stays within DynamoDB's 4 KB."""
+"""Old accumulators removed by one addition, so that its expression stays within DynamoDB's 4 KB."""
 
 Images = Mapping[MemberKey, Image | None]
 
 
-class BeyondBoundsError(Exception):
-    """An event that would take a score of an item beyond ±(2^53 - 1) units, going by the image that is known of it."""
+class UnfitEventError(Exception):
+    """An event that an item cannot take, going by the image that is known of it. `rule` is a word for metrics."""
 
-    def __init__(self, event: Event, item: MemberKey, message: str) -> None:
+    def __init__(self, event: Event, item: MemberKey, rule: str, message: str) -> None:
         super().__init__(message)
         self.event = event
         self.item = item
+        self.rule = rule
 
 
 def family_of(boards: Boards, board: str) -> Family:
@@ -33,42 +43,39 @@ def family_of(boards: Boards, board: str) -> Family:
 
 
 def plan_changes(boards: Boards, events: Iterable[Event], images: Images, now: int) -> list[ItemChange]:
-    """The change of every item that the events touch; BeyondBoundsError for the first event that goes too far."""
+    """The change of every item that the events touch; UnfitEventError for the first event that an item cannot take."""
     by_item: dict[MemberKey, list[Event]] = {}
     for event in events:
         for item in items_of(event):
             by_item.setdefault(item, []).append(event)
-    return [
-        _change(family_of(boards, item[0]), item, touching, images.get(item), now) for item, touching in by_item.items()
-    ]
+    return [_change(family_of(boards, item[0]), item, touching, images, now) for item, touching in by_item.items()]
 
 
-def _change(family: Family, item: MemberKey, events: Sequence[Event], image: Image | None, now: int) -> ItemChange:
+def _change(family: Family, item: MemberKey, events: Sequence[Event], images: Images, now: int) -> ItemChange:
+    image = images.get(item)
+    only_known = family.members == "registered"
+    if only_known and item in images and (image is None or image.removed):
+        message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
+        raise UnfitEventError(events[0], item, "unregistered", message)
     # A stamp never goes back on an item: the newest clock that wrote it decides what is late.
     stamp = max(now, image.stamp) if image is not None else now
-    counted = [(event.at, _amounts(event, item)) for event in events]
-    removes = expired(family, image, stamp)[:MOST_REMOVED] if image is not None else []
-    magnitude = sum(abs(units) for _, amounts in counted for units in amounts.values())
-    exact = (image.magnitude if image is not None else 0) + magnitude > MAX_UNITS
-    if exact:
-        values = _values_after(family, item, events, image, stamp)
-        magnitude = sum(abs(value) for name, value in values.items() if name not in removes)
-    seen = image.version if image is not None else None
-    return ItemChange(*item, additions(family, counted, stamp), removes, stamp, magnitude, exact, seen)
-
-
-def _values_after(
-    family: Family, item: MemberKey, events: Sequence[Event], image: Image | None, stamp: int
-) -> dict[str, int]:
-    values = dict(image.values) if image is not None else {}
-    for event in events:
-        adds = additions(family, [(event.at, _amounts(event, item))], stamp)
-        for name, units in adds.items():
-            values[name] = values.get(name, 0) + units
-        beyond = beyond_bounds(family, values, adds)
+    counted = [Counted(event.id, event.at, _amounts(event, item)) for event in events]
+    magnitude = sum(abs(units) for one in counted for units in one.amounts.values())
+    adds_up = all(family.metrics[name].adds_up for one in counted for name in one.amounts)
+    if adds_up and (image.magnitude if image is not None else 0) + magnitude <= MAX_UNITS:
+        removes = expired(family, image, stamp)[:MOST_REMOVED] if image is not None else []
+        return Addition(*item, additions(family, counted, stamp), removes, stamp, magnitude, only_known)
+    before = image if image is not None else new_image(*item, stamp)
+    after, changed = before, False
+    for event, one in zip(events, counted, strict=True):
+        after, names = counting(family, after, one, stamp)
+        beyond = beyond_bounds(family, after, names)
         if beyond is not None:
-            raise BeyondBoundsError(event, item, f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
-    return values
+            raise UnfitEventError(event, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
+        changed = changed or bool(names)
+    if changed:
+        after = rewritten(after, stamp, expired(family, after, stamp))
+    return Rewrite(after, image.version if image is not None else None)
 
 
 def _amounts(event: Event, item: MemberKey) -> Mapping[str, int]:

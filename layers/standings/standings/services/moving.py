@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from standings.domain.moves import Move
-from standings.domain.places import path, prefixes
+from standings.domain.places import ROOT, Path, path, prefixes
 from standings.services.pacing import Backoff
 from standings.services.store import (
     MOST_ACTIONS,
@@ -92,7 +92,7 @@ def _resolve(chunk: Sequence[Move], obstacles: Sequence[MoveObstacle], outcome: 
             outcome.done.append(move)
         else:
             outcome.gaps += 1
-            move.old = found.ordinal if found is not None else None
+            move.old = found.place if found is not None else None
     return list(left.values())
 
 
@@ -108,14 +108,9 @@ def _apart(chunk: Sequence[Move], reason: str, outcome: Outcome) -> list[list[Mo
 def cut(found: Sequence[Move]) -> Iterator[list[Move]]:
     """Moves in chunks of one ranking, each with its tiers within one transaction."""
     chunk: list[Move] = []
-    tiers: set[tuple[int, ...]] = set()
+    tiers: set[Path] = set()
     for move in found:
-        mine = {
-            node
-            for number in (move.old, move.new)
-            if number is not None and move.old != move.new
-            for node in prefixes(path(number))
-        }
+        mine = _nodes(move)
         if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | mine) > MOST_ACTIONS):
             yield chunk
             chunk, tiers = [], set()
@@ -123,3 +118,12 @@ def cut(found: Sequence[Move]) -> Iterator[list[Move]]:
         tiers |= mine
     if chunk:
         yield chunk
+
+
+def _nodes(move: Move) -> set[Path]:
+    """The nodes that a move may write: of a ranking with several shards always the root, which names them."""
+    nodes: set[Path] = {ROOT} if move.ranking.metric.shards > 1 else set()
+    old, new = (place.ordinal if place is not None else None for place in (move.old, move.new))
+    if old != new:
+        nodes.update(node for number in (old, new) if number is not None for node in prefixes(path(number)))
+    return nodes

@@ -1,104 +1,148 @@
-"""Pages of a list: the first, and those that cursors lead to, in both directions.
+"""Pages of a list: the first, those that cursors lead to in both directions, and those at a position or a member.
 
 The entries of a page come from the index, their ranks from the tiers at each read: so a rank is right even where the
 page before was read a while ago.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from standings.domain import tiers
 from standings.domain.boards import Ranking
-from standings.domain.places import Path, place, split_place
+from standings.domain.places import ROOT, Path, read_sort_key, written
 from standings.services import answers
 from standings.services.answers import ENDS, Cursor, bad_argument
+from standings.services.merging import read_stretch
+from standings.services.numbering import MOST_EQUALS, Base, base_of, counters_of, too_far
 from standings.services.reader import Reader
 from standings.services.store import Entry, Node
 
 MOST_ENTRIES: Final = 1_000
+WIDEST_RADIUS: Final = 100
 MOST_PERIODS_AGO: Final = 100_000
 """More than any period that is kept lies back, and less than takes a calendar to its end."""
-ROOT: Final[Path] = ()
 
 
 class Page(NamedTuple):
-    """Entries with their ranks, the nodes that told them, and the places to read on from (None at the ends).
+    """Entries, what tells their ranks, the nodes that were read, and the keys to read on from (None at the ends).
 
     A page that others have left empty leads to the list's end that it is at: whoever stands at its place is not passed.
     """
 
     ranking: Ranking
     entries: Sequence[Entry]
-    ranks: Iterable[int]
+    base: Base
     nodes: dict[Path, Node]
     previous: str | None
     following: str | None
 
 
+_NOBODY: Final = Base(0, 0, 0)
+
+
 def read_page(reader: Reader, ranking: Ranking, limit: int, cursor: str | None, *, named: bool) -> Page:
     """The page that a cursor leads to, or the first. `named` says that the reader asked for this very period."""
-    if not 1 <= limit <= MOST_ENTRIES:
-        raise bad_argument("limit", f"must be from 1 to {MOST_ENTRIES}, is {limit}")
+    _check_limit(limit)
     if cursor is None:
         return _first(reader, ranking, limit)
     at = _cursor(reader, cursor, ranking, named=named)
     ranking = ranking._replace(period=at.period)
     if at.forward:
-        return _first(reader, ranking, limit) if at.place == ENDS else _after(reader, ranking, at.place, limit)
-    return _before(reader, ranking, None if at.place == ENDS else at.place, limit)
+        return _first(reader, ranking, limit) if at.key == ENDS else _after(reader, ranking, at.key, limit)
+    return _before(reader, ranking, None if at.key == ENDS else at.key, limit)
+
+
+def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
+    """The page that begins at a position (from 1) of the list: down the tiers, then past equals ahead of it."""
+    _check_limit(limit)
+    if rank < 1:
+        raise bad_argument("rank", f"must be at least 1, is {rank}")
+    nodes: dict[Path, Node] = {}
+
+    def fetch(path: Path) -> tiers.Counters:
+        nodes.update(reader.nodes(ranking, [path]))
+        return counters_of(nodes).get(path, {})
+
+    found = tiers.select(rank - 1, fetch)
+    if found is None:
+        return Page(ranking, [], _NOBODY, nodes, ENDS if counters_of(nodes)[ROOT] else None, None)
+    skipped = rank - 1 - found.ahead
+    if skipped > MOST_EQUALS:
+        raise too_far(f"rank: more than {MOST_EQUALS:,} members of equal score stand ahead of it: page on from them")
+    reader.shards(ranking, nodes)
+    group = written(found.ordinal)
+    stretch = read_stretch(reader, ranking, group, skipped + limit + 1, [], forward=True)
+    shown = stretch.entries[skipped : skipped + limit]
+    base = Base(found.ahead, found.equals, skipped)
+    if shown and shown[0].place.ordinal != found.ordinal:
+        # Equals have left since the tiers were read: the entries are what is there.
+        nodes.update(reader.nodes(ranking, tiers.nodes_for(shown[0].place.ordinal)))
+        base = base_of(shown[0], nodes)
+    following = shown[-1].key if len(stretch.entries) > skipped + limit else None
+    previous = None if rank == 1 else shown[0].key if shown else ENDS
+    return Page(ranking, shown, base, {**nodes, **stretch.nodes}, previous, following)
+
+
+def page_around(reader: Reader, ranking: Ranking, entry: Entry, radius: int) -> Page:
+    """A member's entry with its neighbours on both sides."""
+    if not 0 <= radius <= WIDEST_RADIUS:
+        raise bad_argument("radius", f"must be from 0 to {WIDEST_RADIUS}, is {radius}")
+    paths = tiers.nodes_for(entry.place.ordinal)
+    ahead = read_stretch(reader, ranking, entry.key, radius + 1, paths, forward=False)
+    behind = read_stretch(reader, ranking, entry.key, radius + 1, [], forward=True)
+    shown = [*ahead.entries[:radius][::-1], entry, *behind.entries[:radius]]
+    nodes = {**ahead.nodes, **behind.nodes}
+    if shown[0].place.ordinal != entry.place.ordinal:
+        nodes.update(reader.nodes(ranking, tiers.nodes_for(shown[0].place.ordinal)))
+    return Page(
+        ranking,
+        shown,
+        base_of(shown[0], nodes),
+        nodes,
+        shown[0].key if len(ahead.entries) > radius else None,
+        shown[-1].key if len(behind.entries) > radius else None,
+    )
 
 
 def cursor_at(ranking: Ranking, end: str | None, *, forward: bool) -> str | None:
-    """The cursor that reads on from a place; None where the list ends."""
+    """The cursor that reads on from a key; None where the list ends."""
     return None if end is None else answers.encode_cursor(ranking, end, forward=forward)
 
 
-def counters_of(nodes: dict[Path, Node]) -> dict[Path, tiers.Counters]:
-    """The counters of nodes; there is always a root."""
-    counters: dict[Path, tiers.Counters] = {path: node.counters for path, node in nodes.items()}
-    counters.setdefault(ROOT, {})
-    return counters
-
-
 def _first(reader: Reader, ranking: Ranking, limit: int) -> Page:
-    entries, nodes = _entries(reader, ranking, None, limit, [ROOT], forward=True)
+    entries, nodes = read_stretch(reader, ranking, None, limit + 1, [ROOT], forward=True)
     shown = entries[:limit]
-    following = _place(shown[-1]) if len(entries) > limit else None
-    return Page(ranking, shown, _ranks(shown, 0, None), nodes, None, following)
+    return Page(ranking, shown, _NOBODY, nodes, None, shown[-1].key if len(entries) > limit else None)
 
 
 def _after(reader: Reader, ranking: Ranking, after: str, limit: int) -> Page:
-    number, _ = split_place(after)
-    entries, nodes = _entries(reader, ranking, after, limit, tiers.nodes_for(number), forward=True)
+    number = read_sort_key(after, dated=ranking.metric.dated)[0].ordinal
+    entries, nodes = read_stretch(reader, ranking, after, limit + 1, tiers.nodes_for(number), forward=True)
     shown = entries[:limit]
     counters = counters_of(nodes)
     ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
-    within = bool(shown) and shown[0].ordinal == number
-    ranks = _ranks(shown, ahead, equals) if within else _ranks(shown, ahead + equals, None)
-    previous = _place(shown[0]) if shown else ENDS
-    return Page(ranking, shown, ranks, nodes, previous, _place(shown[-1]) if len(entries) > limit else None)
+    within = bool(shown) and shown[0].place.ordinal == number
+    base = Base(ahead, equals, None) if within else Base(ahead + equals, 0, 0)
+    previous = shown[0].key if shown else ENDS
+    return Page(ranking, shown, base, nodes, previous, shown[-1].key if len(entries) > limit else None)
 
 
 def _before(reader: Reader, ranking: Ranking, before: str | None, limit: int) -> Page:
-    entries, nodes = _entries(reader, ranking, before, limit, [ROOT], forward=False)
+    entries, nodes = read_stretch(reader, ranking, before, limit + 1, [ROOT], forward=False)
     shown = entries[:limit][::-1]
-    ranks: Iterable[int] = ()
+    base = _NOBODY
     if shown:
-        first = shown[0].ordinal
-        nodes = reader.nodes(ranking, tiers.nodes_for(first))
-        counters = counters_of(nodes)
-        ranks = _ranks(shown, tiers.ahead(first, counters), tiers.equals(first, counters))
-    following: str | None = _place(shown[-1]) if shown else ENDS
+        nodes = {**nodes, **reader.nodes(ranking, tiers.nodes_for(shown[0].place.ordinal))}
+        base = base_of(shown[0], nodes)
+    following: str | None = shown[-1].key if shown else ENDS
     if before is None:
         following = None
-    return Page(ranking, shown, ranks, nodes, _place(shown[0]) if len(entries) > limit else None, following)
+    return Page(ranking, shown, base, nodes, shown[0].key if len(entries) > limit else None, following)
 
 
-def _entries(
-    reader: Reader, ranking: Ranking, after: str | None, limit: int, paths: Sequence[Path], *, forward: bool
-) -> tuple[list[Entry], dict[Path, Node]]:
-    """One entry more than asked for, which tells whether the list goes on, and nodes beside them."""
-    return reader.read(lambda: reader.standing.page(ranking, after, limit + 1, paths, forward=forward))
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= MOST_ENTRIES:
+        raise bad_argument("limit", f"must be from 1 to {MOST_ENTRIES}, is {limit}")
 
 
 def _cursor(reader: Reader, text: str, ranking: Ranking, *, named: bool) -> Cursor:
@@ -115,21 +159,3 @@ def _cursor(reader: Reader, text: str, ranking: Ranking, *, named: bool) -> Curs
     if until is not None and reader.pacing.now() >= until:
         raise bad_argument("cursor", "its period is no longer kept")
     return cursor
-
-
-def _ranks(entries: Sequence[Entry], ahead: int, equals: int | None) -> Iterable[int]:
-    """The rank of each entry: 1 + the members ahead of the first, then on by groups of equals.
-
-    `equals` is the size of the first group where the page may begin within it; None where it begins with it.
-    """
-    rank = ahead + 1
-    start = 0
-    for index, entry in enumerate(entries):
-        if index and entry.ordinal != entries[index - 1].ordinal:
-            rank += equals if start == 0 and equals is not None else index - start
-            start = index
-        yield rank
-
-
-def _place(entry: Entry) -> str:
-    return place(entry.ordinal, entry.member)

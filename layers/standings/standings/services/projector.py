@@ -93,7 +93,7 @@ class _Batch:
         self._read()
         for part in self._parts():
             # Neighbours in a ranking share tiers: side by side they share transactions, each tier written once in each.
-            part.sort(key=lambda move: (move.ranking.key, move.new if move.new is not None else move.old or 0))
+            part.sort(key=_neighbourhood)
             by_ranking = [list(moves) for _, moves in groupby(part, key=lambda move: move.ranking)]
             jobs = [partial(self._project, moves) for moves in by_ranking]
             for outcome in self._projector.side_by_side(jobs):
@@ -169,3 +169,8 @@ class _Batch:
         if unfinished:
             self._projected.failed = self._records[min(unfinished)].sequence
         return self._projected
+
+
+def _neighbourhood(move: Move) -> tuple[str, int]:
+    place = move.new or move.old
+    return move.ranking.key, place.ordinal if place is not None else 0

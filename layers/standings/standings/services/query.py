@@ -1,74 +1,273 @@
 """Answers questions about rankings, each in a handful of reads at any size."""
 
-from collections.abc import Sequence
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from standings.domain import tiers
-from standings.domain.boards import Boards, Ranking
-from standings.domain.events import LONGEST_MEMBER
-from standings.domain.places import Path, ordinal
+from standings.domain import distribution, tiers
+from standings.domain.boards import Ranking
+from standings.domain.places import ROOT, Path, ordinal
 from standings.services import answers
-from standings.services.answers import Problem, bad_argument, not_found
-from standings.services.pacing import Pacing
-from standings.services.pages import ROOT, counters_of, cursor_at, read_page
+from standings.services.answers import Problem, bad_argument, check_member, no_such_member, not_found
+from standings.services.numbering import Method, counters_of, distinct_ahead, method_of, page_ranks
+from standings.services.pages import Page, cursor_at, page_around, page_at, read_page
+from standings.services.ranks import Ranked, Ranks, read_ranks
 from standings.services.reader import Reader
-from standings.services.store import Entry, Node, Standing
+from standings.services.store import Entry, Node
+
+MOST_BUCKETS: Final = 1_000
 
 
 class Query:
-    """Answers as `dict`s that are ready for JSON; `Problem` for a question that has none."""
+    """Answers as `dict`s that are ready for JSON; `Problem` for a question that has none.
 
-    def __init__(self, boards: Boards, standing: Standing, pacing: Pacing) -> None:
-        self._reader = Reader(boards, standing, pacing)
+    `period` and `method` are texts as a reader gives them, None for what is usual.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    # ---- lists
 
     def page(
-        self, board: str, metric: str, window: str, *, period: str | None, limit: int, cursor: str | None
+        self,
+        board: str,
+        metric: str,
+        window: str,
+        *,
+        period: str | None,
+        limit: int,
+        cursor: str | None,
+        method: str | None = None,
     ) -> dict[str, Any]:
         """A page of the list: the first, or the one that a cursor leads to."""
-        asked = self._reader.ranking(board, metric, window, period)
-        page = read_page(self._reader, asked, limit, cursor, named=period is not None)
+        numbering = method_of(method)
+        ranking = self._reader.ranking(board, metric, window, period)
+        page = read_page(self._reader, ranking, limit, cursor, named=period is not None)
+        return self._page(page, numbering)
+
+    def page_at(
+        self,
+        board: str,
+        metric: str,
+        window: str,
+        *,
+        period: str | None,
+        rank: int,
+        limit: int,
+        method: str | None = None,
+    ) -> dict[str, Any]:
+        """The page that begins at a position of the list."""
+        numbering = method_of(method)
+        ranking = self._reader.ranking(board, metric, window, period)
+        return self._page(page_at(self._reader, ranking, rank, limit), numbering)
+
+    def page_around(
+        self,
+        board: str,
+        metric: str,
+        window: str,
+        *,
+        period: str | None,
+        member: str,
+        radius: int,
+        method: str | None = None,
+    ) -> dict[str, Any]:
+        """A member with its neighbours."""
+        numbering = method_of(method)
+        ranking = self._reader.ranking(board, metric, window, period)
+        check_member("around", member)
+        found = self._reader.read(lambda: self._reader.standing.entries([(ranking, member)]))
+        if not found:
+            raise self._unranked(ranking, member)
+        return self._page(page_around(self._reader, ranking, found[ranking, member], radius), numbering)
+
+    def _page(self, page: Page, method: Method) -> dict[str, Any]:
         ranking = page.ranking
+        numbers = page_ranks(self._reader, ranking, page.entries, page.base, page.nodes, method)
         return {
-            **_about(ranking, page.nodes, page.entries),
+            **_about(ranking, method, page.nodes, page.entries),
             "total": tiers.total(counters_of(page.nodes)[ROOT]),
             "entries": [
                 {"rank": rank, "member": entry.member, "score": _score(entry, ranking)}
-                for rank, entry in zip(page.ranks, page.entries, strict=True)
+                for rank, entry in zip(numbers, page.entries, strict=True)
             ],
             "next": cursor_at(ranking, page.following, forward=True),
             "previous": cursor_at(ranking, page.previous, forward=False),
         }
 
-    def rank(self, board: str, metric: str, window: str, *, period: str | None, member: str) -> dict[str, Any]:
-        """A member's rank (1 + the members ahead), score and percentile: an entry, then the tiers on its path."""
+    # ---- ranks
+
+    def rank(
+        self,
+        board: str,
+        metric: str,
+        window: str,
+        *,
+        period: str | None,
+        member: str,
+        method: str | None = None,
+        previous: bool = False,
+    ) -> dict[str, Any]:
+        """A member's rank, score and percentile; with `previous` also its rank in the period before."""
+        numbering = method_of(method)
         ranking = self._reader.ranking(board, metric, window, period)
-        if not 1 <= len(member.encode()) <= LONGEST_MEMBER:
-            raise bad_argument("member", f"must have 1 to {LONGEST_MEMBER} bytes of UTF-8")
-        entry = self._reader.read(lambda: self._reader.standing.entry(ranking, member))
-        if entry is None:
+        check_member("member", member)
+        found, before = self._ranks(ranking, [member], numbering, previous=previous)
+        if member not in found.of:
             raise self._unranked(ranking, member)
-        nodes = self._reader.nodes(ranking, tiers.nodes_for(entry.ordinal))
-        counters = counters_of(nodes)
-        ahead = tiers.ahead(entry.ordinal, counters)
-        # Entry and tiers are read one after the other: while they move, the member itself is there at least.
-        total = max(tiers.total(counters[ROOT]), ahead + 1)
+        ranked = found.of[member]
         return {
-            **_about(ranking, nodes, [entry]),
+            **_about(ranking, numbering, found.nodes, [ranked.entry]),
+            "total": ranked.total,
+            **_standing(ranked, ranking),
+            **_previous(member, before, previous=previous),
+        }
+
+    def group(
+        self,
+        board: str,
+        metric: str,
+        window: str,
+        *,
+        period: str | None,
+        members: Sequence[str],
+        method: str | None = None,
+        previous: bool = False,
+    ) -> dict[str, Any]:
+        """The ranks of a group, among all and among themselves, in the order asked for."""
+        numbering = method_of(method)
+        ranking = self._reader.ranking(board, metric, window, period)
+        found, before = self._ranks(ranking, members, numbering, previous=previous)
+        within = _group_ranks([ranked.entry for ranked in found.of.values()], numbering)
+        return {
+            **_about(ranking, numbering, found.nodes, [ranked.entry for ranked in found.of.values()]),
+            "total": found.total,
+            "entries": [
+                {
+                    **(
+                        _standing(found.of[member], ranking)
+                        if member in found.of
+                        else {"member": member, "rank": None, "score": None, "percentile": None}
+                    ),
+                    "group_rank": within.get(member),
+                    **_previous(member, before, previous=previous),
+                }
+                for member in members
+            ],
+        }
+
+    def _ranks(
+        self, ranking: Ranking, members: Sequence[str], method: Method, *, previous: bool
+    ) -> tuple[Ranks, Ranks | None]:
+        before = self._reader.previous(ranking) if previous else None
+        rankings = [ranking] if before is None else [ranking, before]
+        found = read_ranks(self._reader, [(one, member) for one in rankings for member in members], method)
+        return found[ranking], found[before] if before is not None else None
+
+    def score_rank(
+        self, board: str, metric: str, window: str, *, period: str | None, score: str, method: str | None = None
+    ) -> dict[str, Any]:
+        """The rank that a score would have, and how many members stand ahead of it, at it and behind it."""
+        numbering = method_of(method)
+        ranking = self._reader.ranking(board, metric, window, period)
+        units = answers.units_of("score", score, ranking.metric.precision)
+        number = ordinal(units, descending=ranking.metric.descending)
+        nodes = self._reader.nodes(ranking, tiers.nodes_for(number))
+        counters = counters_of(nodes)
+        ahead, equals, total = (
+            tiers.ahead(number, counters),
+            tiers.equals(number, counters),
+            tiers.total(counters[ROOT]),
+        )
+        rank = ahead + 1
+        if numbering == "ordinal":
+            rank += equals
+        elif numbering == "dense":
+            rank = distinct_ahead(self._reader, ranking, [number], nodes)[number] + 1
+        return {
+            **_about(ranking, numbering, nodes, []),
             "total": total,
-            "member": member,
-            "rank": ahead + 1,
-            "score": _score(entry, ranking),
-            "percentile": answers.percentile(total - ahead, total),
+            "score": answers.score_of(units, ranking.metric),
+            "rank": rank,
+            "above": ahead,
+            "at": equals,
+            "below": total - ahead - equals,
+        }
+
+    # ---- numbers
+
+    def percentile(
+        self, board: str, metric: str, window: str, *, period: str | None, p: str, method: str | None = None
+    ) -> dict[str, Any]:
+        """The score at a percentile: the furthest behind of those whose percentile is at least p."""
+        numbering = method_of(method)
+        ranking = self._reader.ranking(board, metric, window, period)
+        share = answers.percentage("p", p)
+        nodes = self._reader.nodes(ranking, [ROOT])
+        total = tiers.total(counters_of(nodes)[ROOT])
+        score = None
+        if total:
+
+            def fetch(path: Path) -> tiers.Counters:
+                if path not in nodes:
+                    nodes.update(self._reader.nodes(ranking, [path]))
+                return counters_of(nodes).get(path, {})
+
+            found = tiers.select(tiers.position_at(share.numerator, share.denominator, total), fetch)
+            if found is not None:
+                units = ordinal(found.ordinal, descending=ranking.metric.descending)
+                score = answers.score_of(units, ranking.metric)
+        return {
+            **_about(ranking, numbering, nodes, []),
+            "total": total,
+            "p": answers.exactly(share),
+            "score": score,
+        }
+
+    def distribution(
+        self, board: str, metric: str, window: str, *, period: str | None, buckets: int, method: str | None = None
+    ) -> dict[str, Any]:
+        """How many members have a score in each of some ranges of equal width, told by the tiers alone."""
+        numbering = method_of(method)
+        ranking = self._reader.ranking(board, metric, window, period)
+        if not 1 <= buckets <= MOST_BUCKETS:
+            raise bad_argument("buckets", f"must be from 1 to {MOST_BUCKETS}, is {buckets}")
+        descending = ranking.metric.descending
+        nodes: dict[Path, Node] = {}
+        while unread := distribution.unread(buckets, counters := _as_read(nodes), descending=descending):
+            found = self._reader.nodes(ranking, unread)
+            nodes.update((path, found.get(path, _EMPTY)) for path in unread)
+        return {
+            **_about(ranking, numbering, nodes, []),
+            "total": tiers.total(counters[ROOT]),
+            "buckets": [
+                {
+                    "from": answers.score_of(bucket.low, ranking.metric),
+                    "to": answers.score_of(bucket.high, ranking.metric),
+                    "members": bucket.members,
+                }
+                for bucket in distribution.histogram(buckets, counters, descending=descending)
+            ],
         }
 
     def _unranked(self, ranking: Ranking, member: str) -> Problem:
-        if self._reader.read(lambda: self._reader.standing.has_member(ranking.board, member)):
-            detail = f"{member!r} has no event in this period of {ranking.window.name!r}, or is hidden"
-            return not_found("not-ranked", "Not ranked in this period", detail)
-        return not_found("no-such-member", "No such member", f"board {ranking.board!r} has no member {member!r}")
+        board = ranking.board
+        image = self._reader.read(lambda: self._reader.standing.image(board, member))
+        if image is None or image.removed:
+            return no_such_member(board, member)
+        why = "is hidden" if image.hidden else f"has no event in this period of {ranking.window.name!r}"
+        return not_found("not-ranked", "Not ranked in this period", f"{member!r} {why}")
 
 
-def _about(ranking: Ranking, nodes: dict[Path, Node], entries: Sequence[Entry]) -> dict[str, Any]:
+_EMPTY: Final = Node({}, None)
+
+
+def _as_read(nodes: Mapping[Path, Node]) -> dict[Path, tiers.Counters]:
+    return {path: node.counters for path, node in nodes.items()}
+
+
+def _about(ranking: Ranking, method: Method, nodes: Mapping[Path, Node], entries: Sequence[Entry]) -> dict[str, Any]:
     stamps = [node.stamp for node in nodes.values() if node.stamp is not None]
     stamps += [entry.stamp for entry in entries]
     return {
@@ -77,11 +276,37 @@ def _about(ranking: Ranking, nodes: dict[Path, Node], entries: Sequence[Entry]) 
         "window": ranking.window.name,
         "period": answers.period(ranking),
         "order": ranking.metric.order,
-        "method": "competition",
+        "method": method,
         "as_of": answers.instant(max(stamps, default=None)),
     }
 
 
+def _standing(ranked: Ranked, ranking: Ranking) -> dict[str, Any]:
+    return {
+        "member": ranked.entry.member,
+        "rank": ranked.rank,
+        "score": _score(ranked.entry, ranking),
+        "percentile": answers.percentile(ranked.total - ranked.ahead, ranked.total),
+    }
+
+
+def _previous(member: str, before: Ranks | None, *, previous: bool) -> dict[str, int | None]:
+    if not previous:
+        return {}
+    return {"previous_rank": before.of[member].rank if before is not None and member in before.of else None}
+
+
+def _group_ranks(entries: Sequence[Entry], method: Method) -> dict[str, int]:
+    """The ranks that members have among themselves."""
+    ordered = sorted(entries, key=lambda entry: entry.key)
+    numbers = [entry.place.ordinal for entry in ordered]
+    if method == "ordinal":
+        return {entry.member: position for position, entry in enumerate(ordered, start=1)}
+    if method == "dense":
+        numbers = sorted(set(numbers))
+    return {entry.member: bisect_left(numbers, entry.place.ordinal) + 1 for entry in ordered}
+
+
 def _score(entry: Entry, ranking: Ranking) -> Any:
-    units = ordinal(entry.ordinal, descending=ranking.metric.order == "descending")
+    units = ordinal(entry.place.ordinal, descending=ranking.metric.descending)
     return answers.score_of(units, ranking.metric)

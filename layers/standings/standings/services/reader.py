@@ -1,15 +1,16 @@
 """Finds the ranking that a question is about, and reads it with patience."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from standings.domain.boards import Boards, Family, Ranking
+from standings.domain.boards import Boards, Family, Metric, Ranking
 from standings.domain.events import BOARD_NAME
-from standings.domain.places import Path
+from standings.domain.places import ROOT, Path
+from standings.domain.windows import Window
 from standings.services import answers
 from standings.services.answers import bad_argument, not_found
 from standings.services.pacing import Pacing
-from standings.services.store import Node, Standing, StoreUnavailableError
+from standings.services.store import Entry, Node, Span, Standing, StoreUnavailableError
 
 BOARD_LIFETIME: Final = 60.0
 """Seconds for which what is known of a board is not asked again."""
@@ -28,10 +29,11 @@ class Reader:
         self.pacing = pacing
         self._boards = boards
         self._whole: dict[str, tuple[float, frozenset[str] | None]] = {}
+        self._shards: dict[str, int] = {}
 
     def ranking(self, board: str, metric: str, window: str, period: str | None) -> Ranking:
         """The ranking that is asked for: the current period unless another is named."""
-        family = self._family(board)
+        family = self.family(board)
         counted = family.metrics.get(metric)
         if counted is None:
             there = ", ".join(sorted(family.metrics))
@@ -46,7 +48,7 @@ class Reader:
             detail = f"metric {metric!r} of board {board!r} is not ranked in {window!r}; windows: {there}"
             raise not_found("no-such-window", "No such window", detail)
         now = self.pacing.now()
-        current = family.timetable.current(ranked, now)
+        current = self.current(counted, ranked)
         index = current
         if period is not None:
             try:
@@ -60,13 +62,21 @@ class Reader:
         self._check_built(found)
         return found
 
-    def _family(self, board: str) -> Family:
-        if not BOARD_NAME.fullmatch(board) or board in (".", ".."):
-            raise not_found("no-such-board", "No such board", f"{board!r} is no name of a board")
-        family = self._boards.family(board)
-        if family is None:
-            raise not_found("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
-        return family
+    def previous(self, ranking: Ranking) -> Ranking | None:
+        """The period before, if there is one that can still be read."""
+        if ranking.window.unit is None:
+            return None
+        before = ranking._replace(period=ranking.period - 1)
+        until = before.readable_until
+        return before if until is not None and self.pacing.now() < until else None
+
+    def current(self, metric: Metric, window: Window) -> int:
+        """The index of a window's current period."""
+        return metric.timetable.current(window, self.pacing.now())
+
+    def family(self, board: str) -> Family:
+        """The family of a board."""
+        return family_of(self._boards, board)
 
     def _check_kept(self, ranking: Ranking, now: int) -> None:
         until = ranking.readable_until
@@ -74,8 +84,8 @@ class Reader:
             detail = f"this period of {ranking.window.name!r} could be read until {answers.instant(until)}"
             raise not_found("period-gone", "Period no longer kept", detail)
 
-    def _check_built(self, ranking: Ranking) -> None:
-        """A ranking that `boards.toml` gained after a board's first event lacks all that was before."""
+    def is_built(self, ranking: Ranking) -> bool:
+        """Whether a ranking has all that its board counted: what `boards.toml` gained later lacks what was before."""
         board = ranking.board
         now = self.pacing.monotonic()
         known = self._whole.get(board)
@@ -84,10 +94,12 @@ class Reader:
                 self._whole.clear()
             known = now + BOARD_LIFETIME, self.read(lambda: self.standing.rankings_of(board))
             self._whole[board] = known
-        code = ranking.metric.ranking_codes[ranking.window.name] + ranking.window.code
-        if known[1] is not None and code not in known[1]:
+        return known[1] is None or ranking.metric.ranking_codes[ranking.window.name] + ranking.window.code in known[1]
+
+    def _check_built(self, ranking: Ranking) -> None:
+        if not self.is_built(ranking):
             detail = (
-                f"board {board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
+                f"board {ranking.board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
                 f"{ranking.window.name!r} like this: it can be read once the board has been rebuilt"
             )
             raise not_found("not-built", "Ranking not built yet", detail)
@@ -104,4 +116,31 @@ class Reader:
 
     def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Node]:
         """Nodes of a ranking's tier tree."""
-        return self.read(lambda: self.standing.nodes(ranking, paths))
+        found = self.read(lambda: self.standing.nodes([(ranking, path) for path in paths]))
+        return {path: node for (_, path), node in found.items()}
+
+    def spans(
+        self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
+    ) -> tuple[list[list[Entry]], dict[Path, Node]]:
+        """Parts of a ranking's sorted index, and nodes of its tier tree."""
+        return self.read(lambda: self.standing.spans(ranking, spans, paths))
+
+    def shards(self, ranking: Ranking, nodes: Mapping[Path, Node]) -> int:
+        """How many shards may hold a ranking's entries: as many as its root says, or `boards.toml`."""
+        there = max(self._shards.get(ranking.key, 1), ranking.metric.shards)
+        if ROOT in nodes and nodes[ROOT].shards > there:
+            there = nodes[ROOT].shards
+            if len(self._shards) >= MOST_BOARDS_KNOWN:
+                self._shards.clear()
+            self._shards[ranking.key] = there
+        return there
+
+
+def family_of(boards: Boards, board: str) -> Family:
+    """The family of a board; Problem for a name that is none, or that no family matches."""
+    if not BOARD_NAME.fullmatch(board) or board in (".", ".."):
+        raise not_found("no-such-board", "No such board", f"{board[:80]!r} is no name of a board")
+    family = boards.family(board)
+    if family is None:
+        raise not_found("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
+    return family

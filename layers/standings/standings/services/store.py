@@ -1,14 +1,13 @@
 """What the services need of a store, and how it says that something stands in the way."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from standings.domain.boards import Ranking
 from standings.domain.members import Image
 from standings.domain.moves import Move
-from standings.domain.places import Path
+from standings.domain.places import Path, Place
 
 MOST_ACTIONS = 100
 """Actions of one DynamoDB transaction."""
@@ -44,13 +43,11 @@ class Receipt(NamedTuple):
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ItemChange:
-    """What one transaction does to one member's item.
+class Addition(NamedTuple):
+    """Adds to one member's item without having seen it.
 
-    Blind (`exact` is false): on condition that no later writer's stamp is on the item and its magnitude leaves room.
-    Exact: on condition that the item still has the version that was `seen` (None: that there is no item).
-    `magnitude` is added when blind and set when exact.
+    On condition that no later writer's stamp is on it and its magnitude leaves room, and with `known` that it is
+    there. What was removed begins anew.
     """
 
     board: str
@@ -59,8 +56,30 @@ class ItemChange:
     removes: Sequence[str]
     stamp: int
     magnitude: int
-    exact: bool
+    known: bool
+
+
+class Rewrite(NamedTuple):
+    """Puts an image in the place of the one of version `seen` (None: of none).
+
+    With the same version nothing is changed, and only the condition is made.
+    """
+
+    image: Image
     seen: int | None
+
+    @property
+    def board(self) -> str:
+        """The board of the member."""
+        return self.image.board
+
+    @property
+    def member(self) -> str:
+        """The member."""
+        return self.image.member
+
+
+ItemChange = Addition | Rewrite
 
 
 class ReceiptObstacle(NamedTuple):
@@ -82,9 +101,9 @@ class ChangeObstacle(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A member's row in a ranking: what is counted for it (None: no place), and the version that this came from."""
+    """A member's row in a ranking: where it is counted (None: no place), and the version that this came from."""
 
-    ordinal: int | None
+    place: Place | None
     version: int
 
 
@@ -129,42 +148,59 @@ class Rankings(Protocol):
 
 
 class Node(NamedTuple):
-    """A node of a tier tree: its counters by digit, and the latest stamp that it knows of (None: empty)."""
+    """A node of a tier tree: its counters by digit, and the latest stamp that it knows of (None: empty).
+
+    A root also says over how many shards entries were ever spread.
+    """
 
     counters: Mapping[int, int]
     stamp: int | None
+    shards: int = 1
 
 
 class Entry(NamedTuple):
-    """A member's place in a ranking, and the stamp of the change that put it there, in milliseconds."""
+    """A member's place in a ranking, the key that it is sorted by, and the stamp of the change that put it there."""
 
-    ordinal: int
+    key: str
+    place: Place
     member: str
     stamp: int
 
 
+class Span(NamedTuple):
+    """A part of one shard of a sorted index: at most `limit` entries that follow a key (`forward` false: precede it).
+
+    The nearest come first. Without a key it begins at the end of the list that it reads away from.
+    """
+
+    shard: int
+    beyond: str | None
+    limit: int
+    forward: bool = True
+
+
 class Standing(Protocol):
-    """The read model, as readers see it."""
+    """The read model, as readers see it. Of a list that is asked for at once, all is read side by side."""
 
-    def entry(self, ranking: Ranking, member: str) -> Entry | None:
-        """A member's entry; None for one without a place."""
+    def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
+        """Entries of members; whoever has no place is left out."""
 
-    def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Node]:
-        """Nodes of the tier tree; one that is not there has no counters."""
+    def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
+        """Nodes of tier trees; one that is not there is left out."""
 
-    def page(
-        self,
-        ranking: Ranking,
-        after: str | None,
-        limit: int,
-        paths: Sequence[Path],
-        *,
-        forward: bool,
-    ) -> tuple[list[Entry], dict[Path, Node]]:
-        """Entries that follow a place (with `forward` false: precede it, nearest first), and nodes, side by side."""
+    def spans(
+        self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
+    ) -> tuple[list[list[Entry]], dict[Path, Node]]:
+        """Entries of each span in the order that it is read in, and nodes, side by side."""
+
+    def count(self, ranking: Ranking, shards: int, first: str, last: str, most: int) -> int:
+        """How many entries stand from one key to another, both included: each shard's counted up to `most`."""
 
     def rankings_of(self, board: str) -> frozenset[str] | None:
         """The codes of the rankings that are whole on a board; None for a board without events."""
 
-    def has_member(self, board: str, member: str) -> bool:
-        """Whether a member has an item on a board."""
+    def boards(self, prefix: str, after: str | None, limit: int) -> list[str]:
+        """The names of boards that begin with a prefix and follow a name, in order."""
+
+    def image(self, board: str, member: str) -> Image | None:
+        """A member's item as it is now; None where there is none."""

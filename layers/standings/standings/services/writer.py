@@ -8,7 +8,7 @@ from standings.domain.boards import Boards
 from standings.domain.events import Event, RefusedEvent, parse_event
 from standings.domain.members import Image
 from standings.services.batching import items_of, transactions
-from standings.services.changes import BeyondBoundsError, family_of, plan_changes
+from standings.services.changes import UnfitEventError, family_of, plan_changes
 from standings.services.pacing import Backoff, Pacing
 from standings.services.store import (
     ChangeObstacle,
@@ -55,7 +55,8 @@ class Writer:
     """Applies batches of messages: a receipt for each event and the change of its items in one transaction.
 
     An event whose receipt is there was applied before: it is dropped, and its neighbours are applied. Boards without
-    buckets are written blind; elsewhere the items are read first (half a read unit each), to see what has expired.
+    buckets are written blind, if all their metrics add up; elsewhere the items are read first (half a read unit each),
+    to see what has expired and what is the best so far.
     """
 
     def __init__(self, boards: Boards, scores: Scores, pacing: Pacing) -> None:
@@ -145,24 +146,26 @@ class _Transaction:
         keys = {item for work in self._works for item in items_of(work.event)}
         for board in {board for board, _ in keys}:
             self._writer.register(board)
-        with_buckets = [key for key in sorted(keys) if family_of(self._writer.boards, key[0]).has_buckets]
-        if with_buckets:
-            self._images.update(self._writer.scores.images(with_buckets))
+        families = {board: family_of(self._writer.boards, board) for board, _ in keys}
+        looked_at = [key for key in sorted(keys) if families[key[0]].has_buckets or not families[key[0]].adds_up]
+        if looked_at:
+            found = self._writer.scores.images(looked_at)
+            self._images.update((key, found.get(key)) for key in looked_at)
 
     def _changes(self, now: int) -> list[ItemChange]:
-        """The change of every item; an event that goes beyond a score's bounds is refused, and all is planned anew."""
+        """The change of every item; an event that an item cannot take is refused, and all is planned anew."""
         while True:
             try:
                 return plan_changes(self._writer.boards, (work.event for work in self._works), self._images, now)
-            except BeyondBoundsError as beyond:
-                if beyond.item not in self._certain:
-                    self._images[beyond.item] = self._writer.scores.image(beyond.item)
-                    self._certain.add(beyond.item)
+            except UnfitEventError as unfit:
+                if unfit.item not in self._certain:
+                    self._images[unfit.item] = self._writer.scores.image(unfit.item)
+                    self._certain.add(unfit.item)
                     continue
-                work = next(work for work in self._works if work.event is beyond.event)
+                work = next(work for work in self._works if work.event is unfit.event)
                 # What was counted already goes beyond the bounds by being planned again: it is no less a duplicate.
-                if not self._drop_known(beyond.item):
-                    self._refuse(work, RefusedEvent("bounds", str(beyond)))
+                if not self._drop_known(unfit.item):
+                    self._refuse(work, RefusedEvent(unfit.rule, str(unfit)))
 
     def _drop_known(self, item: MemberKey) -> bool:
         """Drop the events on an item that have their receipts; whether there were any."""

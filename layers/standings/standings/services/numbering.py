@@ -1,0 +1,181 @@
+"""Numbers ranks: competition (1224), ordinal (1234) or dense (1223), as whoever reads chooses.
+
+Competition ranks come from the tiers on one path. What lies within a group of equals has no tiers below it, so an
+ordinal rank reads the equals ahead; a dense one reads the tiers ahead down to where each score is alone. Both are
+bounded.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final, Literal, NamedTuple, cast
+
+from standings.domain import tiers
+from standings.domain.boards import Ranking
+from standings.domain.places import ROOT, Path, written
+from standings.services.answers import Problem, bad_argument
+from standings.services.reader import Reader
+from standings.services.store import Entry, Node, Span
+
+Method = Literal["competition", "ordinal", "dense"]
+METHODS: Final = ("competition", "ordinal", "dense")
+
+MOST_EQUALS: Final = 10_000
+"""Equals that are passed one by one to tell an ordinal rank or a position among them."""
+
+MOST_SCORES: Final = 100_000
+"""Different scores ahead that a dense rank counts."""
+
+
+ENTRIES_OF_A_NODE: Final = 36
+"""Entries of the index that are read for the price of one node: half a read unit, 4 KB."""
+
+_AT_ONCE: Final = 10_000
+
+
+def method_of(text: str | None) -> Method:
+    """The method that a reader names."""
+    if text is None:
+        return "competition"
+    if text not in METHODS:
+        raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {text[:80]!r}")
+    return cast("Method", text)
+
+
+def too_far(detail: str) -> Problem:
+    """400: an exact answer would have to read more than is allowed."""
+    return Problem(400, "too-far", "Too far to count", detail)
+
+
+def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tiers.Counters]:
+    """The counters of nodes; there is always a root."""
+    counters: dict[Path, tiers.Counters] = {path: node.counters for path, node in nodes.items()}
+    counters.setdefault(ROOT, {})
+    return counters
+
+
+class Base(NamedTuple):
+    """What the ranks of entries that follow one another are told by.
+
+    Of the first of them: how many members stand ahead of all its equals, how many equals there are, and how many of
+    these stand ahead of it (None: not counted yet).
+    """
+
+    ahead: int
+    equals: int
+    equals_ahead: int | None
+
+
+def base_of(entry: Entry, nodes: Mapping[Path, Node], equals_ahead: int | None = None) -> Base:
+    """The base of a page that begins with an entry; `nodes` holds those of its path."""
+    counters = counters_of(nodes)
+    number = entry.place.ordinal
+    return Base(tiers.ahead(number, counters), tiers.equals(number, counters), equals_ahead)
+
+
+def page_ranks(
+    reader: Reader, ranking: Ranking, entries: Sequence[Entry], base: Base, nodes: Mapping[Path, Node], method: Method
+) -> Iterator[int]:
+    """The ranks of entries that follow one another in a list."""
+    if not entries:
+        return
+    groups = _groups(entries)
+    if method == "ordinal":
+        ahead = base.equals_ahead
+        if ahead is None:
+            ahead = equals_ahead(reader, ranking, entries[0], base.equals)
+        first = base.ahead + ahead + 1
+        yield from range(first, first + len(entries))
+    elif method == "dense":
+        number = entries[0].place.ordinal
+        first = 1 + distinct_ahead(reader, ranking, [number], nodes)[number] if base.ahead else 1
+        for position, size in enumerate(groups):
+            yield from [first + position] * size
+    else:
+        rank = base.ahead + 1
+        for position, size in enumerate(groups):
+            yield from [rank] * size
+            # Of the first group some may stand ahead of the page; of the last, nothing more is asked.
+            rank += max(base.equals, size) if position == 0 and base.equals_ahead != 0 else size
+
+
+def ranks(
+    reader: Reader, ranking: Ranking, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method
+) -> dict[str, int]:
+    """The ranks of entries from anywhere in a list, by member; `nodes` holds those of all their paths."""
+    counters = counters_of(nodes)
+    if method == "dense":
+        distinct = distinct_ahead(reader, ranking, {entry.place.ordinal for entry in entries}, nodes)
+        return {entry.member: distinct[entry.place.ordinal] + 1 for entry in entries}
+    ahead = {entry.member: tiers.ahead(entry.place.ordinal, counters) + 1 for entry in entries}
+    if method == "ordinal":
+        for entry in entries:
+            equals = tiers.equals(entry.place.ordinal, counters)
+            ahead[entry.member] += equals_ahead(reader, ranking, entry, equals)
+    return ahead
+
+
+def equals_ahead(reader: Reader, ranking: Ranking, entry: Entry, equals: int) -> int:
+    """How many of an entry's equals stand ahead of it: read one by one, so no more than `MOST_EQUALS`."""
+    if equals <= 1:
+        return 0
+    shards = reader.shards(ranking, {})
+    first = written(entry.place.ordinal)
+    counted = reader.read(lambda: reader.standing.count(ranking, shards, first, entry.key, MOST_EQUALS + 2))
+    if counted > MOST_EQUALS + 1:
+        detail = f"method: more than {MOST_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
+        raise too_far(detail)
+    return max(0, counted - 1)
+
+
+def distinct_ahead(
+    reader: Reader, ranking: Ranking, numbers: Iterable[int], nodes: Mapping[Path, Node]
+) -> dict[int, int]:
+    """How many different ordinals stand ahead of each of some.
+
+    Tiers are divided until each has one score or is a leaf. Where they are thinly filled it is the entries that are
+    read, if that is less.
+    """
+    wanted = set(numbers)
+    if not wanted:
+        return {}
+    furthest = max(wanted)
+    counters = counters_of(nodes)
+    while undivided := tiers.undivided(furthest, counters):
+        if len(undivided) > MOST_SCORES:
+            raise _too_many_scores()
+        if len(undivided) * ENTRIES_OF_A_NODE > tiers.ahead(furthest, counters):
+            return _distinct_entries_ahead(reader, ranking, wanted)
+        found = reader.nodes(ranking, list(undivided))
+        counters.update((path, found[path].counters if path in found else {}) for path in undivided)
+    distinct = tiers.distinct_ahead(wanted, counters)
+    if max(distinct.values()) > MOST_SCORES:
+        raise _too_many_scores()
+    return distinct
+
+
+def _distinct_entries_ahead(reader: Reader, ranking: Ranking, wanted: set[int]) -> dict[int, int]:
+    furthest = max(wanted)
+    found: set[int] = set()
+    spans = [Span(shard, None, _AT_ONCE) for shard in range(reader.shards(ranking, {}))]
+    while spans:
+        read, _ = reader.spans(ranking, spans, [])
+        found.update(entry.place.ordinal for entries in read for entry in entries if entry.place.ordinal < furthest)
+        if len(found) > MOST_SCORES:
+            raise _too_many_scores()
+        spans = [
+            span._replace(beyond=entries[-1].key)
+            for span, entries in zip(spans, read, strict=True)
+            if len(entries) == span.limit and entries[-1].place.ordinal < furthest
+        ]
+    ordered = sorted(found)
+    return {number: bisect_left(ordered, number) for number in wanted}
+
+
+def _too_many_scores() -> Problem:
+    return too_far(f"method: more than {MOST_SCORES:,} different scores stand ahead: ask for another method")
+
+
+def _groups(entries: Sequence[Entry]) -> list[int]:
+    """The sizes of the groups of equals in a row of entries."""
+    return [sum(1 for _ in group) for _, group in groupby(entries, key=lambda entry: entry.place.ordinal)]
