@@ -8,7 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings.failures.bucket import FailureBucket
-from standings.failures.dead_letters import MOST_BYTES, DeadLetters
+from standings.sqs.dead_letters import DeadLetters
+from standings.sqs.sending import MOST_BYTES, Sender
 
 
 class Queue:
@@ -69,7 +70,7 @@ def objects() -> Objects:
 @pytest.fixture
 def letters(queue: Queue, objects: Objects) -> DeadLetters:
     bucket = FailureBucket(lambda: objects, "bucket")  # type: ignore[arg-type, return-value]
-    return DeadLetters(lambda: queue, "queue", bucket)  # type: ignore[arg-type, return-value]
+    return DeadLetters(Sender(lambda: queue, "queue"), bucket)  # type: ignore[arg-type, return-value]
 
 
 def record(number: int, body: str, attributes: dict[str, Any] | None = None) -> dict[str, Any]:

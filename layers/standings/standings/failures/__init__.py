@@ -1,1 +1,1 @@
-"""Where goes what cannot be applied: nothing is lost, and nothing holds up its neighbours."""
+"""Where is kept whole what cannot be applied: nothing is lost, and nothing holds up its neighbours."""

@@ -15,12 +15,13 @@ from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.standing import DynamoStanding
 from standings.failures.bucket import FailureBucket
-from standings.failures.dead_letters import DeadLetters
 from standings.runtime.config import BOARDS_FILE, Config
 from standings.services.pacing import Pacing
 from standings.services.projector import Projector
 from standings.services.reader import Reader
 from standings.services.writer import Writer
+from standings.sqs.dead_letters import DeadLetters
+from standings.sqs.sending import Sender
 
 MOST_CALLS: Final = 8
 """Transactions that a projector has under way at once, each of another ranking."""
@@ -92,4 +93,4 @@ def failure_bucket(config: Config) -> FailureBucket:
 
 def dead_letters(config: Config) -> DeadLetters:
     """Where refused messages go."""
-    return DeadLetters(lambda: client("sqs"), config.dead_letter_queue_url, failure_bucket(config))
+    return DeadLetters(Sender(lambda: client("sqs"), config.dead_letter_queue_url), failure_bucket(config))
