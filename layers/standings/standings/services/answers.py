@@ -41,6 +41,11 @@ def bad_argument(name: str, detail: str) -> Problem:
     return Problem(400, "bad-argument", "Bad argument", f"{name}: {detail}")
 
 
+def bad_body(detail: str) -> Problem:
+    """400: the body of a request cannot be what it has to be."""
+    return Problem(400, "bad-body", "Bad body", detail)
+
+
 def not_found(kind: str, title: str, detail: str) -> Problem:
     """404, of one of several kinds."""
     return Problem(404, kind, title, detail)
