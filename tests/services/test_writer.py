@@ -156,10 +156,10 @@ def test_what_there_is_no_time_for_is_reported_and_the_rest_stays_done(subject: 
 
 
 def test_a_parser_that_breaks_costs_the_neighbours_nothing(subject: Subject) -> None:
-    def breaks(body: str, *given: Any) -> Any:
+    def breaks(body: str, *given: Any, **said: Any) -> Any:
         if "poison" in body:
             raise ZeroDivisionError("a bug")
-        return parse_event(body, *given)
+        return parse_event(body, *given, **said)
 
     with mock.patch("standings.services.writer.parse_event", breaks):
         written = subject.write(event("1"), event("poison"), event("2"))

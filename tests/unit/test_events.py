@@ -249,6 +249,17 @@ def test_the_digest_is_of_what_is_said_not_of_how() -> None:
         assert digest != parse({**BASE, **other}).digest
 
 
+def test_an_at_that_was_filled_in_is_not_what_the_event_says() -> None:
+    def digest(at: str, *, filled_in: bool) -> bytes:
+        event = parse_event(orjson.dumps({**BASE, "at": at}).decode(), BOARDS, NOW, at_filled_in=filled_in)
+        assert datetime.fromtimestamp(event.at / 1000, UTC) == datetime.fromisoformat(at)
+        return event.digest
+
+    noon, later = "2026-11-20T12:00:00+00:00", "2026-11-20T12:00:01+00:00"
+    assert digest(noon, filled_in=True) == digest(later, filled_in=True)
+    assert digest(noon, filled_in=True) != digest(noon, filled_in=False)
+
+
 def test_a_changed_precision_leaves_the_digest() -> None:
     def digest(precision: int) -> bytes:
         text = f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", precision = {precision} }}'

@@ -59,7 +59,8 @@ class Update:
 class Event:
     """One event: it counts on all of its updates or on none. `at` is in milliseconds since 1970.
 
-    `digest` is the same for two bodies that say the same, whatever their order of fields and notation of numbers.
+    `digest` is the same for two bodies that say the same, whatever their order of fields and notation of numbers. An
+    `at` that was filled in for the producer is not something that its event says.
     """
 
     id: str
@@ -68,8 +69,11 @@ class Event:
     digest: bytes
 
 
-def parse_event(body: str, boards: Boards, now: int) -> Event:
-    """The event in a message's body; RefusedEvent where it breaks a rule. `now` is in milliseconds."""
+def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = False) -> Event:
+    """The event in a message's body; RefusedEvent where it breaks a rule. `now` is in milliseconds.
+
+    `at_filled_in` says that the producer left `at` to us: posted again, the same event has another.
+    """
     document = _document(body)
     known = {"id", "at", "updates"} if "updates" in document else {"id", "at", *_TRIPLE}
     _only(document, known, "")
@@ -93,7 +97,7 @@ def parse_event(body: str, boards: Boards, now: int) -> Event:
             f"updates: {len(pairs)} different pairs of board and member, at most {MOST_PAIRS}",
         )
     updates = tuple(Update(board, member, amounts) for (board, member), amounts in pairs.items())
-    return Event(event_id, at, updates, _digest(at, updates, precisions))
+    return Event(event_id, at, updates, _digest(None if at_filled_in else at, updates, precisions))
 
 
 def _merged(boards: Boards, board: str, name: str, before: int | None, units: int) -> int:
@@ -231,7 +235,7 @@ def _instant(document: dict[str, Any], now: int) -> int:
     return at
 
 
-def _digest(at: int, updates: tuple[Update, ...], precisions: dict[tuple[str, str], int]) -> bytes:
+def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[str, str], int]) -> bytes:
     said = sorted(
         [update.board, update.member, name, *_canonical(units, precisions[update.board, name])]
         for update in updates

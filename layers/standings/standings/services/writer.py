@@ -26,10 +26,11 @@ MOST_BOARDS_KNOWN: Final = 10_000
 
 
 class Message(NamedTuple):
-    """A message from the queue."""
+    """A message from the queue; `at_filled_in` where its `at` is not its producer's."""
 
     id: str
     body: str
+    at_filled_in: bool = False
 
 
 @dataclass(slots=True)
@@ -71,7 +72,8 @@ class Writer:
         works: dict[str, _Work] = {}
         for message in messages:
             try:
-                event = parse_event(message.body, self.boards, self.pacing.now())
+                now = self.pacing.now()
+                event = parse_event(message.body, self.boards, now, at_filled_in=message.at_filled_in)
                 twin = works.get(event.id)
                 if twin is None:
                     works[event.id] = _Work(message, event)
