@@ -113,6 +113,7 @@ def _deploy(template: Path, endpoint: str, directory: Path) -> None:
         *_target(),
         f"EndpointUrl={endpoint}",
         "OpenReads=true",
+        "OpenWrites=true",
         "DataDeletionPolicy=Delete",
         "WriterMaximumConcurrency=0",  # the embedded AWS stumbles over a limit
         "LogLevel=DEBUG",  # for diagnosis; and ministack waits 50 ms for a line of log

@@ -1,8 +1,10 @@
-"""The three functions as they are deployed, in this process: their real handlers, with a clock of ours."""
+"""The functions as they are deployed, in this process: their real handlers, with a clock of ours."""
 
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,15 +19,21 @@ from standings.domain.boards import Boards
 from standings.domain.definitions import parse_boards
 from standings.runtime import wiring
 from standings.runtime.config import BOARDS_FILE
+from standings.sqs.sending import MOST_BYTES, size
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 ENVIRONMENT = {
     "SCORES_TABLE": "Scores",
     "RECEIPTS_TABLE": "Receipts",
     "RANKINGS_TABLE": "Rankings",
+    "ACTIVITY_QUEUE_URL": "https://queue.invalid/activity",
     "DEAD_LETTER_QUEUE_URL": "https://queue.invalid/dead",
     "FAILURE_BUCKET": "failures",
 }
+
+# The routes of template.yaml; everything else goes to the query function.
+_ROUTES_TO_COMMAND = re.compile(r"POST /events|(PUT|DELETE) /boards/[^/]+/member")
+_NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
@@ -54,6 +62,57 @@ class DeadLetterQueue:
 
 
 @dataclass
+class ActivityQueue:
+    """Keeps what the command function posts, as SQS would: what it refuses is for a test to say."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    refuses: Callable[[str], bool] = lambda _: False
+    """Whether it does not take a body."""
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"]
+        assert 1 <= len(Entries) <= 10
+        assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in Entries) <= MOST_BYTES
+        # What XML has not, SQS has not.
+        assert not any(_NO_XML.search(entry["MessageBody"]) for entry in Entries)
+        refused = [entry for entry in Entries if self.refuses(entry["MessageBody"])]
+        self.messages.extend(entry for entry in Entries if entry not in refused)
+        return {
+            "Successful": [{"Id": entry["Id"]} for entry in Entries if entry not in refused],
+            "Failed": [{"Id": entry["Id"], "Code": "ServiceUnavailable", "SenderFault": False} for entry in refused],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Take all messages off the queue, as Lambda hands them to the writer."""
+        taken, self.messages = self.messages, []
+        return [delivered(number, message) for number, message in enumerate(taken)]
+
+
+def delivered(number: int, message: dict[str, Any]) -> dict[str, Any]:
+    """A message that was sent, as Lambda hands it over."""
+    return {
+        "messageId": f"posted-{number}",
+        "body": message["MessageBody"],
+        "messageAttributes": {
+            name: {"dataType": value["DataType"], "stringValue": value["StringValue"], "stringListValues": []}
+            for name, value in message["MessageAttributes"].items()
+        },
+    }
+
+
+@dataclass
+class Sqs:
+    """A client of both queues."""
+
+    activity: ActivityQueue
+    dead_letters: DeadLetterQueue
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        queue = self.activity if QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"] else self.dead_letters
+        return queue.send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
+
+
+@dataclass
 class Bucket:
     """Keeps what is parked."""
 
@@ -76,6 +135,8 @@ class Stack:
     writer: Handler
     projector: Handler
     query: Handler
+    command: Handler
+    activity: ActivityQueue
     dead_letters: DeadLetterQueue
     bucket: Bucket
     projected: dict[int, int] = field(default_factory=dict)
@@ -83,9 +144,25 @@ class Stack:
 
     def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
         """One HTTP read: the status and the JSON."""
-        given = [(name, str(value)) for name, value in arguments.items() if value is not None]
-        answer = self.query(http_event(path, urlencode(given, quote_via=quote)), None)
+        answer = self.query(http_event(path, _query(arguments)), None)
         return answer["statusCode"], orjson.loads(answer["body"])
+
+    def post(self, path: str, body: Any, **arguments: Any) -> tuple[int, Any]:
+        """One HTTP post to the function that has it; a body that is neither text nor bytes is sent as JSON."""
+        return self._write("POST", path, body, arguments)
+
+    def put(self, path: str, body: Any = None, **arguments: Any) -> tuple[int, Any]:
+        """The same for PUT; None is no body."""
+        return self._write("PUT", path, body, arguments)
+
+    def delete(self, path: str, **arguments: Any) -> tuple[int, Any]:
+        """The same for DELETE."""
+        return self._write("DELETE", path, None, arguments)
+
+    def _write(self, method: str, path: str, body: Any, arguments: Mapping[str, Any]) -> tuple[int, Any]:
+        function = self.command if _ROUTES_TO_COMMAND.fullmatch(f"{method} {path}") else self.query
+        answer = function(http_event(path, _query(arguments), method, body), None)
+        return answer["statusCode"], orjson.loads(answer["body"]) if answer["body"] else None
 
     def entries(self, path: str, limit: int = 1000, period: str | None = None) -> list[dict[str, Any]]:
         """A whole list, read page by page."""
@@ -101,9 +178,9 @@ class Stack:
                 return found
 
 
-def http_event(path: str, query: str = "", method: str = "GET") -> dict[str, Any]:
-    """A request as API Gateway's HTTP APIs hand it over (payload format 2.0)."""
-    return {
+def http_event(path: str, query: str = "", method: str = "GET", body: Any = None) -> dict[str, Any]:
+    """A request as API Gateway's HTTP APIs hand it over (payload format 2.0): bytes in base 64."""
+    event: dict[str, Any] = {
         "version": "2.0",
         "routeKey": "$default",
         "rawPath": path,
@@ -114,23 +191,33 @@ def http_event(path: str, query: str = "", method: str = "GET") -> dict[str, Any
             "stage": "$default",
             "requestId": "r",
         },
-        "isBase64Encoded": False,
+        "isBase64Encoded": isinstance(body, bytes),
     }
+    if isinstance(body, bytes):
+        event["body"] = b64encode(body).decode()
+    elif body is not None:
+        event["body"] = body if isinstance(body, str) else orjson.dumps(body).decode()
+    return event
+
+
+def _query(arguments: Mapping[str, Any]) -> str:
+    given = [(name, str(value)) for name, value in arguments.items() if value is not None]
+    return urlencode(given, quote_via=quote)
 
 
 @contextmanager
 def running(dynamodb: Any, clock: Clock, boards: str | None = None) -> Iterator[Stack]:
     """The functions, started anew over a DynamoDB client: with the shipped boards.toml, or another text."""
-    dead_letters, bucket = DeadLetterQueue(), Bucket()
-    clients = {"dynamodb": dynamodb, "sqs": dead_letters, "s3": bucket}
+    activity, dead_letters, bucket = ActivityQueue(), DeadLetterQueue(), Bucket()
+    clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters), "s3": bucket}
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(wiring, "client", clients.__getitem__))
         patches.enter_context(mock.patch.object(wiring, "now", clock))
         patches.enter_context(mock.patch.object(wiring, "boards", return_value=_boards(boards)))
-        modules = [_load(name) for name in ("writer", "projector", "query")]
-        writer, projector, query = (module.handler for module in modules)
-        yield Stack(clock, dynamodb, writer, projector, query, dead_letters, bucket)
+        modules = [_load(name) for name in ("writer", "projector", "query", "command")]
+        writer, projector, query, command = (module.handler for module in modules)
+        yield Stack(clock, dynamodb, writer, projector, query, command, activity, dead_letters, bucket)
 
 
 def _boards(text: str | None) -> Boards:

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import orjson
 import pytest
 
+from standings.services.care import Care
 from tests.engine.lambdas import Context
 from tests.stack import Clock, Stack, running
 from tests.streaming import project
@@ -28,6 +30,7 @@ def stack(engine: Any) -> Iterator[Stack]:
 
 def test_every_sample_is_tested() -> None:
     tested = {"activity", "activity-refused", "scores-stream", "read-page", "read-rank"}
+    tested |= {"post-events", "put-member", "delete-member"}
 
     assert {path.stem for path in EVENTS.glob("*.json")} == tested
 
@@ -56,3 +59,30 @@ def test_the_stream(stack: Stack) -> None:
     assert stack.projector(sample("scores-stream"), Context()) == {"batchItemFailures": []}
     for window in ("all", "day", "last-7-days"):
         assert stack.entries(f"/boards/berlin-2026/points/{window}") == [{"rank": 1, "member": "u123", "score": 8}]
+
+
+def test_posted_events(stack: Stack) -> None:
+    answer = stack.command(sample("post-events"), Context())
+
+    assert answer["statusCode"] == 202
+    results = orjson.loads(answer["body"])["results"]
+    assert [result["status"] for result in results] == ["queued", "queued", "refused"]
+    assert results[2] == {
+        "id": "0197f2c4-0103",
+        "status": "refused",
+        "detail": "metrics.points: must be a number, is '3'",
+    }
+    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
+    project(stack)
+    assert [entry["member"] for entry in stack.entries("/boards/berlin-2026/points/day")] == ["u124", "u123"]
+
+
+def test_a_member_is_hidden_and_removed(stack: Stack) -> None:
+    with mock.patch.multiple(Care, put=mock.DEFAULT, remove=mock.DEFAULT) as care:
+        care["put"].return_value = {"board": "berlin-2026", "member": "u123", "hidden": True}
+        put = stack.command(sample("put-member"), Context())
+        delete = stack.command(sample("delete-member"), Context())
+
+    assert (put["statusCode"], orjson.loads(put["body"])["hidden"], delete["statusCode"]) == (200, True, 204)
+    care["put"].assert_called_once_with("berlin-2026", "u123", True)
+    care["remove"].assert_called_once_with("berlin-2026", "u123")

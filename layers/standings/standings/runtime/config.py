@@ -46,6 +46,11 @@ class Config:
         return self._required("RANKINGS_TABLE")
 
     @property
+    def activity_queue_url(self) -> str:
+        """The queue of events."""
+        return self._required("ACTIVITY_QUEUE_URL")
+
+    @property
     def dead_letter_queue_url(self) -> str:
         """The queue for messages that are refused."""
         return self._required("DEAD_LETTER_QUEUE_URL")

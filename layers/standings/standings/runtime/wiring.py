@@ -3,7 +3,7 @@
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from botocore.config import Config as ClientConfig
@@ -16,10 +16,13 @@ from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.standing import DynamoStanding
 from standings.failures.bucket import FailureBucket
 from standings.runtime.config import BOARDS_FILE, Config
+from standings.services.care import Care
 from standings.services.pacing import Pacing
+from standings.services.posting import Posting
 from standings.services.projector import Projector
 from standings.services.reader import Reader
 from standings.services.writer import Writer
+from standings.sqs.activity import ActivityQueue
 from standings.sqs.dead_letters import DeadLetters
 from standings.sqs.sending import Sender
 
@@ -84,6 +87,31 @@ def reader(config: Config, tools: Pacing) -> Reader:
     """What the questions of the query function are answered from."""
     standing = DynamoStanding(client("dynamodb"), config.rankings_table, config.scores_table)
     return Reader(boards(), standing, tools)
+
+
+class Command:
+    """The services of writes over HTTP, each made when it is first needed: many a process needs but one of them."""
+
+    def __init__(self, config: Config, tools: Pacing) -> None:
+        self._config = config
+        self._tools = tools
+
+    @cached_property
+    def posting(self) -> Posting:
+        """Posts events."""
+        queue = ActivityQueue(Sender(lambda: client("sqs"), self._config.activity_queue_url))
+        return Posting(boards(), queue, self._tools)
+
+    @cached_property
+    def care(self) -> Care:
+        """Changes members."""
+        scores = DynamoScores(client("dynamodb"), self._config.scores_table, self._config.receipts_table)
+        return Care(boards(), scores, self._tools)
+
+
+def command(config: Config, tools: Pacing) -> Command:
+    """The services of writes over HTTP."""
+    return Command(config, tools)
 
 
 def failure_bucket(config: Config) -> FailureBucket:

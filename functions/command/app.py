@@ -1,0 +1,62 @@
+"""The command function: writes over HTTP. Events go on the queue, members are changed at once."""
+
+from typing import Any
+
+from aws_lambda_powertools.event_handler import Response
+
+from standings.runtime import http, wiring
+from standings.runtime.config import Config
+from standings.runtime.observability import logger
+from standings.services.answers import bad_argument, bad_body
+
+_command = wiring.command(Config.from_environment(), wiring.pacing())
+_api = http.Api()
+
+
+@_api.post(http.EVENTS)
+def post() -> Response[str]:
+    """What became of each of the events that are posted."""
+    _api.arguments()
+    return http.json({"results": _command.posting.post(_api.body())}, 202)
+
+
+@_api.put(http.MEMBER)
+def put(board: str) -> Response[str]:
+    """Register a member, and hide it or show it again if the body says so."""
+    member = _member()
+    return http.json(_command.care.put(board, member, _hidden()))
+
+
+@_api.delete(http.MEMBER)
+def delete(board: str) -> Response[str]:
+    """Remove a member and its scores."""
+    _command.care.remove(board, _member())
+    return http.nothing()
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer an HTTP request in API Gateway's payload format 2.0."""
+    logger.debug("write", extra={"path": event.get("rawPath")})
+    return _api.resolve(event, context)
+
+
+def _member() -> str:
+    given = _api.arguments("id")
+    if "id" not in given:
+        raise bad_argument("id", "is missing: say which member")
+    return given["id"]
+
+
+def _hidden() -> bool | None:
+    if not _api.body():
+        return None
+    document = _api.document()
+    if not isinstance(document, dict):
+        raise bad_body('must be an object such as {"hidden": true}, or nothing')
+    for name in document:
+        if name != "hidden":
+            raise bad_body(f"{ascii(name[:80])[1:-1]}: no such field; there is hidden")
+    hidden = document.get("hidden")
+    if "hidden" in document and not isinstance(hidden, bool):
+        raise bad_body("hidden: must be true or false")
+    return hidden
