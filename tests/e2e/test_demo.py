@@ -2,9 +2,13 @@
 
 import json
 import socket
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from http import HTTPStatus
 from random import Random
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -75,6 +79,37 @@ def test_a_refused_message_ends_in_the_dead_letter_queue_with_its_reason(
     answer = Reader(deployment.api_url, "demo-beside").rank("all", "someone")
     assert answer is not None
     assert answer["score"] == 1
+
+
+def test_events_posted_over_http_are_counted(deployment: Deployment) -> None:
+    event = {**json.loads(_event("over-http")), "metrics": {"points": 7}}
+    del event["at"]
+    other = {**event, "id": "x", "metrics": {"beauty": 1}}
+    for _ in range(2):
+        status, answer = _request(deployment, "POST", "/events", [event, other])
+        assert status == HTTPStatus.ACCEPTED
+        assert [result["status"] for result in answer["results"]] == ["queued", "refused"]
+    assert _request(deployment, "POST", "/events", "event")[1]["type"] == "urn:standings:bad-body"
+    status, answer = _request(deployment, "DELETE", "/events", None)
+    assert (status, answer["type"]) == (HTTPStatus.METHOD_NOT_ALLOWED, "urn:standings:method-not-allowed")
+
+    feed.drain(deployment, _ignore)
+    feed.settle(deployment)
+    found = Reader(deployment.api_url, "demo-beside").rank("all", "over-http")
+    assert found is not None
+    assert found["score"] == 7
+
+
+def _request(deployment: Deployment, method: str, path: str, body: Any) -> tuple[int, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(deployment.api_url + path, data, headers, method=method)  # noqa: S310 - loopback
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=30) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
 
 
 def _event(member: str, metrics: dict[str, int] | None = None) -> str:
