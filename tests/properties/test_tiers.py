@@ -1,6 +1,8 @@
 """The tier tree against a sorted list: after any moves every question has the list's answer."""
 
 from bisect import bisect_left, bisect_right, insort
+from itertools import pairwise
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,3 +94,121 @@ def test_a_step_within_a_leaf_touches_one_node() -> None:
 
 def test_a_rank_below_two_to_the_28_needs_five_nodes_at_most() -> None:
     assert max(len(tiers.nodes_for(number)) for number in (2**28 - 1, -(2**28) + 1, 0)) == 5
+
+
+def tree_of(listed: list[int]) -> Tree:
+    tree: Tree = {}
+    apply(tree, [(None, number) for number in listed])
+    return tree
+
+
+def read_for_distinct(tree: Tree, numbers: list[int]) -> tuple[Tree, int]:
+    """The nodes that tell the distinct ordinals ahead, and in how many rounds they are read after the paths."""
+    nodes = {node: tree.get(node, {}) for number in numbers for node in tiers.nodes_for(number)}
+    rounds = 0
+    while missing := tiers.undivided(max(numbers), nodes):
+        assert not nodes.keys() & missing.keys()
+        nodes |= {node: tree.get(node, {}) for node in missing}
+        rounds += 1
+    return nodes, rounds
+
+
+many_scores = (
+    st.lists(scores, max_size=60)
+    | st.lists(st.integers(-300, 300), max_size=200)
+    | st.tuples(scores, st.integers(1, 50)).map(lambda tied: [tied[0]] * tied[1])
+    | st.lists(scores, max_size=20).map(lambda lone: [near for number in lone for near in (number, number ^ 1)])
+    | st.tuples(st.integers(0, 50), scores).map(lambda outlier: [3] * outlier[0] + [4] + [outlier[1]])
+)
+
+
+@given(many_scores, st.lists(scores, min_size=1, max_size=8))
+@settings(max_examples=300, deadline=None)
+def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], asked: list[int]) -> None:
+    tree = tree_of(listed)
+    numbers = asked + listed[:20]
+    nodes, rounds = read_for_distinct(tree, numbers)
+
+    distinct = sorted(set(listed))
+    assert {number: bisect_left(distinct, number) for number in numbers} == tiers.distinct_ahead(numbers, nodes)
+
+    paths = {node for number in numbers for node in tiers.nodes_for(number)}
+    ahead = tiers.ahead(max(numbers), nodes)
+    assert rounds <= 8
+    for length in range(1, 9):
+        assert len([node for node in nodes.keys() - paths if len(node) == length]) <= ahead // 2
+
+
+@given(many_scores, scores)
+@settings(max_examples=200, deadline=None)
+def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], number: int) -> None:
+    tree = tree_of(listed)
+    nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
+    while missing := tiers.undivided(number, nodes):
+        for node, count in missing.items():
+            low, high = tiers.span(node)
+            assert high < number
+            assert count == len([other for other in listed if low <= other <= high]) >= 2
+        nodes |= {node: tree[node] for node in missing}
+
+
+@given(many_scores, scores)
+@settings(max_examples=200, deadline=None)
+def test_entries_of_the_index_can_stand_for_what_is_undivided(listed: list[int], number: int) -> None:
+    tree = tree_of(listed)
+    nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
+    for way in tiers.undivided(number, nodes):
+        low, high = tiers.span(way)
+        from_entries = tiers.deltas((None, other) for other in listed if low <= other <= high)
+        nodes |= {node: counters for node, counters in from_entries.items() if node[: len(way)] == way}
+
+    assert tiers.undivided(number, nodes) == {}
+    assert tiers.distinct_ahead([number], nodes) == {number: len({other for other in listed if other < number})}
+
+
+@given(many_scores, many_scores, scores, st.randoms(use_true_random=False))
+@settings(max_examples=200, deadline=None)
+def test_nodes_of_different_moments_end_in_some_dense_rank(
+    before: list[int], after: list[int], number: int, random: Random
+) -> None:
+    trees = [tree_of(before), tree_of(after), {node: {1: -1, 3: -2} for node in tree_of(before)}]
+    mixed = {node: random.choice(trees).get(node, {}) for node in {node for tree in trees for node in tree}}
+    nodes, rounds = read_for_distinct(mixed, [number])
+
+    assert rounds <= 8
+    most = sum(max(count, 0) for node in tiers.nodes_for(number) for count in nodes[node].values())
+    assert 0 <= tiers.distinct_ahead([number], nodes)[number] <= most
+
+
+def test_a_million_equals_ahead_are_told_by_one_path() -> None:
+    tree = {node: {digit: 1_000_000} for node, digit in zip(tiers.nodes_for(-70_000), path(-70_000), strict=True)}
+    nodes, rounds = read_for_distinct(tree, [5])
+
+    assert tiers.distinct_ahead([5], nodes) == {5: 1}
+    assert (len(nodes), rounds) == (5, 3)
+
+
+def test_only_what_may_hold_two_ordinals_is_read() -> None:
+    listed = [2**30, 2**30 + 1, 2**31, 2**32, 2**32]
+    nodes, rounds = read_for_distinct(tree_of(listed), [2**40])
+
+    assert tiers.distinct_ahead([2**40], nodes) == {2**40: 4}
+    assert rounds == 5
+    assert len(nodes) == 7 + 1 + 2 * 4
+
+
+@given(scores, st.data())
+def test_a_span_holds_what_goes_through_its_node(number: int, data: st.DataObject) -> None:
+    way = path(number)
+    low, high = tiers.span(way[: data.draw(st.integers(1, len(way)))])
+
+    assert low <= number <= high
+    assert tiers.span(way) == (number, number)
+    assert path(low)[0] == path(high)[0] == way[0]
+
+
+def test_spans_of_heads_follow_one_another() -> None:
+    heads = [tiers.span((head,)) for head in range(56, 73) if head != 64]
+
+    assert heads[7:10] == [(-127, -1), (0, 127), (128, 16383)]
+    assert all(before[1] + 1 == after[0] for before, after in pairwise(heads))
