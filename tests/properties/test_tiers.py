@@ -1,6 +1,7 @@
 """The tier tree against a sorted list: after any moves every question has the list's answer."""
 
 from bisect import bisect_left, bisect_right, insort
+from fractions import Fraction
 from itertools import pairwise
 from random import Random
 
@@ -212,3 +213,27 @@ def test_spans_of_heads_follow_one_another() -> None:
 
     assert heads[7:10] == [(-127, -1), (0, 127), (128, 16383)]
     assert all(before[1] + 1 == after[0] for before, after in pairwise(heads))
+
+
+@given(many_scores.filter(bool), st.integers(1, 100 * 10**9) | st.integers(1, 100).map(lambda p: p * 10**9))
+@settings(max_examples=300, deadline=None)
+def test_the_score_at_a_percentile_is_the_furthest_behind_that_has_it(listed: list[int], billionths: int) -> None:
+    listed.sort()
+    total = len(listed)
+    percentile = Fraction(billionths, 10**9)
+    having = [n for n in listed if Fraction(100 * (total - bisect_left(listed, n)), total) >= percentile]
+
+    position = tiers.position_at(billionths, 10**9, total)
+    assert 0 <= position < total
+    assert having[-1] == listed[position]
+    assert tiers.select(position, lambda node: tree_of(listed).get(node, {})) == (
+        having[-1],
+        bisect_left(listed, having[-1]),
+        listed.count(having[-1]),
+    )
+
+
+def test_nothing_is_rounded_at_the_edge_of_a_percentile() -> None:
+    assert [tiers.position_at(p, 1, 10) for p in (100, 91, 90, 11, 10, 9, 1)] == [0, 0, 1, 8, 9, 9, 9]
+    assert tiers.position_at(1, 10**9, 2**40) == 2**40 - 11
+    assert tiers.position_at(50, 1, 0) == 0

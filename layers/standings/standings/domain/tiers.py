@@ -142,6 +142,15 @@ def _is_divisible(way: Path, count: int) -> bool:
     return count > 1 and len(way) <= depth(way[0])
 
 
+def position_at(numerator: int, denominator: int, total: int) -> int:
+    """The position (from 0, for `select`) at which the members at or behind are still p percent of a list.
+
+    It is that of the furthest behind of whom this is true, or of one of its equals. p is a fraction, so that nothing
+    is rounded: more than 0 and at most 100, which makes it a position of any list that has members.
+    """
+    return total * (100 * denominator - numerator) // (100 * denominator)
+
+
 def select(position: int, fetch: Callable[[Path], Counters]) -> Selected | None:
     """What stands at a position (from 0) of the list; None beyond its end.
 
