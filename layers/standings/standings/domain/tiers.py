@@ -7,7 +7,7 @@ one's own on the nodes of one's path: a handful of reads at any number of member
 Nodes are given as mappings from path to counters, and counters as mappings from a child's digit to a number of
 members. A node or a counter that is not there counts nobody.
 
-Some questions learn from the nodes that they have which ones they need next. `undivided`
+Some questions learn from the nodes that they have which ones they need next. `undivided` (and `distribution.unread`)
 then names nodes until none is missing; whoever reads them gives one that is not there as `{}`, so that it is not asked
 for again. Nodes may be of different moments, while members move: such an answer is off by those moves.
 """
