@@ -8,6 +8,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from tests import redis_server
 from tests.engine import local
 from tests.engine.dynamodb import Engine
 from tests.engine.tables import create_tables, delete_tables
@@ -37,6 +38,23 @@ def local_client(shared_local_client: Any) -> Iterator[Any]:
     delete_tables(shared_local_client)
     yield shared_local_client
     delete_tables(shared_local_client)
+
+
+@pytest.fixture(scope="session")
+def shared_redis() -> Iterator[Any]:
+    """A client of one real Redis that all tests of the session share."""
+    reason = redis_server.unavailable()
+    if reason:
+        pytest.skip(reason)
+    with redis_server.started() as client:
+        yield client
+
+
+@pytest.fixture
+def redis(shared_redis: Any) -> Any:
+    """A real Redis with nothing in it."""
+    shared_redis.flushall()
+    return shared_redis
 
 
 @pytest.fixture
