@@ -1,44 +1,117 @@
 """The query function: answers HTTP reads. It cannot write."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
 from standings.runtime import http, wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger
-from standings.services.answers import bad_argument
+from standings.services.answers import bad_argument, bad_body
+from standings.services.directory import Directory
+from standings.services.query import MOST_MEMBERS, Query
 
-_query = wiring.query(Config.from_environment(), wiring.pacing())
+_reader = wiring.reader(Config.from_environment(), wiring.pacing())
+_query = Query(_reader)
+_directory = Directory(_reader)
 _api = http.Api()
 
-_DEFAULT_LIMIT = 100
+_DEFAULT_LIMIT: Final = 100
+_DEFAULT_RADIUS: Final = 5
+_DEFAULT_BUCKETS: Final = 50
+
+
+@_api.get("/boards")
+def boards() -> Response[str]:
+    """The boards that there are."""
+    given = _api.arguments("prefix", "limit", "cursor")
+    limit = http.whole(given, "limit", _DEFAULT_LIMIT)
+    return http.json(_directory.boards(prefix=given.get("prefix", ""), limit=limit, cursor=given.get("cursor")))
+
+
+@_api.get("/boards/<board>")
+def board_(board: str) -> Response[str]:
+    """What a board counts and ranks."""
+    _api.arguments()
+    return http.json(_directory.board(board))
+
+
+@_api.get(http.MEMBER)
+def member_(board: str) -> Response[str]:
+    """A member in everything that a board counts."""
+    given = _api.arguments("id", "ranks", "method")
+    ranks = http.flag(given, "ranks")
+    if "method" in given and not ranks:
+        raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
+    member = _required(given, "id", "say which member")
+    return http.json(_directory.member(board, member, ranks=ranks, method=given.get("method")))
 
 
 @_api.get(http.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
-    """A page of a ranking's list."""
-    given = _arguments("period", "limit", "cursor", "method")
-    return http.json(
-        _query.page(
-            board,
-            metric,
-            window,
-            period=given.get("period"),
-            limit=http.whole(given, "limit", _DEFAULT_LIMIT),
-            cursor=given.get("cursor"),
+    """A page of a ranking's list: the first, after a cursor, at a position, or around a member."""
+    given = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius")
+    starts = [name for name in ("cursor", "rank", "around") if name in given]
+    if len(starts) > 1:
+        raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
+    usual = {"period": given.get("period"), "method": given.get("method")}
+    if "around" in given:
+        if "limit" in given:
+            raise bad_argument("limit", "around a member it is the radius that says how many")
+        radius = http.whole(given, "radius", _DEFAULT_RADIUS)
+        return http.json(
+            _query.page_around(board, metric, window, **usual, member=given["around"], radius=radius),
         )
-    )
+    if "radius" in given:
+        raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
+    limit = http.whole(given, "limit", _DEFAULT_LIMIT)
+    if "rank" in given:
+        rank = http.whole(given, "rank", 1)
+        return http.json(_query.page_at(board, metric, window, **usual, rank=rank, limit=limit))
+    return http.json(_query.page(board, metric, window, **usual, limit=limit, cursor=given.get("cursor")))
 
 
 @_api.get(http.RANKING + "/rank")
-def rank(board: str, metric: str, window: str) -> Response[str]:
-    """A member's rank in a ranking."""
-    given = _arguments("period", "member", "method")
-    if "member" not in given:
-        raise bad_argument("member", "is missing: say whose rank")
-    return http.json(_query.rank(board, metric, window, period=given.get("period"), member=given["member"]))
+def rank_(board: str, metric: str, window: str) -> Response[str]:
+    """A member's rank in a ranking, or the rank that a score would have."""
+    given = _api.arguments("period", "method", "member", "score", "previous")
+    usual = {"period": given.get("period"), "method": given.get("method")}
+    if "score" not in given:
+        member = _required(given, "member", "say whose rank, or give a score")
+        previous = http.flag(given, "previous")
+        return http.json(_query.rank(board, metric, window, **usual, member=member, previous=previous))
+    for name in ("member", "previous"):
+        if name in given:
+            raise bad_argument(name, "cannot go with score")
+    return http.json(_query.score_rank(board, metric, window, **usual, score=given["score"]))
+
+
+@_api.post(http.RANKING + "/ranks")
+def ranks_(board: str, metric: str, window: str) -> Response[str]:
+    """The ranks of a group."""
+    given = _api.arguments("period", "method", "previous")
+    usual = {"period": given.get("period"), "method": given.get("method")}
+    previous = http.flag(given, "previous")
+    return http.json(_query.group(board, metric, window, **usual, members=_members(), previous=previous))
+
+
+@_api.get(http.RANKING + "/percentile")
+def percentile_(board: str, metric: str, window: str) -> Response[str]:
+    """The score at a percentile."""
+    given = _api.arguments("period", "method", "p")
+    usual = {"period": given.get("period"), "method": given.get("method")}
+    p = _required(given, "p", "say which percentile, such as 90")
+    return http.json(_query.percentile(board, metric, window, **usual, p=p))
+
+
+@_api.get(http.RANKING + "/distribution")
+def distribution_(board: str, metric: str, window: str) -> Response[str]:
+    """How many members have a score in each of some ranges."""
+    given = _api.arguments("period", "method", "buckets")
+    usual = {"period": given.get("period"), "method": given.get("method")}
+    buckets = http.whole(given, "buckets", _DEFAULT_BUCKETS)
+    return http.json(_query.distribution(board, metric, window, **usual, buckets=buckets))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -47,8 +120,22 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return _api.resolve(event, context)
 
 
-def _arguments(*known: str) -> Mapping[str, str]:
-    given = _api.arguments(*known)
-    if given.get("method", "competition") != "competition":
-        raise bad_argument("method", 'only "competition" is supported yet')
-    return given
+def _required(given: Mapping[str, str], name: str, what: str) -> str:
+    if name not in given:
+        raise bad_argument(name, f"is missing: {what}")
+    return given[name]
+
+
+def _members() -> list[str]:
+    """The group that a body names."""
+    document = _api.document()
+    if not isinstance(document, dict) or set(document) != {"members"}:
+        raise bad_body('must be an object such as {"members": ["u1", "u2"]}')
+    members = document["members"]
+    if not isinstance(members, list) or not 1 <= len(members) <= MOST_MEMBERS:
+        raise bad_body(f"members: must be a list of 1 to {MOST_MEMBERS} members")
+    if not all(isinstance(member, str) for member in members):
+        raise bad_body("members: each must be text")
+    if len(set(members)) < len(members):
+        raise bad_body("members: one of them stands there twice")
+    return members

@@ -212,7 +212,7 @@ NO = [
     (400, "bad-argument", ALL, {"limit": "ten"}, "limit: must be a whole number, is 'ten'"),
     (400, "bad-argument", ALL, {"limit": "9" * 5000}, "limit: must be a whole number"),
     (400, "bad-argument", ALL, {"limit": "²"}, "limit: must be a whole number"),
-    (400, "bad-argument", ALL, {"colour": "red"}, "colour: no such argument; there are period, limit"),
+    (400, "bad-argument", ALL, {"colour": "red"}, "colour: no such argument; there are period, method, limit"),
     (400, "bad-argument", ALL, {"method": "magic"}, "method: "),
     (400, "bad-argument", ALL, {"period": "2026-11-20"}, "period: the window 'all' has no periods"),
     (400, "bad-argument", "/boards/b/points/day", {"period": "yesterday"}, "named by a day such as 2026-11-20"),
@@ -319,7 +319,8 @@ def test_whoever_forges_a_cursor_gets_a_no(stack: Stack, said: Any, window: str)
     found = metric.window(window)
     assert found is not None
     content = json.dumps(said).encode()
-    forged = urlsafe_b64encode(answers._seal(content, Ranking("b", metric, found, 0)) + content).decode().rstrip("=")
+    seal = answers._sealed(content, answers._list_of(Ranking("b", metric, found, 0)))
+    forged = urlsafe_b64encode(seal + content).decode().rstrip("=")
     status, answer = stack.get(f"/boards/b/points/{window}", cursor=forged)
 
     assert status == 400, answer

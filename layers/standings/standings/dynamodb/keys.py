@@ -1,12 +1,12 @@
 """Every key of the three tables, in one place.
 
-| what                       | table    | pk                            | sk     | index `places`: r            | s        |
-|----------------------------|----------|-------------------------------|--------|------------------------------|----------|
-| a member's item            | Scores   | board # slot                  | member |                              |          |
-| the list of boards         | Scores   | #boards                       | board  |                              |          |
-| an event's receipt         | Receipts | event id                      |        |                              |          |
-| an entry: member × ranking | Rankings | board # ranking code # member |        | board # ranking code / shard | sort key |
-| a node of a tier tree      | Rankings | board # ranking code / path   |        |                              |          |
+| what                | table    | pk                            | sk     | index `places`: r            | s        |
+|---------------------|----------|-------------------------------|--------|------------------------------|----------|
+| a member's item     | Scores   | board # slot                  | member |                              |          |
+| the list of boards  | Scores   | #boards                       | board  |                              |          |
+| an event's receipt  | Receipts | event id                      |        |                              |          |
+| a member's entry    | Rankings | board # ranking code # member |        | board # ranking code / shard | sort key |
+| a tier tree's node  | Rankings | board # ranking code / path   |        |                              |          |
 
 The first shard has no number: a ranking of one shard is spread over more without a change of what is there.
 Names of boards hold neither `#` nor `/`, so no two of these can be the same text.

@@ -15,6 +15,7 @@ from standings.services.ranks import Ranked, Ranks, read_ranks
 from standings.services.reader import Reader
 from standings.services.store import Entry, Node
 
+MOST_MEMBERS: Final = 100
 MOST_BUCKETS: Final = 1_000
 
 
@@ -137,6 +138,8 @@ class Query:
     ) -> dict[str, Any]:
         """The ranks of a group, among all and among themselves, in the order asked for."""
         numbering = method_of(method)
+        for member in members:
+            check_member("members", member)
         ranking = self._reader.ranking(board, metric, window, period)
         found, before = self._ranks(ranking, members, numbering, previous=previous)
         within = _group_ranks([ranked.entry for ranked in found.of.values()], numbering)
