@@ -54,6 +54,22 @@ def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tiers.Counters]:
     return counters
 
 
+def select(reader: Reader, ranking: Ranking, position: int, nodes: dict[Path, Node]) -> tiers.Selected | None:
+    """What stands at a position (from 0) of a list; None beyond its end. The nodes on the way are added to `nodes`."""
+
+    def fetch(path: Path) -> tiers.Counters:
+        if path not in nodes:
+            nodes.update(reader.nodes(ranking, [path]))
+        return nodes[path].counters if path in nodes else {}
+
+    found = tiers.select(position, fetch)
+    if found is None and position < tiers.total(fetch(ROOT)):
+        # The nodes are of different moments: a member has moved on the way down. Once more, from the root.
+        nodes.clear()
+        found = tiers.select(position, fetch)
+    return found
+
+
 class Base(NamedTuple):
     """What the ranks of entries that follow one another are told by.
 
@@ -141,13 +157,20 @@ def distinct_ahead(
         return {}
     furthest = max(wanted)
     counters = counters_of(nodes)
+
+    def read(paths: Iterable[Path]) -> None:
+        asked = [path for path in paths if path not in counters]
+        if asked:
+            found = reader.nodes(ranking, asked)
+            counters.update((path, found[path].counters if path in found else {}) for path in asked)
+
+    read({path: None for number in wanted for path in tiers.nodes_for(number)})
     while undivided := tiers.undivided(furthest, counters):
         if len(undivided) > MOST_SCORES:
             raise _too_many_scores()
         if len(undivided) * ENTRIES_OF_A_NODE > tiers.ahead(furthest, counters):
             return _distinct_entries_ahead(reader, ranking, wanted)
-        found = reader.nodes(ranking, list(undivided))
-        counters.update((path, found[path].counters if path in found else {}) for path in undivided)
+        read(undivided)
     distinct = tiers.distinct_ahead(wanted, counters)
     if max(distinct.values()) > MOST_SCORES:
         raise _too_many_scores()

@@ -13,7 +13,7 @@ from standings.domain.places import ROOT, Path, read_sort_key, written
 from standings.services import answers
 from standings.services.answers import ENDS, Cursor, bad_argument
 from standings.services.merging import read_stretch
-from standings.services.numbering import MOST_EQUALS, Base, base_of, counters_of, too_far
+from standings.services.numbering import MOST_EQUALS, Base, base_of, counters_of, select, too_far
 from standings.services.reader import Reader
 from standings.services.store import Entry, Node
 
@@ -58,12 +58,7 @@ def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
     if rank < 1:
         raise bad_argument("rank", f"must be at least 1, is {rank}")
     nodes: dict[Path, Node] = {}
-
-    def fetch(path: Path) -> tiers.Counters:
-        nodes.update(reader.nodes(ranking, [path]))
-        return counters_of(nodes).get(path, {})
-
-    found = tiers.select(rank - 1, fetch)
+    found = select(reader, ranking, rank - 1, nodes)
     if found is None:
         return Page(ranking, [], _NOBODY, nodes, ENDS if counters_of(nodes)[ROOT] else None, None)
     skipped = rank - 1 - found.ahead

@@ -9,7 +9,7 @@ from standings.domain.boards import Ranking
 from standings.domain.places import ROOT, Path, ordinal
 from standings.services import answers
 from standings.services.answers import Problem, bad_argument, check_member, no_such_member, not_found
-from standings.services.numbering import Method, counters_of, distinct_ahead, method_of, page_ranks
+from standings.services.numbering import Method, counters_of, distinct_ahead, method_of, page_ranks, select
 from standings.services.pages import Page, cursor_at, page_around, page_at, read_page
 from standings.services.ranks import Ranked, Ranks, read_ranks
 from standings.services.reader import Reader
@@ -211,13 +211,8 @@ class Query:
         total = tiers.total(counters_of(nodes)[ROOT])
         score = None
         if total:
-
-            def fetch(path: Path) -> tiers.Counters:
-                if path not in nodes:
-                    nodes.update(self._reader.nodes(ranking, [path]))
-                return counters_of(nodes).get(path, {})
-
-            found = tiers.select(tiers.position_at(share.numerator, share.denominator, total), fetch)
+            position = tiers.position_at(share.numerator, share.denominator, total)
+            found = select(self._reader, ranking, position, nodes)
             if found is not None:
                 units = ordinal(found.ordinal, descending=ranking.metric.descending)
                 score = answers.score_of(units, ranking.metric)

@@ -1,0 +1,82 @@
+"""What events come to does not depend on their order, nor on how they are split over buckets."""
+
+from functools import reduce
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from standings.domain import cells
+from standings.domain.boards import Aggregate, Metric, Ties
+from standings.domain.cells import Cell
+from standings.domain.places import Place
+from standings.domain.windows import Timetable, parse_window
+
+Event = tuple[int, int, str]
+"""Units, at, id."""
+
+events = st.lists(
+    st.tuples(st.integers(-3, 3), st.integers(-2, 2) | st.just(10**12), st.text("ab用", min_size=1, max_size=3)),
+    min_size=1,
+    max_size=8,
+    unique_by=lambda event: event[2],
+)
+kinds = pytest.mark.parametrize("ties", ["member", "first"])
+aggregates = pytest.mark.parametrize("aggregate", ["sum", "max", "min", "last"])
+
+
+def metric(aggregate: Aggregate, ties: Ties) -> Metric:
+    return Metric("m", aggregate, 0, "descending", ties, (parse_window("all"),), Timetable("UTC", 0, 0, 0))
+
+
+def total(kind: Metric, found: list[Event]) -> Cell:
+    cell = cells.total(kind, [cells.of_event(kind, units, at, name) for units, at, name in found])
+    assert cell is not None
+    return cell
+
+
+def expected(kind: Metric, found: list[Event]) -> Place:
+    """By hand: sort all, look at all."""
+    amounts = [units for units, _, _ in found]
+    since = max(at for _, at, _ in found)
+    if kind.aggregate == "sum":
+        score = sum(amounts)
+    elif kind.aggregate == "last":
+        score, since, _ = max(found, key=lambda event: (event[1], event[2].encode()))
+    else:
+        score = max(amounts) if kind.aggregate == "max" else min(amounts)
+        since = min(at for units, at, _ in found if units == score)
+    return Place(-score, since if kind.ties == "first" else None)
+
+
+@kinds
+@aggregates
+@given(found=events, data=st.data())
+def test_any_order_and_any_split_come_to_the_same(
+    aggregate: Aggregate, ties: Ties, found: list[Event], data: st.DataObject
+) -> None:
+    kind = metric(aggregate, ties)
+    shuffled = data.draw(st.permutations(found))
+    cut = data.draw(st.integers(0, len(found)))
+    parts = [total(kind, part) for part in (shuffled[:cut], shuffled[cut:]) if part]
+
+    assert cells.place_of(kind, total(kind, found)) == expected(kind, found)
+    assert total(kind, shuffled) == total(kind, found)
+    assert reduce(lambda one, other: cells.combined(kind, one, other), parts) == total(kind, found)
+
+
+def test_what_was_counted_before_marks_were_kept_stands_first() -> None:
+    kind = metric("sum", "first")
+    old = Cell(5)
+
+    assert cells.place_of(kind, old) < cells.place_of(kind, total(kind, [(5, -(10**14), "a")]))
+    assert cells.place_of(kind, cells.combined(kind, old, cells.of_event(kind, 0, 7, "b"))) == Place(-5, 7)
+
+
+def test_a_best_that_does_not_improve_changes_nothing() -> None:
+    kind = metric("max", "first")
+    best = total(kind, [(5, 10, "a")])
+
+    assert cells.combined(kind, best, cells.of_event(kind, 4, 99, "b")) == best
+    assert cells.combined(kind, best, cells.of_event(kind, 5, 99, "b")) == best
+    assert cells.combined(kind, best, cells.of_event(kind, 5, 9, "b")).mark < best.mark
