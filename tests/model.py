@@ -136,6 +136,8 @@ class BoardModel:
     """Whether members must be there before their first event."""
     members: dict[str, bool] = field(default_factory=dict)
     """Every member there is, and whether it is hidden."""
+    removed: set[str] = field(default_factory=set)
+    """Every member that ever was removed, also where it is back."""
     used: set[str] = field(default_factory=set)
     counted: list[Counted] = field(default_factory=list)
 
@@ -167,8 +169,12 @@ class BoardModel:
 
     def remove(self, member: str) -> bool:
         """Forget a member and all that was counted for it; whether there was one."""
+        if member not in self.members:
+            return False
+        del self.members[member]
+        self.removed.add(member)
         self.counted = [event for event in self.counted if event.member != member]
-        return self.members.pop(member, None) is not None
+        return True
 
     def score(self, metric: str, window: str, on: datetime, member: str) -> Placed | None:
         """A member's score in the period that holds an instant, hidden or not; None where it has none."""

@@ -33,7 +33,7 @@ metrics.points = { aggregate = "max", windows = ["all", "day", "last-3-days"] }
 metrics.points = { aggregate = "min", order = "ascending", windows = ["all", "day", "last-3-days"] }
 """
 WINDOWS = {"all": None, "day": 1, "last-3-days": 3}
-MEMBERS = [*(f"m{n}" for n in range(30)), "M1", "m", "m#1", "images/1.jpg", "é", "用户", "\uffff", "\U0001f600"]
+MEMBERS = [*(f"m{n}" for n in range(30)), "M1", "m", "m#1", "images/1.jpg", "é", "用户", "\ufffd", "\U0001f600"]
 Line = tuple[int, str, int]
 
 

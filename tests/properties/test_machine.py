@@ -1,0 +1,370 @@
+"""Whatever is done to boards, in any order, every read says what the judge says.
+
+Hypothesis makes up what is posted, hidden, registered and removed, how time goes on, and into how many shards the
+boards are split; the real handlers do it on the engine; after each step boards are compared read by read.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import ClassVar, Final
+from zoneinfo import ZoneInfo
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from tests.comparing import Read, compare_every_read, same
+from tests.engine.dynamodb import Engine
+from tests.engine.lambdas import Context
+from tests.engine.tables import create_tables
+from tests.model import METHODS, BoardModel, Metric
+from tests.periods import Calendar
+from tests.stack import Clock, Stack, running
+from tests.streaming import project
+
+BERLIN: Final = ZoneInfo("Europe/Berlin")
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board with a family of its own, said once for the judge and for `boards.toml`."""
+
+    metrics: Mapping[str, Metric]
+    calendar: Calendar = field(default_factory=Calendar)
+    registered: bool = False
+
+    def model(self) -> BoardModel:
+        return BoardModel(self.metrics, self.calendar, self.registered)
+
+    def toml(self, name: str, shards: int) -> str:
+        lines = [
+            f'[boards."{name}"]',
+            f'timezone = "{self.calendar.zone}"',
+            f'week_start = "{WEEKDAYS[self.calendar.week_start]}"',
+            f'late = "{self.calendar.late.days} days"',
+            f'keep = "{self.calendar.keep.days} days"',
+            f"shards = {shards}",
+        ]
+        if self.registered:
+            lines.append('members = "registered"')
+        for metric, rules in self.metrics.items():
+            windows = ", ".join(f'"{window}"' for window in rules.windows)
+            order = "descending" if rules.descending else "ascending"
+            lines.append(
+                f'metrics.{metric} = {{ aggregate = "{rules.aggregate}", precision = {rules.precision}, '
+                f'order = "{order}", ties = "{rules.ties}", windows = [{windows}] }}'
+            )
+        return "\n".join(lines) + "\n"
+
+
+BOARDS: Final = {
+    "sums": Board(
+        {
+            "points": Metric(precision=2, windows=("all", "day", "last-3-days")),
+            "strokes": Metric(descending=False, windows=("month",)),
+            "runs": Metric(windows=()),
+        },
+        Calendar(BERLIN),
+    ),
+    "firsts": Board(
+        {
+            "points": Metric(ties="first", windows=("all", "week", "last-24-hours")),
+            "fees": Metric(precision=1, descending=False, ties="first", windows=("all",)),
+        },
+        Calendar(BERLIN, week_start=6, late=timedelta(days=2), keep=timedelta(days=3)),
+    ),
+    "bests": Board(
+        {
+            "points": Metric("max", ties="first", windows=("all", "day")),
+            "time": Metric("min", precision=3, descending=False, windows=("all", "last-3-days")),
+            "worst": Metric("min", ties="first", windows=("week",)),
+        },
+        Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=40)),
+    ),
+    "lasts": Board(
+        {
+            "points": Metric("last", ties="first", windows=("all", "hour")),
+            "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "year")),
+        },
+        Calendar(ZoneInfo("UTC")),
+    ),
+    "club": Board(
+        {
+            "points": Metric(ties="first", windows=("all", "day")),
+            "lost": Metric(descending=False, windows=("all",)),
+            "best": Metric("max", windows=("all",)),
+        },
+        Calendar(BERLIN),
+        registered=True,
+    ),
+}
+MEMBERS: Final = ("a", "b", "B", "m#1", "images/1.jpg", "用户", "\ufffd", "\U0001f600")
+SHARDS: Final = (1, 2, 3, 5)
+STARTS: Final = (
+    datetime(2026, 10, 23, 20, 30, tzinfo=UTC),  # before the end of daylight saving, of a week and of a month
+    datetime(2026, 12, 30, 22, 50, tzinfo=UTC),
+    datetime(2027, 3, 26, 22, 59, tzinfo=UTC),
+)
+MINUTES_AGO: Final = (0, 0, 0, -4, 1, 30, 61, 5 * 60, *(24 * 60 * days for days in (1, 2, 3, 6, 9, 20, 42, 400)))
+UNITS: Final = (0, 1, 1, 2, 5, -1, -3, 127, 128, 1000, -20_000)
+STEPS_IN_MINUTES: Final = (1, 20, 60, 5 * 60, 24 * 60, 25 * 60, 3 * 24 * 60, 7 * 24 * 60)
+REMEMBERED: Final = timedelta(days=29)
+"""For how long an event that comes again is surely known again."""
+AT_ONCE: Final = 2
+"""How many boards are compared after one step; what changed goes first, the others wait for their turn."""
+
+Updates = tuple[tuple[str, str, tuple[tuple[str, int], ...]], ...]
+"""What an event says: boards, members, and units of metrics."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An event that was made up."""
+
+    id: str
+    at: datetime
+    updates: Updates
+
+    def body(self, boards: Mapping[str, Board]) -> bytes:
+        triples = [
+            {
+                "board": board,
+                "member": member,
+                "metrics": {name: _number(units, boards[board].metrics[name].precision) for name, units in amounts},
+            }
+            for board, member, amounts in self.updates
+        ]
+        said = triples[0] if len(triples) == 1 else {"updates": triples}
+        return orjson.dumps({"id": self.id, "at": self.at.isoformat(), **said})
+
+
+def _number(units: int, precision: int) -> orjson.Fragment:
+    return orjson.Fragment(f"{Decimal(units).scaleb(-precision):f}")
+
+
+class Machine(RuleBasedStateMachine):
+    """The stack and the judge, side by side."""
+
+    boards: ClassVar[Mapping[str, Board]] = BOARDS
+    shards: ClassVar[Sequence[int]] = SHARDS
+    reads: ClassVar[Sequence[Read] | None] = None
+    methods: ClassVar[Sequence[str]] = METHODS
+    compares_members: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.engine = Engine(shards=2)
+        create_tables(self.engine, expire=False)
+        self.clock = Clock(0)
+        self.functions = ExitStack()
+        self.models = {name: board.model() for name, board in self.boards.items()}
+        self.accepted: dict[str, tuple[Sent, datetime]] = {}
+        self.refused: dict[str, Sent] = {}
+        self.waiting: list[str] = []
+        self.made = 0
+        self.rng = random.Random(0)
+
+    @property
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock() / 1000, UTC)
+
+    @initialize(
+        seed=st.integers(0, 2**32 - 1),
+        start=st.sampled_from(STARTS),
+        data=st.data(),
+        registered=st.sets(st.sampled_from(MEMBERS), min_size=1, max_size=4),
+    )
+    def begin(self, seed: int, start: datetime, data: st.DataObject, registered: set[str]) -> None:
+        self.rng = random.Random(seed)
+        self.clock.milliseconds = int(start.timestamp() * 1000)
+        self.start(data.draw(st.sampled_from(self.shards), label="shards"))
+        for name, board in self.boards.items():
+            for member in sorted(registered) if board.registered else []:
+                self.put(name, member, None)
+
+    def start(self, shards: int, projected: Mapping[int, int] | None = None) -> None:
+        text = "".join(board.toml(name, shards) for name, board in self.boards.items())
+        self.stack: Stack = self.functions.enter_context(running(self.engine, self.clock, text))
+        self.stack.projected.update(projected or {})
+
+    def teardown(self) -> None:
+        self.functions.close()
+
+    # ---- what can happen
+
+    @rule(data=st.data())
+    def post(self, data: st.DataObject) -> None:
+        """New events, and some that came before."""
+        events = [self._made_up(data) for _ in range(data.draw(st.integers(1, 6), label="events"))]
+        known = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
+        again = [*known, *self.refused.values(), *events]
+        events += data.draw(st.lists(st.sampled_from(again), max_size=2), label="again")
+        self._deliver(events)
+
+    @rule(data=st.data())
+    def use_an_id_twice(self, data: st.DataObject) -> None:
+        """The id of an accepted event for another one: it is refused."""
+        known = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
+        if known:
+            sent = data.draw(st.sampled_from(known), label="whose id")
+            self._deliver([Sent(sent.id, self.now, self._updates(data))])
+
+    @rule(data=st.data(), member=st.sampled_from(MEMBERS), hidden=st.sampled_from([None, True, True, False]))
+    def hide_or_register(self, data: st.DataObject, member: str, hidden: bool | None) -> None:
+        self.put(data.draw(st.sampled_from(sorted(self.boards)), label="board"), member, hidden)
+
+    def put(self, board: str, member: str, hidden: bool | None) -> None:
+        body = {} if hidden is None else {"hidden": hidden}
+        answer = self.stack.put(f"/boards/{board}/member", body or self.rng.choice([None, {}]), id=member)
+        self.models[board].put(member, hidden=hidden)
+        expected = {"board": board, "member": member, "hidden": self.models[board].members[member]}
+        same(f"PUT /boards/{board}/member?id={member} {body}", (200, expected), answer)
+        self._settle(board)
+
+    @rule(data=st.data(), member=st.sampled_from(MEMBERS))
+    def remove(self, data: st.DataObject, member: str) -> None:
+        board = data.draw(st.sampled_from(sorted(self.boards)), label="board")
+        status, answer = self.stack.delete(f"/boards/{board}/member", id=member)
+        expected = (204, None) if self.models[board].remove(member) else (404, "urn:standings:no-such-member")
+        same(f"DELETE /boards/{board}/member?id={member}", expected, (status, answer and answer.get("type")))
+        self._settle(board)
+
+    @rule(minutes=st.sampled_from(STEPS_IN_MINUTES))
+    def time_goes_on(self, minutes: int) -> None:
+        """Periods end and begin, and nothing is written."""
+        self.clock.milliseconds += minutes * 60_000
+        self._settle(*self.boards)
+
+    @rule(data=st.data())
+    def deploy(self, data: st.DataObject) -> None:
+        """The functions start anew, with another number of shards perhaps."""
+        projected = self.stack.projected
+        self.functions.close()
+        self.start(data.draw(st.sampled_from(self.shards), label="shards"), projected)
+        self._settle(*self.boards)
+
+    # ---- what must hold
+
+    @invariant()
+    def every_read_is_exact(self) -> None:
+        now, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
+        for board in now:
+            compare_every_read(
+                self.stack,
+                self.models[board],
+                board,
+                self.now,
+                self.rng,
+                reads=self.reads,
+                methods=self.methods,
+                members=self.compares_members,
+            )
+
+    def _settle(self, *boards: str) -> None:
+        """Project what was written. These boards are to be compared: a single one at once, all of them by turns."""
+        project(self.stack)
+        changed = self.rng.sample(boards, len(boards))
+        self.waiting = [*changed, *(board for board in self.waiting if board not in changed)]
+
+    def _made_up(self, data: st.DataObject) -> Sent:
+        self.made += 1
+        # By UTF-8, UTF-16 and the order in which they are made ids come in different orders.
+        first = data.draw(st.sampled_from(["z", "a", "\ufffd", "\U0001f600"]), label="id")
+        ago = data.draw(st.sampled_from(MINUTES_AGO), label="minutes ago")
+        return Sent(f"{first}{self.made}", self.now - timedelta(minutes=ago), self._updates(data))
+
+    def _updates(self, data: st.DataObject) -> Updates:
+        pairs = data.draw(
+            st.lists(
+                st.tuples(st.sampled_from(sorted(self.boards)), st.sampled_from(MEMBERS)),
+                min_size=1,
+                max_size=3,
+                unique=True,
+            ),
+            label="of whom",
+        )
+        return tuple(
+            (
+                board,
+                member,
+                tuple(
+                    sorted(
+                        data.draw(
+                            st.dictionaries(
+                                st.sampled_from(sorted(self.boards[board].metrics)),
+                                st.sampled_from(UNITS),
+                                min_size=1,
+                            ),
+                            label="units",
+                        ).items()
+                    )
+                ),
+            )
+            for board, member in sorted(pairs)
+        )
+
+    def _deliver(self, events: Sequence[Sent]) -> None:
+        """Through the writer in one batch: exactly those are refused that the judge refuses."""
+        before = len(self.stack.dead_letters.messages)
+        records = [
+            {"messageId": str(number), "body": sent.body(self.boards).decode(), "messageAttributes": {}}
+            for number, sent in enumerate(events)
+        ]
+        same("the writer's answer", {"batchItemFailures": []}, self.stack.writer({"Records": records}, Context()))
+        letters = self.stack.dead_letters.messages[before:]
+        refused = {orjson.loads(letter["MessageBody"])["id"] for letter in letters}
+        must, may = self._judge(events)
+        if not must <= refused <= must | may:
+            raise AssertionError(
+                f"refused were {sorted(refused)}, not {sorted(must)}: {self.stack.dead_letters.reasons()[before:]}"
+            )
+        self._settle(*sorted({board for sent in events for board, _, _ in sent.updates}))
+
+    def _judge(self, events: Sequence[Sent]) -> tuple[set[str], set[str]]:
+        """Apply events to the models: the ids that must be refused, and those that may be."""
+        must, may = set(), set()
+        for sent in events:
+            refuses = any(self.models[board].refuses(member) for board, member, _ in sent.updates)
+            if sent.id in self.accepted:
+                if self.accepted[sent.id][0] != sent:
+                    must.add(sent.id)
+                elif refuses:
+                    # It counted, and its member has been removed since: known again, or refused, it counts no more.
+                    may.add(sent.id)
+            elif refuses:
+                must.add(sent.id)
+                self.refused[sent.id] = sent
+            else:
+                self._count(sent)
+        return must, may
+
+    def _count(self, sent: Sent) -> None:
+        self.accepted[sent.id] = sent, self.now
+        self.refused.pop(sent.id, None)
+        for name in {board for board, _, _ in sent.updates}:
+            theirs = {member: dict(amounts) for board, member, amounts in sent.updates if board == name}
+            assert self.models[name].add_all(sent.id, sent.at, theirs, self.now)
+
+
+SLOW: Final = settings(
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+
+class LongMachine(Machine):
+    """The same, for many more examples."""
+
+
+TestMachine = Machine.TestCase
+TestMachine.settings = settings(SLOW, max_examples=10, stateful_step_count=15)
+TestMachineForLong = pytest.mark.soak(LongMachine.TestCase)
+TestMachineForLong.settings = settings(SLOW, max_examples=300, stateful_step_count=50)
