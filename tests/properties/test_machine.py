@@ -221,8 +221,9 @@ class Machine(RuleBasedStateMachine):
         self.put(data.draw(st.sampled_from(sorted(self.boards)), label="board"), member, hidden)
 
     def put(self, board: str, member: str, hidden: bool | None) -> None:
-        body = {} if hidden is None else {"hidden": hidden}
-        answer = self.stack.put(f"/boards/{board}/member", body or self.rng.choice([None, {}]), id=member)
+        bodies: list[dict[str, bool] | None] = [None, {}] if hidden is None else [{"hidden": hidden}]
+        body = self.rng.choice(bodies)
+        answer = self.stack.put(f"/boards/{board}/member", body, id=member)
         self.models[board].put(member, hidden=hidden)
         expected = {"board": board, "member": member, "hidden": self.models[board].members[member]}
         same(f"PUT /boards/{board}/member?id={member} {body}", (200, expected), answer)
