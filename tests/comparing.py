@@ -150,13 +150,14 @@ def compare_every_read(
     reads: Sequence[Read] | None = None,
     methods: Sequence[str] = METHODS,
     members: bool = True,
+    most: int | None = None,
 ) -> None:
     """Compare all that can be read of a board at the instant `now`, which is the stack's.
 
     `reads` and `methods` narrow it down to some kinds of reads of rankings; `members` says whether to compare what the
-    board says of members as well.
+    board says of members as well; `most` is how many rankings are compared, chosen by `rng`, where not all.
     """
-    for asked in rankings(stack, model, board, now, rng):
+    for asked in rankings(stack, model, board, now, rng, most):
         for method in methods:
             compare_list(asked, method)
         for read in READS if reads is None else reads:
@@ -165,15 +166,20 @@ def compare_every_read(
         compare_members(stack, model, board, now, rng, methods)
 
 
-def rankings(stack: Stack, model: BoardModel, board: str, now: datetime, rng: random.Random) -> Iterator[Asked]:
-    """Every ranking of a board in its current period and in one before that can still be read."""
+def rankings(
+    stack: Stack, model: BoardModel, board: str, now: datetime, rng: random.Random, most: int | None = None
+) -> Iterator[Asked]:
+    """Every ranking of a board in its current period and in one before that can still be read; or some of them."""
+    periods: list[tuple[str, str, datetime]] = []
     for metric, rules in model.metrics.items():
         for window in rules.windows:
+            periods.append((metric, window, now))
             earlier = list(model.calendar.earlier(window, now))
-            # The one just ended changes most.
-            for on in (now, *([rng.choice([earlier[0], rng.choice(earlier)])] if earlier else [])):
-                listing = model.listing(metric, window, on)
-                yield Asked(stack, model, board, metric, window, on, now, rng, listing)
+            if earlier:
+                # The one just ended changes most.
+                periods.append((metric, window, rng.choice([earlier[0], rng.choice(earlier)])))
+    for metric, window, on in periods if most is None else rng.sample(periods, min(most, len(periods))):
+        yield Asked(stack, model, board, metric, window, on, now, rng, model.listing(metric, window, on))
 
 
 def compare_list(asked: Asked, method: str) -> None:

@@ -157,6 +157,8 @@ class Machine(RuleBasedStateMachine):
     reads: ClassVar[Sequence[Read] | None] = None
     methods: ClassVar[Sequence[str]] = METHODS
     compares_members: ClassVar[bool] = True
+    most: ClassVar[int] = 3
+    """How many rankings of a board are compared after one step, each time others."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -266,6 +268,7 @@ class Machine(RuleBasedStateMachine):
                 reads=self.reads,
                 methods=self.methods,
                 members=self.compares_members,
+                most=self.most,
             )
 
     def _settle(self, *boards: str) -> None:
@@ -364,8 +367,10 @@ SLOW: Final = settings(
 class LongMachine(Machine):
     """The same, for many more examples."""
 
+    most = 5
+
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(SLOW, max_examples=10, stateful_step_count=15)
+TestMachine.settings = settings(SLOW, max_examples=12, stateful_step_count=15)
 TestMachineForLong = pytest.mark.soak(LongMachine.TestCase)
-TestMachineForLong.settings = settings(SLOW, max_examples=300, stateful_step_count=50)
+TestMachineForLong.settings = settings(SLOW, max_examples=100, stateful_step_count=40)
