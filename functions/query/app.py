@@ -1,6 +1,8 @@
 """The query function: answers HTTP reads. It cannot write."""
 
 from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
@@ -17,6 +19,7 @@ _query = Query(_reader)
 _directory = Directory(_reader)
 _api = http.Api()
 
+_DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 _DEFAULT_LIMIT: Final = 100
 _DEFAULT_RADIUS: Final = 5
 _DEFAULT_BUCKETS: Final = 50
@@ -112,6 +115,19 @@ def distribution_(board: str, metric: str, window: str) -> Response[str]:
     usual = {"period": given.get("period"), "method": given.get("method")}
     buckets = http.whole(given, "buckets", _DEFAULT_BUCKETS)
     return http.json(_query.distribution(board, metric, window, **usual, buckets=buckets))
+
+
+@_api.get("/openapi.json")
+def openapi() -> Response[str]:
+    """The description of the API, for people and for generators of clients."""
+    _api.arguments()
+    return Response(status_code=200, content_type="application/json", body=_description())
+
+
+@lru_cache(maxsize=1)
+def _description() -> str:
+    """Read when it is first asked for: most instances of this function never are."""
+    return _DESCRIPTION.read_text(encoding="utf-8")
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
