@@ -371,6 +371,6 @@ class LongMachine(Machine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(SLOW, max_examples=12, stateful_step_count=15)
+TestMachine.settings = settings(SLOW, max_examples=30, stateful_step_count=15)
 TestMachineForLong = pytest.mark.soak(LongMachine.TestCase)
 TestMachineForLong.settings = settings(SLOW, max_examples=100, stateful_step_count=40)

@@ -1,7 +1,7 @@
 """The lazy merge of a sharded index: exact, and no greedier than it has to be; and shards that change while running."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -96,7 +96,7 @@ def test_a_member_that_is_met_in_two_shards_is_shown_once() -> None:
 
 
 @pytest.fixture
-def stacks(engine: Any) -> Iterator[Any]:
+def stacks(engine: Any) -> Any:
     """The functions over one engine, started anew with another number of shards."""
     projected: dict[int, int] = {}
 
@@ -109,7 +109,7 @@ def stacks(engine: Any) -> Iterator[Any]:
             stack.projected.update({**projected, **stack.projected})
             projected = stack.projected
 
-    yield Restarting()
+    return Restarting()
 
 
 @pytest.mark.parametrize("ties", ["member", "first"])

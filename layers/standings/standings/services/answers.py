@@ -15,8 +15,9 @@ from standings.domain.events import LONGEST_MEMBER
 from standings.domain.places import read_sort_key, sort_key
 from standings.domain.windows import Timetable
 
-_DECIMAL: Final = re.compile(r"(-)?([0-9]{1,16})(?:\.([0-9]{1,16}))?", re.ASCII)
+_NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST_SHOWN: Final = 80
 ENDS: Final = ""
 _SEAL: Final = 8
 """Bytes of a cursor that tell whether it is whole, and of which list."""
@@ -64,26 +65,29 @@ def check_member(argument: str, member: str) -> None:
 
 def units_of(argument: str, text: str, precision: int) -> int:
     """A score that a reader names, in units; 400 for one that a metric of that precision cannot have."""
-    match = _DECIMAL.fullmatch(text)
-    decimals = (match[3] or "").rstrip("0") if match else ""
-    if match is None or len(decimals) > precision:
+    score = _number(argument, text) * 10**precision
+    if score.denominator != 1:
         kept = f"a number of at most {precision} decimals" if precision else "a whole number"
-        raise bad_argument(argument, f"must be {kept}, such as 12{'.5' if precision else ''}, is {text[:80]!r}")
-    units = int(match[2] + decimals.ljust(precision, "0"))
-    if units > MAX_UNITS:
-        raise bad_argument(argument, "is beyond ±(2^53 - 1) units of the metric's precision")
-    return -units if match[1] else units
+        raise bad_argument(argument, f"must be {kept}, is {text[:LONGEST_SHOWN]!r}")
+    if abs(score) > MAX_UNITS:
+        raise bad_argument(argument, f"is beyond ±(2^53 - 1) units of the metric: {text[:LONGEST_SHOWN]!r}")
+    return int(score)
 
 
 def percentage(argument: str, text: str) -> Fraction:
     """A percentage above 0 and up to 100, exactly."""
-    match = _DECIMAL.fullmatch(text)
-    if match is None or match[1] or len(match[3] or "") > MOST_DECIMALS:
-        raise bad_argument(argument, f"must be a number such as 99.5, of at most {MOST_DECIMALS} decimals")
-    share = Fraction(f"{match[2]}.{match[3] or 0}")
-    if not 0 < share <= 100:  # noqa: PLR2004 - percent
-        raise bad_argument(argument, f"must be above 0 and at most 100, is {text[:80]}")
+    share = _number(argument, text)
+    if not 0 < share <= 100 or (share * 10**MOST_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
+        detail = f"must be above 0 and at most 100, with at most {MOST_DECIMALS} decimals"
+        raise bad_argument(argument, f"{detail}, is {text[:LONGEST_SHOWN]!r}")
     return share
+
+
+def _number(argument: str, text: str) -> Fraction:
+    """A number as JSON has it, exactly."""
+    if not _NUMBER.fullmatch(text):
+        raise bad_argument(argument, f"must be a number such as 12 or -0.5, is {text[:LONGEST_SHOWN]!r}")
+    return Fraction(text)
 
 
 def exactly(share: Fraction) -> Any:
