@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from random import Random
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -100,6 +100,50 @@ def test_events_posted_over_http_are_counted(deployment: Deployment) -> None:
     assert found["score"] == 7
 
 
+def test_members_are_banned_brought_back_and_removed_over_http(deployment: Deployment) -> None:
+    ranking, member = "/boards/demo-care/points/all", "/boards/demo-care/member"
+    scores = {"first": 30, "second": 20, "third": 10, "#%2F?&用户": 5}
+    feed.post(deployment, [_event(name, {"points": points}, "demo-care") for name, points in scores.items()], _ignore)
+    feed.drain(deployment, _ignore)
+
+    def listed() -> list[tuple[int, str]]:
+        feed.settle(deployment)
+        entries = _request(deployment, "GET", ranking, None)[1]["entries"]
+        return [(entry["rank"], entry["member"]) for entry in entries]
+
+    assert listed() == list(enumerate(scores, start=1))
+    hidden = _request(deployment, "PUT", f"{member}?id=first", {"hidden": True})
+    assert hidden == (HTTPStatus.OK, {"board": "demo-care", "member": "first", "hidden": True})
+    assert listed() == list(enumerate([*scores][1:], start=1))
+    group = _request(deployment, "POST", f"{ranking}/ranks", {"members": ["third", "first", "#%2F?&用户"]})[1][
+        "entries"
+    ]
+    assert [(entry["rank"], entry["group_rank"]) for entry in group] == [(2, 1), (None, None), (3, 2)]
+    assert _request(deployment, "PUT", f"{member}?id=first", {"hidden": False})[0] == HTTPStatus.OK
+    assert _request(deployment, "DELETE", f"{member}?id={quote('#%2F?&用户', safe='')}", None) == (
+        HTTPStatus.NO_CONTENT,
+        None,
+    )
+    assert listed() == list(enumerate([*scores][:3], start=1))
+    reads: dict[str, dict[str, Any]] = {
+        f"{ranking}?around=second&radius=1": {"total": 3},
+        f"{ranking}?rank=3&limit=1&method=ordinal": {"next": None},
+        f"{ranking}/rank?score=15": {"rank": 3, "above": 2, "at": 0, "below": 1},
+        f"{ranking}/percentile?p=50": {"score": 20},
+        f"{ranking}/distribution?buckets=2": {"buckets": [{"from": 0, "to": 15, "members": 1}, _BOTH_ABOVE_15]},
+        f"{member}?id=first&ranks=true": {"member": "first", "hidden": False},
+        "/boards?prefix=demo-care": {"boards": [{"board": "demo-care"}], "next": None},
+        "/boards/demo-care": {"family": "demo-*"},
+        "/openapi.json": {"openapi": "3.1.0"},
+    }
+    for path, found in reads.items():
+        status, answer = _request(deployment, "GET", path, None)
+        assert (status, {name: answer[name] for name in found}) == (HTTPStatus.OK, found), path
+
+
+_BOTH_ABOVE_15 = {"from": 16, "to": 31, "members": 2}
+
+
 def _request(deployment: Deployment, method: str, path: str, body: Any) -> tuple[int, Any]:
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"}
@@ -107,16 +151,17 @@ def _request(deployment: Deployment, method: str, path: str, body: Any) -> tuple
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=30) as response:
-            return response.status, json.load(response)
+            said = response.read()
+            return response.status, json.loads(said) if said else None
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
 
 
-def _event(member: str, metrics: dict[str, int] | None = None) -> str:
+def _event(member: str, metrics: dict[str, int] | None = None, board: str = "demo-beside") -> str:
     return json.dumps(
         {
             "id": f"{Random().getrandbits(96):024x}",
-            "board": "demo-beside",
+            "board": board,
             "member": member,
             "at": datetime.now(UTC).isoformat(),
             "metrics": metrics or {"points": 1},

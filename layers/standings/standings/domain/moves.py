@@ -42,15 +42,14 @@ def moves(boards: Boards, changes: Iterable[Change]) -> list[Move]:
     family = boards.family(last.board)
     if family is None:
         return []
-    rankings = {ranking: None for change in ordered for ranking in touched(family, change.old, change.new)}
+    # Touched is more than moved: a best may not have improved, whoever is hidden stays out.
+    moved = {
+        ranking: None
+        for change in ordered
+        for ranking in touched(family, change.old, change.new)
+        if place(change.old, ranking) != place(change.new, ranking)
+    }
     return [
-        Move(
-            ranking,
-            last.member,
-            place(first, ranking),
-            place(last, ranking),
-            last.version,
-            last.stamp,
-        )
-        for ranking in rankings
+        Move(ranking, last.member, place(first, ranking), place(last, ranking), last.version, last.stamp)
+        for ranking in moved
     ]
