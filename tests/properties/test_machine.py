@@ -224,11 +224,12 @@ class Machine(RuleBasedStateMachine):
     def much_happens(self, seed: int) -> None:
         """Many events at once, many of them for the same members at the same instants."""
         rng = random.Random(seed)
+        units = rng.sample(UNITS, rng.randint(1, 3))
         events = []
         for _ in range(20):
             name = rng.choice(sorted(self.boards))
             metrics = sorted(self.boards[name].metrics)
-            amounts = {metric: rng.choice(UNITS) for metric in rng.sample(metrics, rng.randint(1, len(metrics)))}
+            amounts = {metric: rng.choice(units) for metric in rng.sample(metrics, rng.randint(1, len(metrics)))}
             updates = ((name, rng.choice(self.members), tuple(sorted(amounts.items()))),)
             self.made += 1
             at = self.now - timedelta(minutes=rng.choice(MINUTES_AGO))
@@ -397,6 +398,6 @@ class LongMachine(Machine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(SLOW, max_examples=20, stateful_step_count=15)
+TestMachine.settings = settings(SLOW, max_examples=35, stateful_step_count=15)
 TestMachineForLong = pytest.mark.soak(LongMachine.TestCase)
 TestMachineForLong.settings = settings(SLOW, max_examples=300, stateful_step_count=40)
