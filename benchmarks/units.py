@@ -52,14 +52,15 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     meter = Meter(client)
     standing = DynamoStanding(meter, "Rankings", "Scores")  # type: ignore[arg-type]
     query = Query(Reader(population.boards(), standing, pacing()))
-    query.page(population.BOARD, "points", "all", period=None, limit=1, cursor=None)  # reads the board's record
+    asked = query.asked(population.BOARD, "points", "all")
+    query.page(asked, limit=1, cursor=None)  # reads the board's record
     ranks: list[Units] = []
     for name in population.sample(Random(seed), scores, ASKED):
         before = meter.snapshot()
-        query.rank(population.BOARD, "points", "all", period=None, member=name)
+        query.rank(asked, member=name)
         ranks.append((meter.snapshot() - before).total)
     before = meter.snapshot()
-    query.page(population.BOARD, "points", "all", period=None, limit=100, cursor=None)
+    query.page(asked, limit=100, cursor=None)
     page = (meter.snapshot() - before).total
     return {
         "members": members,

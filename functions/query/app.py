@@ -12,7 +12,7 @@ from standings.runtime.config import Config
 from standings.runtime.observability import logger
 from standings.services.answers import bad_argument, bad_body
 from standings.services.directory import Directory
-from standings.services.query import MOST_MEMBERS, Query
+from standings.services.query import MOST_MEMBERS, Asked, Query
 
 _reader = wiring.reader(Config.from_environment(), wiring.pacing())
 _query = Query(_reader)
@@ -58,63 +58,61 @@ def page(board: str, metric: str, window: str) -> Response[str]:
     starts = [name for name in ("cursor", "rank", "around") if name in given]
     if len(starts) > 1:
         raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
-    usual = {"period": given.get("period"), "method": given.get("method")}
+    asked = _asked(board, metric, window, given)
     if "around" in given:
         if "limit" in given:
             raise bad_argument("limit", "around a member it is the radius that says how many")
         radius = http.whole(given, "radius", _DEFAULT_RADIUS)
-        return http.json(
-            _query.page_around(board, metric, window, **usual, member=given["around"], radius=radius),
-        )
+        return http.json(_query.page_around(asked, member=given["around"], radius=radius))
     if "radius" in given:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
     limit = http.whole(given, "limit", _DEFAULT_LIMIT)
     if "rank" in given:
         rank = http.whole(given, "rank", 1)
-        return http.json(_query.page_at(board, metric, window, **usual, rank=rank, limit=limit))
-    return http.json(_query.page(board, metric, window, **usual, limit=limit, cursor=given.get("cursor")))
+        return http.json(_query.page_at(asked, rank=rank, limit=limit))
+    return http.json(_query.page(asked, limit=limit, cursor=given.get("cursor")))
 
 
 @_api.get(http.RANKING + "/rank")
 def rank_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank in a ranking, or the rank that a score would have."""
     given = _api.arguments("period", "method", "member", "score", "previous")
-    usual = {"period": given.get("period"), "method": given.get("method")}
+    asked = _asked(board, metric, window, given)
     if "score" not in given:
         member = _required(given, "member", "say whose rank, or give a score")
         previous = http.flag(given, "previous")
-        return http.json(_query.rank(board, metric, window, **usual, member=member, previous=previous))
+        return http.json(_query.rank(asked, member=member, previous=previous))
     for name in ("member", "previous"):
         if name in given:
             raise bad_argument(name, "cannot go with score")
-    return http.json(_query.score_rank(board, metric, window, **usual, score=given["score"]))
+    return http.json(_query.score_rank(asked, score=given["score"]))
 
 
 @_api.post(http.RANKING + "/ranks")
 def ranks_(board: str, metric: str, window: str) -> Response[str]:
     """The ranks of a group."""
     given = _api.arguments("period", "method", "previous")
-    usual = {"period": given.get("period"), "method": given.get("method")}
+    asked = _asked(board, metric, window, given)
     previous = http.flag(given, "previous")
-    return http.json(_query.group(board, metric, window, **usual, members=_members(), previous=previous))
+    return http.json(_query.group(asked, members=_members(), previous=previous))
 
 
 @_api.get(http.RANKING + "/percentile")
 def percentile_(board: str, metric: str, window: str) -> Response[str]:
     """The score at a percentile."""
     given = _api.arguments("period", "method", "p")
-    usual = {"period": given.get("period"), "method": given.get("method")}
+    asked = _asked(board, metric, window, given)
     p = _required(given, "p", "say which percentile, such as 90")
-    return http.json(_query.percentile(board, metric, window, **usual, p=p))
+    return http.json(_query.percentile(asked, p=p))
 
 
 @_api.get(http.RANKING + "/distribution")
 def distribution_(board: str, metric: str, window: str) -> Response[str]:
     """How many members have a score in each of some ranges."""
     given = _api.arguments("period", "method", "buckets")
-    usual = {"period": given.get("period"), "method": given.get("method")}
+    asked = _asked(board, metric, window, given)
     buckets = http.whole(given, "buckets", _DEFAULT_BUCKETS)
-    return http.json(_query.distribution(board, metric, window, **usual, buckets=buckets))
+    return http.json(_query.distribution(asked, buckets=buckets))
 
 
 @_api.get("/openapi.json")
@@ -134,6 +132,10 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer an HTTP request in API Gateway's payload format 2.0."""
     logger.debug("read", extra={"path": event.get("rawPath")})
     return _api.resolve(event, context)
+
+
+def _asked(board: str, metric: str, window: str, given: Mapping[str, str]) -> Asked:
+    return _query.asked(board, metric, window, period=given.get("period"), method=given.get("method"))
 
 
 def _required(given: Mapping[str, str], name: str, what: str) -> str:

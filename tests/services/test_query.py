@@ -223,6 +223,30 @@ NO = [
     (400, "bad-argument", f"{ALL}/rank", {"member": "x" * 5000}, "member: must have 1 to 256 bytes"),
     (404, "no-such-board", "/boards/../points/all", {}, "'..' is no name of a board"),
     (404, "no-such-board", "/boards/" + "b" * 129 + "/points/all", {}, "is no name of a board"),
+    (400, "bad-argument", ALL, {"rank": 2, "around": "a"}, "around: a page begins at one place"),
+    (400, "bad-argument", ALL, {"cursor": "x", "rank": 1}, "rank: a page begins at one place"),
+    (400, "bad-argument", ALL, {"rank": 0}, "rank: must be at least 1"),
+    (400, "bad-argument", ALL, {"around": "a", "limit": 5}, "limit: around a member"),
+    (400, "bad-argument", ALL, {"around": "a", "radius": 101}, "radius: must be from 0 to 100"),
+    (400, "bad-argument", ALL, {"radius": 5}, "radius: is that of the neighbours"),
+    (400, "bad-argument", ALL, {"around": ""}, "around: must have 1 to 256 bytes"),
+    (404, "no-such-member", ALL, {"around": "nobody"}, "no member 'nobody'"),
+    (400, "bad-argument", f"{ALL}/rank", {"score": 1, "member": "a"}, "member: cannot go with score"),
+    (400, "bad-argument", f"{ALL}/rank", {"score": 1, "previous": "true"}, "previous: cannot go with score"),
+    (400, "bad-argument", f"{ALL}/rank", {"member": "a", "previous": "yes"}, "previous: must be true or false"),
+    (400, "bad-argument", f"{ALL}/rank", {"score": "1.5"}, "score: must be a whole number"),
+    (400, "bad-argument", f"{ALL}/rank", {"score": "1e16"}, "score: is beyond"),
+    (400, "bad-argument", f"{ALL}/rank", {"score": "NaN"}, "score: must be a number"),
+    (400, "bad-argument", f"{ALL}/percentile", {}, "p: is missing"),
+    (400, "bad-argument", f"{ALL}/percentile", {"p": "0"}, "p: must be above 0"),
+    (400, "bad-argument", f"{ALL}/percentile", {"p": "100.0000000001"}, "p: must be above 0 and at most 100"),
+    (400, "bad-argument", f"{ALL}/distribution", {"buckets": 0}, "buckets: must be from 1 to 1000"),
+    (400, "bad-argument", "/boards/b/member", {}, "id: is missing"),
+    (400, "bad-argument", "/boards/b/member", {"id": "a", "method": "dense"}, "method: "),
+    (404, "no-such-member", "/boards/b/member", {"id": "nobody"}, "no member 'nobody'"),
+    (400, "bad-argument", "/boards", {"prefix": "a/b"}, "prefix: no name of a board begins"),
+    (400, "bad-argument", "/boards", {"cursor": "x"}, "cursor: is altered"),
+    (404, "no-such-board", "/boards/..", {}, "no name of a board"),
     (400, "bad-argument", ALL, {"cursor": "x"}, "cursor: is altered"),
     (400, "bad-argument", ALL, {"cursor": ""}, "cursor: is altered"),
     (400, "bad-argument", ALL, {"cursor": "ü"}, "cursor: is altered"),
@@ -360,3 +384,69 @@ def test_a_thousand_entries_at_once(stack: Stack) -> None:
     _, page = stack.get(ALL, limit=1000)
 
     assert [(e["rank"], e["member"], e["score"]) for e in page["entries"]] == model.standings("all", NOW)[:1000]
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{}", {"members": []}, {"members": ["a", "a"]}, {"members": [1]}, "\ud800"])
+def test_a_group_that_is_none(stack: Stack, body: Any) -> None:
+    status, answer = stack.post(f"{ALL}/ranks", body.encode(errors="surrogatepass") if isinstance(body, str) else body)
+
+    assert (status, answer["type"]) == (400, "urn:standings:bad-body")
+
+
+def test_a_member_in_everything(stack: Stack) -> None:
+    post(stack, {"a": 5, "b": 7})
+    post(stack, {"a": 1}, days_ago=1)
+    post(stack, {"a": 70.5}, board="golf-1", metric="strokes")
+    status, answer = stack.get("/boards/b/member", id="a", ranks="true")
+
+    assert status == 200
+    ((metric),) = answer["metrics"]
+    assert (answer["hidden"], metric["metric"], metric["score"]) == (False, "points", 6)
+    found = {window["window"]: (window["score"], window["rank"], window["total"]) for window in metric["windows"]}
+    assert found == {
+        "all": (6, 2, 2),
+        "day": (5, 2, 2),
+        "week": (6, 2, 2),
+        "hour": (5, 2, 2),
+        "last-7-days": (6, 2, 2),
+        "last-24-hours": (5, 2, 2),
+    }
+    golf = stack.get("/boards/golf-1/member", id="a")[1]["metrics"]
+    assert [(one["metric"], one["score"], len(one["windows"])) for one in golf] == [
+        ("strokes", 70.5, 2),
+        ("rounds", None, 0),
+    ]
+
+
+def test_boards_there_are_and_what_they_count(stack: Stack) -> None:
+    for board in ("b", "b-2", "b-3", "golf-1"):
+        post(stack, {"a": 1}, board=board, metric="strokes" if board == "golf-1" else "points")
+    first = stack.get("/boards", prefix="b", limit=2)[1]
+    second = stack.get("/boards", prefix="b", limit=2, cursor=first["next"])[1]
+
+    assert [board["board"] for board in first["boards"] + second["boards"]] == ["b", "b-2", "b-3"]
+    assert second["next"] is None
+    assert stack.get("/boards", prefix="g", limit=2, cursor=first["next"])[0] == 400
+    said = stack.get("/boards/golf-nobody")[1]
+    assert {name: said[name] for name in ("family", "timezone", "members", "late", "keep", "shards")} == {
+        "family": "golf-*",
+        "timezone": "Europe/Berlin",
+        "members": "open",
+        "late": "7 days",
+        "keep": "35 days",
+        "shards": 1,
+    }
+    assert said["metrics"][0] == {
+        "metric": "strokes",
+        "aggregate": "sum",
+        "precision": 2,
+        "order": "ascending",
+        "ties": "member",
+        "windows": [
+            {"window": "all", "period": {"start": None, "end": None}},
+            {
+                "window": "day",
+                "period": {"start": "2026-11-21T00:00:00+01:00", "end": "2026-11-22T00:00:00+01:00"},
+            },
+        ],
+    }

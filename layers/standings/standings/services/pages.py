@@ -80,8 +80,6 @@ def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
 
 def page_around(reader: Reader, ranking: Ranking, entry: Entry, radius: int) -> Page:
     """A member's entry with its neighbours on both sides."""
-    if not 0 <= radius <= WIDEST_RADIUS:
-        raise bad_argument("radius", f"must be from 0 to {WIDEST_RADIUS}, is {radius}")
     paths = tiers.nodes_for(entry.place.ordinal)
     ahead = read_stretch(reader, ranking, entry.key, radius + 1, paths, forward=False)
     behind = read_stretch(reader, ranking, entry.key, radius + 1, [], forward=True)
@@ -133,6 +131,12 @@ def _before(reader: Reader, ranking: Ranking, before: str | None, limit: int) ->
     if before is None:
         following = None
     return Page(ranking, shown, base, nodes, shown[0].key if len(entries) > limit else None, following)
+
+
+def check_radius(radius: int) -> None:
+    """400 for more neighbours than a page around a member has."""
+    if not 0 <= radius <= WIDEST_RADIUS:
+        raise bad_argument("radius", f"must be from 0 to {WIDEST_RADIUS}, is {radius}")
 
 
 def _check_limit(limit: int) -> None:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from standings.domain import distribution, tiers
 from standings.domain.boards import Ranking
@@ -10,7 +10,7 @@ from standings.domain.places import ROOT, Path, ordinal
 from standings.services import answers
 from standings.services.answers import Problem, bad_argument, check_member, no_such_member, not_found
 from standings.services.numbering import Method, counters_of, distinct_ahead, method_of, page_ranks, select
-from standings.services.pages import Page, cursor_at, page_around, page_at, read_page
+from standings.services.pages import Page, check_radius, cursor_at, page_around, page_at, read_page
 from standings.services.ranks import Ranked, Ranks, read_ranks
 from standings.services.reader import Reader
 from standings.services.store import Entry, Node
@@ -19,69 +19,47 @@ MOST_MEMBERS: Final = 100
 MOST_BUCKETS: Final = 1_000
 
 
-class Query:
-    """Answers as `dict`s that are ready for JSON; `Problem` for a question that has none.
+class Asked(NamedTuple):
+    """The ranking that is asked about, how its ranks are to be numbered, and whether its period was named."""
 
-    `period` and `method` are texts as a reader gives them, None for what is usual.
-    """
+    ranking: Ranking
+    method: Method
+    named: bool
+
+
+class Query:
+    """Answers as `dict`s that are ready for JSON; `Problem` for a question that has none."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
+    def asked(
+        self, board: str, metric: str, window: str, *, period: str | None = None, method: str | None = None
+    ) -> Asked:
+        """What a question is about, in a reader's own words; None for what is usual."""
+        numbered = method_of(method)
+        return Asked(self._reader.ranking(board, metric, window, period), numbered, period is not None)
+
     # ---- lists
 
-    def page(
-        self,
-        board: str,
-        metric: str,
-        window: str,
-        *,
-        period: str | None,
-        limit: int,
-        cursor: str | None,
-        method: str | None = None,
-    ) -> dict[str, Any]:
+    def page(self, asked: Asked, *, limit: int, cursor: str | None) -> dict[str, Any]:
         """A page of the list: the first, or the one that a cursor leads to."""
-        numbering = method_of(method)
-        ranking = self._reader.ranking(board, metric, window, period)
-        page = read_page(self._reader, ranking, limit, cursor, named=period is not None)
-        return self._page(page, numbering)
+        page = read_page(self._reader, asked.ranking, limit, cursor, named=asked.named)
+        return self._page(page, asked.method)
 
-    def page_at(
-        self,
-        board: str,
-        metric: str,
-        window: str,
-        *,
-        period: str | None,
-        rank: int,
-        limit: int,
-        method: str | None = None,
-    ) -> dict[str, Any]:
+    def page_at(self, asked: Asked, *, rank: int, limit: int) -> dict[str, Any]:
         """The page that begins at a position of the list."""
-        numbering = method_of(method)
-        ranking = self._reader.ranking(board, metric, window, period)
-        return self._page(page_at(self._reader, ranking, rank, limit), numbering)
+        return self._page(page_at(self._reader, asked.ranking, rank, limit), asked.method)
 
-    def page_around(
-        self,
-        board: str,
-        metric: str,
-        window: str,
-        *,
-        period: str | None,
-        member: str,
-        radius: int,
-        method: str | None = None,
-    ) -> dict[str, Any]:
+    def page_around(self, asked: Asked, *, member: str, radius: int) -> dict[str, Any]:
         """A member with its neighbours."""
-        numbering = method_of(method)
-        ranking = self._reader.ranking(board, metric, window, period)
+        ranking = asked.ranking
         check_member("around", member)
+        check_radius(radius)
         found = self._reader.read(lambda: self._reader.standing.entries([(ranking, member)]))
         if not found:
             raise self._unranked(ranking, member)
-        return self._page(page_around(self._reader, ranking, found[ranking, member], radius), numbering)
+        return self._page(page_around(self._reader, ranking, found[ranking, member], radius), asked.method)
 
     def _page(self, page: Page, method: Method) -> dict[str, Any]:
         ranking = page.ranking
@@ -99,52 +77,30 @@ class Query:
 
     # ---- ranks
 
-    def rank(
-        self,
-        board: str,
-        metric: str,
-        window: str,
-        *,
-        period: str | None,
-        member: str,
-        method: str | None = None,
-        previous: bool = False,
-    ) -> dict[str, Any]:
+    def rank(self, asked: Asked, *, member: str, previous: bool = False) -> dict[str, Any]:
         """A member's rank, score and percentile; with `previous` also its rank in the period before."""
-        numbering = method_of(method)
-        ranking = self._reader.ranking(board, metric, window, period)
+        ranking = asked.ranking
         check_member("member", member)
-        found, before = self._ranks(ranking, [member], numbering, previous=previous)
+        found, before = self._ranks(ranking, [member], asked.method, previous=previous)
         if member not in found.of:
             raise self._unranked(ranking, member)
         ranked = found.of[member]
         return {
-            **_about(ranking, numbering, found.nodes, [ranked.entry]),
+            **_about(ranking, asked.method, found.nodes, [ranked.entry]),
             "total": ranked.total,
             **_standing(ranked, ranking),
             **_previous(member, before, previous=previous),
         }
 
-    def group(
-        self,
-        board: str,
-        metric: str,
-        window: str,
-        *,
-        period: str | None,
-        members: Sequence[str],
-        method: str | None = None,
-        previous: bool = False,
-    ) -> dict[str, Any]:
+    def group(self, asked: Asked, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
         """The ranks of a group, among all and among themselves, in the order asked for."""
-        numbering = method_of(method)
         for member in members:
             check_member("members", member)
-        ranking = self._reader.ranking(board, metric, window, period)
-        found, before = self._ranks(ranking, members, numbering, previous=previous)
-        within = _group_ranks([ranked.entry for ranked in found.of.values()], numbering)
+        ranking = asked.ranking
+        found, before = self._ranks(ranking, members, asked.method, previous=previous)
+        within = _group_ranks([ranked.entry for ranked in found.of.values()], asked.method)
         return {
-            **_about(ranking, numbering, found.nodes, [ranked.entry for ranked in found.of.values()]),
+            **_about(ranking, asked.method, found.nodes, [ranked.entry for ranked in found.of.values()]),
             "total": found.total,
             "entries": [
                 {
@@ -168,12 +124,9 @@ class Query:
         found = read_ranks(self._reader, [(one, member) for one in rankings for member in members], method)
         return found[ranking], found[before] if before is not None else None
 
-    def score_rank(
-        self, board: str, metric: str, window: str, *, period: str | None, score: str, method: str | None = None
-    ) -> dict[str, Any]:
+    def score_rank(self, asked: Asked, *, score: str) -> dict[str, Any]:
         """The rank that a score would have, and how many members stand ahead of it, at it and behind it."""
-        numbering = method_of(method)
-        ranking = self._reader.ranking(board, metric, window, period)
+        ranking = asked.ranking
         units = answers.units_of("score", score, ranking.metric.precision)
         number = ordinal(units, descending=ranking.metric.descending)
         nodes = self._reader.nodes(ranking, tiers.nodes_for(number))
@@ -184,12 +137,12 @@ class Query:
             tiers.total(counters[ROOT]),
         )
         rank = ahead + 1
-        if numbering == "ordinal":
+        if asked.method == "ordinal":
             rank += equals
-        elif numbering == "dense":
+        elif asked.method == "dense":
             rank = distinct_ahead(self._reader, ranking, [number], nodes)[number] + 1
         return {
-            **_about(ranking, numbering, nodes, []),
+            **_about(ranking, asked.method, nodes, []),
             "total": total,
             "score": answers.score_of(units, ranking.metric),
             "rank": rank,
@@ -200,12 +153,9 @@ class Query:
 
     # ---- numbers
 
-    def percentile(
-        self, board: str, metric: str, window: str, *, period: str | None, p: str, method: str | None = None
-    ) -> dict[str, Any]:
+    def percentile(self, asked: Asked, *, p: str) -> dict[str, Any]:
         """The score at a percentile: the furthest behind of those whose percentile is at least p."""
-        numbering = method_of(method)
-        ranking = self._reader.ranking(board, metric, window, period)
+        ranking = asked.ranking
         share = answers.percentage("p", p)
         nodes = self._reader.nodes(ranking, [ROOT])
         total = tiers.total(counters_of(nodes)[ROOT])
@@ -217,18 +167,15 @@ class Query:
                 units = ordinal(found.ordinal, descending=ranking.metric.descending)
                 score = answers.score_of(units, ranking.metric)
         return {
-            **_about(ranking, numbering, nodes, []),
+            **_about(ranking, asked.method, nodes, []),
             "total": total,
             "p": answers.exactly(share),
             "score": score,
         }
 
-    def distribution(
-        self, board: str, metric: str, window: str, *, period: str | None, buckets: int, method: str | None = None
-    ) -> dict[str, Any]:
+    def distribution(self, asked: Asked, *, buckets: int) -> dict[str, Any]:
         """How many members have a score in each of some ranges of equal width, told by the tiers alone."""
-        numbering = method_of(method)
-        ranking = self._reader.ranking(board, metric, window, period)
+        ranking = asked.ranking
         if not 1 <= buckets <= MOST_BUCKETS:
             raise bad_argument("buckets", f"must be from 1 to {MOST_BUCKETS}, is {buckets}")
         descending = ranking.metric.descending
@@ -237,7 +184,7 @@ class Query:
             found = self._reader.nodes(ranking, unread)
             nodes.update((path, found.get(path, _EMPTY)) for path in unread)
         return {
-            **_about(ranking, numbering, nodes, []),
+            **_about(ranking, asked.method, nodes, []),
             "total": tiers.total(counters[ROOT]),
             "buckets": [
                 {
