@@ -30,14 +30,38 @@ def read_stretch(
     The root should be among the nodes, or have been read just now: it may name more shards than `boards.toml`.
     """
     merge = _Merge(beyond, limit, forward=forward)
-    merge.add_shards(reader.shards(ranking, {}))
-    found, nodes = reader.spans(ranking, spans := merge.spans(), paths)
-    merge.take(spans, found)
-    # While the number of shards changes, the root may name more than were asked.
-    merge.add_shards(reader.shards(ranking, nodes))
-    while spans := merge.spans():
-        merge.take(spans, reader.spans(ranking, spans, [])[0])
+    nodes = _read(reader, ranking, [merge], paths)
     return Stretch(merge.entries[:limit], nodes)
+
+
+def read_around(
+    reader: Reader, ranking: Ranking, key: str, limit: int, paths: Sequence[Path]
+) -> tuple[list[Entry], list[Entry], dict[Path, Node]]:
+    """The `limit` entries that precede a key and those that follow it, nearest first, and nodes beside them."""
+    ahead, behind = _Merge(key, limit, forward=False), _Merge(key, limit, forward=True)
+    nodes = _read(reader, ranking, [ahead, behind], paths)
+    return ahead.entries[:limit], behind.entries[:limit], nodes
+
+
+def _read(reader: Reader, ranking: Ranking, merges: Sequence["_Merge"], paths: Sequence[Path]) -> dict[Path, Node]:
+    """Read until every merge has what it wants; all that is asked for at the same time goes side by side."""
+    nodes: dict[Path, Node] = {}
+    shards = reader.shards(ranking, nodes)
+    while True:
+        for merge in merges:
+            merge.add_shards(shards)
+        asked = [merge.spans() for merge in merges]
+        spans = list(chain.from_iterable(asked))
+        if not spans:
+            return nodes
+        found, beside = reader.spans(ranking, spans, paths)
+        nodes.update(beside)
+        for merge, mine in zip(merges, asked, strict=True):
+            merge.take(mine, found[: len(mine)])
+            found = found[len(mine) :]
+        # While the number of shards changes, the root may name more than were asked.
+        shards = reader.shards(ranking, nodes)
+        paths = ()
 
 
 def fair_share(entries: int, shards: int) -> int:

@@ -12,7 +12,7 @@ from standings.domain.boards import Ranking
 from standings.domain.places import ROOT, Path, read_sort_key, written
 from standings.services import answers
 from standings.services.answers import ENDS, Cursor, bad_argument
-from standings.services.merging import read_stretch
+from standings.services.merging import read_around, read_stretch
 from standings.services.numbering import MOST_EQUALS, Base, base_of, counters_of, select, too_far
 from standings.services.reader import Reader
 from standings.services.store import Entry, Node
@@ -80,11 +80,8 @@ def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
 
 def page_around(reader: Reader, ranking: Ranking, entry: Entry, radius: int) -> Page:
     """A member's entry with its neighbours on both sides."""
-    paths = tiers.nodes_for(entry.place.ordinal)
-    ahead = read_stretch(reader, ranking, entry.key, radius + 1, paths, forward=False)
-    behind = read_stretch(reader, ranking, entry.key, radius + 1, [], forward=True)
-    shown = [*ahead.entries[:radius][::-1], entry, *behind.entries[:radius]]
-    nodes = {**ahead.nodes, **behind.nodes}
+    ahead, behind, nodes = read_around(reader, ranking, entry.key, radius + 1, tiers.nodes_for(entry.place.ordinal))
+    shown = [*ahead[:radius][::-1], entry, *behind[:radius]]
     if shown[0].place.ordinal != entry.place.ordinal:
         nodes.update(reader.nodes(ranking, tiers.nodes_for(shown[0].place.ordinal)))
     return Page(
@@ -92,8 +89,8 @@ def page_around(reader: Reader, ranking: Ranking, entry: Entry, radius: int) -> 
         shown,
         base_of(shown[0], nodes),
         nodes,
-        shown[0].key if len(ahead.entries) > radius else None,
-        shown[-1].key if len(behind.entries) > radius else None,
+        shown[0].key if len(ahead) > radius else None,
+        shown[-1].key if len(behind) > radius else None,
     )
 
 
