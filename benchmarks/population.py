@@ -1,6 +1,6 @@
 """A board with many members, put in place by the projector's own item builders rather than event by event."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from random import Random
 from typing import Any, Final
 
@@ -8,10 +8,13 @@ from standings.domain.boards import Boards, Family, Ranking
 from standings.domain.definitions import parse_boards
 from standings.domain.moves import Move
 from standings.domain.places import Place, ordinal
-from standings.dynamodb.rankings import entry_action, node_actions
+from standings.domain.windows import SECOND
+from standings.dynamodb.rankings import EXPIRY_MARGIN, entry_action, node_actions
+from tests.engine.dynamodb import Engine
 
 NOW: Final = 1_795_256_100_000
 BOARD: Final = "berlin-2026"
+BOUND: Final = 2**28
 BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }'
 
 
@@ -38,22 +41,42 @@ def lognormal(rng: Random, count: int) -> dict[str, int]:
     return {member(number): max(1, round(rng.lognormvariate(5.99, 1.2))) for number in range(count)}
 
 
+def finegrained(rng: Random, count: int) -> dict[str, int]:
+    """Scores of the same shape with a median of 4,000,000 and below 2^28, which few members share."""
+
+    def score() -> int:
+        while (drawn := max(1, round(rng.lognormvariate(15.2, 1.2)))) >= BOUND:
+            pass
+        return drawn
+
+    return {member(number): score() for number in range(count)}
+
+
 def ranking_of(board_family: Family) -> Ranking:
     """The ranking over `all` of the benchmarks' board."""
     metric = board_family.metrics["points"]
     return Ranking(BOARD, metric, metric.windows[0], 0)
 
 
-def place_members(client: Any, ranking: Ranking, scores: Mapping[str, int]) -> None:
-    """Write the entries of all members and the tiers that count them."""
+def place_members(
+    client: Engine, ranking: Ranking, scores: Mapping[str, int], *, entries: Collection[str] | None = None
+) -> None:
+    """Put in place the entries of all members (or of those in `entries` only) and the tiers that count all of them."""
+    until = ranking.readable_until
+    expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
     moves = [
         Move(ranking, name, None, Place(ordinal(score, descending=True)), 1, NOW) for name, score in scores.items()
     ]
-    for move in moves:
-        put = entry_action("Rankings", ranking, move, None)["Put"]
-        client.put_item(TableName="Rankings", Item=put["Item"])
-    for action in node_actions("Rankings", ranking, moves, None):
-        client.update_item(**action["Update"])
+    rows = (move for move in moves if entries is None or move.member in entries)
+    client.load("Rankings", (entry_action("Rankings", ranking, move, expiry)["Put"]["Item"] for move in rows))
+    named = ranking.metric.shards > 1
+    nodes = node_actions("Rankings", ranking, moves, expiry, name_shards=named)
+    client.load("Rankings", (_put_by(action["Update"]) for action in nodes))
+
+
+def _put_by(update: Mapping[str, Any]) -> dict[str, Any]:
+    """What an update that sets and adds leaves where nothing was: each value is named for its attribute."""
+    return {**update["Key"], **{name[1:]: value for name, value in update["ExpressionAttributeValues"].items()}}
 
 
 def sample(rng: Random, names: Iterable[str], count: int) -> list[str]:

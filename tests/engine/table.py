@@ -72,6 +72,15 @@ class Ordered:
         else:
             partition.add(place)
 
+    def add_all(self, value: Value, places: Sequence[Place]) -> None:
+        """Add many rows of one hash key, sorted together."""
+        partition = self._partitions.get(value)
+        if partition is None:
+            self._partitions[value] = SortedList(places)
+            self._scan = None
+        else:
+            partition.update(places)
+
     def remove(self, value: Value, place: Place) -> None:
         partition = self._partitions[value]
         if place:
@@ -118,6 +127,7 @@ class Index(Ordered):
         self._marked[key] = None
 
     def bring_in(self) -> None:
+        added: dict[Value, list[Place]] = {}
         for key in self._marked:
             stored = self._table.rows.get(key)
             new = stored.item if stored and self.key.is_in(stored.item) else None
@@ -125,11 +135,13 @@ class Index(Ordered):
             if old is not None and (new is None or self._moved(old, new)):
                 self.remove(old[self.key.hash], self.place_of(old))
             if new is not None and (old is None or self._moved(old, new)):
-                self.add(new[self.key.hash], self.place_of(new))
+                added.setdefault(new[self.key.hash], []).append(self.place_of(new))
             if new is None:
                 self._entries.pop(key, None)
             else:
                 self._entries[key] = new
+        for value, places in added.items():
+            self.add_all(value, places)
         self._marked.clear()
 
     def _moved(self, old: Item, new: Item) -> bool:

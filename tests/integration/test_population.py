@@ -1,0 +1,50 @@
+"""A population that is put in place at once, beside the same one moved in by the projector's own transactions."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from benchmarks import population
+from standings.domain.boards import Ranking
+from standings.domain.definitions import parse_boards
+from standings.domain.moves import Move
+from standings.domain.places import Place
+from standings.dynamodb.rankings import DynamoRankings
+from tests.engine.dynamodb import Engine
+from tests.engine.tables import create_tables
+
+
+def _engine() -> Engine:
+    client = Engine()
+    create_tables(client)
+    return client
+
+
+def _everything(client: Any, **index: str) -> list[dict[str, Any]]:
+    items = client.scan(TableName="Rankings", **index)["Items"]
+    return sorted(items, key=lambda item: item["pk"]["S"])
+
+
+@pytest.mark.parametrize("window", ["all", "day"])
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_population_is_what_the_projector_writes(window: str, shards: int) -> None:
+    boards = parse_boards(
+        f'[boards."*"]\nshards = {shards}\nmetrics.points = {{ aggregate = "sum", windows = ["all", "day"] }}'
+    )
+    family = boards.family(population.BOARD)
+    assert family is not None
+    metric = family.metrics["points"]
+    ranked = metric.window(window)
+    assert ranked is not None
+    ranking = Ranking(population.BOARD, metric, ranked, metric.timetable.current(ranked, population.NOW))
+    scores = population.finegrained(Random(1), 60)
+    at_once, moved = _engine(), _engine()
+
+    population.place_members(at_once, ranking, scores)
+    moves = [Move(ranking, name, None, Place(-score), 1, population.NOW) for name, score in scores.items()]
+    for move in moves:
+        assert DynamoRankings(moved, "Rankings").commit(ranking, [move]) == []  # type: ignore[arg-type]
+
+    assert _everything(at_once) == _everything(moved)
+    assert _everything(at_once, IndexName="places") == _everything(moved, IndexName="places")
