@@ -52,6 +52,10 @@ soak: $(TESTS) ## the long tests
 units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/results and the README's table
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.units
 
+.PHONY: reads
+reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.reads
+
 .PHONY: replay
 replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.replay $(FILE) $(REPLAY_ARGS)

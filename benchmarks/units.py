@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from benchmarks import population
+from benchmarks import marked, population
 from benchmarks.meter import Meter
 from standings.domain.definitions import parse_boards
 from standings.dynamodb.rankings import DynamoRankings
@@ -164,10 +164,7 @@ def main() -> int:
     }
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    before, _, rest = README.read_text(encoding="utf-8").partition("<!-- units: written by `make units` -->\n")
-    _, _, after = rest.partition("<!-- /units -->")
-    marked = "<!-- units: written by `make units` -->\n" + "\n".join(table(result)) + "\n<!-- /units -->"
-    README.write_text(before + marked + after, encoding="utf-8")
+    marked.write(README, "units", "make units", table(result))
     print("\n".join(table(result)))
     return 0
 
