@@ -13,6 +13,7 @@ from benchmarks.units import pacing
 from standings.domain.boards import Boards, Ranking
 from standings.domain.definitions import parse_boards
 from standings.services.directory import Directory
+from standings.services.query import Asked as About
 from standings.services.query import Query
 from standings.services.reader import Reader
 from tests.engine.dynamodb import Engine
@@ -64,6 +65,10 @@ class Board:
             raise LookupError(window)
         return Ranking(self.name, metric, ranked, metric.timetable.current(ranked, population.NOW) - periods_ago)
 
+    def about(self, window: str, method: str | None = None) -> About:
+        """What a question about a window's current period is about."""
+        return self.query.asked(self.name, "points", window, method=method)
+
     def cost(self, ask: Callable[[], Answer]) -> tuple[Answer, Cost]:
         """What a question is answered, and what that costs."""
         before = self._meter.snapshot().total, self._ticks.now, self._trips.requests, self._trips.entries
@@ -101,7 +106,7 @@ def placed(count: int, draw: Draw, shards: int = 1) -> tuple[Board, Truth]:
     board = Board(parse_boards(definition))
     scores = draw(Random(count), count)
     population.place_members(board.client, board.ranking("all"), scores)
-    board.query.page(board.name, "points", "all", period=None, limit=1, cursor=None)  # reads the board's record
+    board.query.page(board.about("all"), limit=1, cursor=None)  # reads the board's record
     return board, Truth(scores)
 
 
@@ -112,13 +117,13 @@ class Questions:
         self._board = board
         self._truth = truth
         self._rng = rng
-        self._about = (board.name, "points", "all")
+        self._about = board.about("all")
 
     def page(self, first: int, limit: int = 100, cursor: str | None = None) -> Asked:
         """A page of the list; without a cursor the first."""
         query = self._board.query
         return (
-            lambda: query.page(*self._about, period=None, limit=limit, cursor=cursor),
+            lambda: query.page(self._about, limit=limit, cursor=cursor),
             lambda page: self._truth.shows(page, first, limit),
         )
 
@@ -126,13 +131,13 @@ class Questions:
         """The page at a position."""
         query = self._board.query
         return (
-            lambda: query.page_at(*self._about, period=None, rank=position, limit=limit),
+            lambda: query.page_at(self._about, rank=position, limit=limit),
             lambda page: self._truth.shows(page, position, limit),
         )
 
     def turned(self, position: int, *, back: bool) -> Asked:
         """The page after or before the one at a position, by its cursor."""
-        found = self._board.query.page_at(*self._about, period=None, rank=position, limit=100)
+        found = self._board.query.page_at(self._about, rank=position, limit=100)
         return (
             self.page(position - 100, cursor=found["previous"])
             if back
@@ -145,7 +150,7 @@ class Questions:
         first = max(1, self._truth.position(member) - radius)
         last = min(self._truth.total, self._truth.position(member) + radius)
         return (
-            lambda: query.page_around(*self._about, period=None, member=member, radius=radius),
+            lambda: query.page_around(self._about, member=member, radius=radius),
             lambda page: self._truth.shows(page, first, last - first + 1),
         )
 
@@ -154,7 +159,7 @@ class Questions:
         query = self._board.query
         expected = (self._truth.rank(member, method), self._truth.scores[member], self._truth.total)
         return (
-            lambda: query.rank(*self._about, period=None, member=member, method=method),
+            lambda: query.rank(self._board.about("all", method), member=member),
             lambda answer: (answer["rank"], answer["score"], answer["total"]) == expected,
         )
 
@@ -165,7 +170,7 @@ class Questions:
         at = self._truth.at_or_ahead(score) - above
         expected = (above + 1, above, at, self._truth.total - above - at)
         return (
-            lambda: query.score_rank(*self._about, period=None, score=str(score)),
+            lambda: query.score_rank(self._about, score=str(score)),
             lambda answer: tuple(answer[name] for name in ("rank", "above", "at", "below")) == expected,
         )
 
@@ -182,13 +187,13 @@ class Questions:
                 [entry["group_rank"] for entry in entries],
             )
 
-        return lambda: query.group(*self._about, period=None, members=members, method=method), is_right
+        return lambda: query.group(self._board.about("all", method), members=members), is_right
 
     def percentile(self, p: int) -> Asked:
         """The score at a percentile."""
         query = self._board.query
         return (
-            lambda: query.percentile(*self._about, period=None, p=str(p)),
+            lambda: query.percentile(self._about, p=str(p)),
             lambda answer: self._truth.is_score_at(p, answer["score"]),
         )
 
@@ -196,7 +201,7 @@ class Questions:
         """How many members have scores in each of some ranges."""
         query = self._board.query
         return (
-            lambda: query.distribution(*self._about, period=None, buckets=buckets),
+            lambda: query.distribution(self._about, buckets=buckets),
             lambda answer: len(answer["buckets"]) <= buckets and self._truth.is_histogram(answer["buckets"]),
         )
 

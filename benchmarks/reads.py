@@ -104,7 +104,7 @@ def periods(count: int) -> Iterator[Answer]:
     def rank(member: str) -> Asked:
         expected = (now.rank(member), before.rank(member))
         return (
-            lambda: board.query.rank(board.name, "points", "day", period=None, member=member, previous=True),
+            lambda: board.query.rank(board.about("day"), member=member, previous=True),
             lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
         )
 
@@ -124,7 +124,7 @@ def periods(count: int) -> Iterator[Answer]:
         f"ranks of a group of {MOST_MEMBERS} with previous ranks",
         [
             (
-                lambda: board.query.group(board.name, "points", "day", period=None, members=group, previous=True),
+                lambda: board.query.group(board.about("day"), members=group, previous=True),
                 lambda answer: [(one["rank"], one["previous_rank"]) for one in answer["entries"]] == ranks,
             )
         ],
@@ -162,7 +162,7 @@ def equals() -> Iterator[Answer]:
     scores = {population.member(n): 500 if n < EQUALS else rng.randint(1, 1_000) for n in range(2 * EQUALS)}
     scores = {name: 501 if score == 500 and n >= EQUALS else score for n, (name, score) in enumerate(scores.items())}
     population.place_members(board.client, board.ranking("all"), scores)
-    board.query.page(board.name, "points", "all", period=None, limit=1, cursor=None)  # reads the board's record
+    board.query.page(board.about("all"), limit=1, cursor=None)  # reads the board's record
     truth = Truth(scores)
     ask = Questions(board, truth, rng)
     last = truth.ahead(500) + EQUALS

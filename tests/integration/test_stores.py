@@ -263,9 +263,9 @@ def test_spans_in_both_directions_with_nodes_beside(rankings: DynamoRankings, st
     assert [entry.member for entry in rest] == expected[4:]
     assert [entry.member for entry in back] == [expected[2], expected[1]]
     assert standing.spans(ranking("day"), [Span(0, None, 10)], [ROOT]) == ([[]], {})
-    assert standing.count(ranking(), 1, rest[0].key, rest[-1].key, 100) == 3
-    assert standing.count(ranking(), 1, rest[0].key, rest[-1].key, 2) == 2
-    assert standing.count(ranking(), 1, first[1].key, rest[1].key, 100) == 5
+    assert standing.counts(ranking(), 1, [(rest[0].key, rest[-1].key)], 100) == [3]
+    assert standing.counts(ranking(), 1, [(rest[0].key, rest[-1].key)], 2) == [2]
+    assert standing.counts(ranking(), 1, [(first[1].key, rest[1].key)], 100) == [5]
 
 
 def test_a_span_larger_than_one_answer(rankings: DynamoRankings, standing: DynamoStanding, client: Any) -> None:

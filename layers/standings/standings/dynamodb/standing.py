@@ -17,7 +17,7 @@ from standings.services.store import Entry, Node, Span
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-SIDE_BY_SIDE: Final = 8
+SIDE_BY_SIDE: Final = 16
 """Requests that one question has under way at once."""
 
 T = TypeVar("T")
@@ -67,8 +67,10 @@ class DynamoStanding:
         entries += [other.result() for other in others]
         return entries, {path: node for (_, path), node in nodes.result().items()} if nodes is not None else {}
 
-    def count(self, ranking: Ranking, shards: int, first: str, last: str, most: int) -> int:
-        return sum(self._pool.map(lambda shard: self._count(ranking, shard, first, last, most), range(shards)))
+    def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
+        asked = [(shard, first, last) for first, last in ranges for shard in range(shards)]
+        found = list(self._pool.map(lambda one: self._count(ranking, one, most), asked))
+        return [sum(found[start : start + shards]) for start in range(0, len(found), shards)]
 
     def rankings_of(self, board: str) -> frozenset[str] | None:
         item = get_item(self._client, self._scores, {"pk": {"S": BOARDS}, "sk": {"S": board}})
@@ -106,7 +108,8 @@ class DynamoStanding:
         request = {**self._index(condition, values), "ScanIndexForward": span.forward}
         return [_entry(item, ranking) for item in self._query(request, span.limit)]
 
-    def _count(self, ranking: Ranking, shard: int, first: str, last: str, most: int) -> int:
+    def _count(self, ranking: Ranking, asked: tuple[int, str, str], most: int) -> int:
+        shard, first, last = asked
         values = {":r": {"S": index_key(ranking, shard)}, ":first": {"S": first}, ":last": {"S": last}}
         request = {**self._index("r = :r AND s BETWEEN :first AND :last", values), "Select": "COUNT"}
         return sum(answer["Count"] for answer in self._answers(request, most))

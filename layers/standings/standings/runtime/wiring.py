@@ -13,7 +13,7 @@ from standings.domain.boards import Boards
 from standings.domain.definitions import parse_boards
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores
-from standings.dynamodb.standing import DynamoStanding
+from standings.dynamodb.standing import SIDE_BY_SIDE, DynamoStanding
 from standings.failures.bucket import FailureBucket
 from standings.runtime.config import BOARDS_FILE, Config
 from standings.services.care import Care
@@ -65,7 +65,7 @@ def client(service: str) -> Any:
         retries={"mode": "standard", "max_attempts": 3},
         connect_timeout=2,
         read_timeout=10,
-        max_pool_connections=MOST_CALLS + 2,
+        max_pool_connections=max(MOST_CALLS, SIDE_BY_SIDE) + 2,
     )
     return _session().create_client(service, config=settings)
 

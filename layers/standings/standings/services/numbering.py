@@ -15,7 +15,7 @@ from standings.domain.boards import Ranking
 from standings.domain.places import ROOT, Path, written
 from standings.services.answers import Problem, bad_argument
 from standings.services.reader import Reader
-from standings.services.store import Entry, Node, Span
+from standings.services.store import Entry, Node, Span, fair_share
 
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
@@ -99,7 +99,7 @@ def page_ranks(
     if method == "ordinal":
         ahead = base.equals_ahead
         if ahead is None:
-            ahead = equals_ahead(reader, ranking, entries[0], base.equals)
+            ahead = equals_ahead(reader, ranking, [(entries[0], base.equals)])[0]
         first = base.ahead + ahead + 1
         yield from range(first, first + len(entries))
     elif method == "dense":
@@ -125,23 +125,30 @@ def ranks(
         return {entry.member: distinct[entry.place.ordinal] + 1 for entry in entries}
     ahead = {entry.member: tiers.ahead(entry.place.ordinal, counters) + 1 for entry in entries}
     if method == "ordinal":
-        for entry in entries:
-            equals = tiers.equals(entry.place.ordinal, counters)
-            ahead[entry.member] += equals_ahead(reader, ranking, entry, equals)
+        equals = [(entry, tiers.equals(entry.place.ordinal, counters)) for entry in entries]
+        for entry, passed in zip(entries, equals_ahead(reader, ranking, equals), strict=True):
+            ahead[entry.member] += passed
     return ahead
 
 
-def equals_ahead(reader: Reader, ranking: Ranking, entry: Entry, equals: int) -> int:
-    """How many of an entry's equals stand ahead of it: read one by one, so no more than `MOST_EQUALS`."""
-    if equals <= 1:
-        return 0
+def equals_ahead(reader: Reader, ranking: Ranking, entries: Sequence[tuple[Entry, int]]) -> list[int]:
+    """How many equals of each entry stand ahead of it, given how many equals there are.
+
+    They are read one by one, so no more than `MOST_EQUALS` of them.
+    """
+    asked = [entry for entry, equals in entries if equals > 1]
+    ranges = [(written(entry.place.ordinal), entry.key) for entry in asked]
+    if not asked:
+        return [0] * len(entries)
     shards = reader.shards(ranking, {})
-    first = written(entry.place.ordinal)
-    counted = reader.read(lambda: reader.standing.count(ranking, shards, first, entry.key, MOST_EQUALS + 2))
-    if counted > MOST_EQUALS + 1:
-        detail = f"method: more than {MOST_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
-        raise too_far(detail)
-    return max(0, counted - 1)
+    counts = reader.read(lambda: reader.standing.counts(ranking, shards, ranges, MOST_EQUALS + 2))
+    counted = dict(zip((entry.key for entry in asked), counts, strict=True))
+    for entry in asked:
+        if counted[entry.key] > MOST_EQUALS + 1:
+            detail = f"method: more than {MOST_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
+            raise too_far(detail)
+    # The entry itself is among them, unless it moved just now.
+    return [max(0, counted.get(entry.key, 0) - 1) for entry, _ in entries]
 
 
 def distinct_ahead(
@@ -168,8 +175,9 @@ def distinct_ahead(
     while undivided := tiers.undivided(furthest, counters):
         if len(undivided) > MOST_SCORES:
             raise _too_many_scores()
-        if len(undivided) * ENTRIES_OF_A_NODE > tiers.ahead(furthest, counters):
-            return _distinct_entries_ahead(reader, ranking, wanted)
+        ahead = tiers.ahead(furthest, counters)
+        if len(undivided) * ENTRIES_OF_A_NODE > ahead:
+            return _distinct_entries_ahead(reader, ranking, wanted, ahead)
         read(undivided)
     distinct = tiers.distinct_ahead(wanted, counters)
     if max(distinct.values()) > MOST_SCORES:
@@ -177,20 +185,24 @@ def distinct_ahead(
     return distinct
 
 
-def _distinct_entries_ahead(reader: Reader, ranking: Ranking, wanted: set[int]) -> dict[int, int]:
+def _distinct_entries_ahead(reader: Reader, ranking: Ranking, wanted: set[int], ahead: int) -> dict[int, int]:
     furthest = max(wanted)
     found: set[int] = set()
-    spans = [Span(shard, None, _AT_ONCE) for shard in range(reader.shards(ranking, {}))]
+    shards = reader.shards(ranking, {})
+    spans = [Span(shard, None, min(_AT_ONCE, fair_share(ahead + 1, shards))) for shard in range(shards)]
     while spans:
         read, _ = reader.spans(ranking, spans, [])
+        ahead -= sum(map(len, read))
         found.update(entry.place.ordinal for entries in read for entry in entries if entry.place.ordinal < furthest)
         if len(found) > MOST_SCORES:
             raise _too_many_scores()
-        spans = [
-            span._replace(beyond=entries[-1].key)
+        left = [
+            (span.shard, entries[-1].key)
             for span, entries in zip(spans, read, strict=True)
             if len(entries) == span.limit and entries[-1].place.ordinal < furthest
         ]
+        share = min(_AT_ONCE, fair_share(max(ahead, 0) + 1, len(left))) if left else 0
+        spans = [Span(shard, key, share) for shard, key in left]
     ordered = sorted(found)
     return {number: bisect_left(ordered, number) for number in wanted}
 

@@ -71,7 +71,7 @@ def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
     base = Base(found.ahead, found.equals, skipped)
     if shown and shown[0].place.ordinal != found.ordinal:
         # Equals have left since the tiers were read: the entries are what is there.
-        nodes.update(reader.nodes(ranking, tiers.nodes_for(shown[0].place.ordinal)))
+        _read_path(reader, ranking, shown[0], nodes)
         base = base_of(shown[0], nodes)
     following = shown[-1].key if len(stretch.entries) > skipped + limit else None
     previous = None if rank == 1 else shown[0].key if shown else ENDS
@@ -82,8 +82,7 @@ def page_around(reader: Reader, ranking: Ranking, entry: Entry, radius: int) -> 
     """A member's entry with its neighbours on both sides."""
     ahead, behind, nodes = read_around(reader, ranking, entry.key, radius + 1, tiers.nodes_for(entry.place.ordinal))
     shown = [*ahead[:radius][::-1], entry, *behind[:radius]]
-    if shown[0].place.ordinal != entry.place.ordinal:
-        nodes.update(reader.nodes(ranking, tiers.nodes_for(shown[0].place.ordinal)))
+    _read_path(reader, ranking, shown[0], nodes)
     return Page(
         ranking,
         shown,
@@ -122,12 +121,19 @@ def _before(reader: Reader, ranking: Ranking, before: str | None, limit: int) ->
     shown = entries[:limit][::-1]
     base = _NOBODY
     if shown:
-        nodes = {**nodes, **reader.nodes(ranking, tiers.nodes_for(shown[0].place.ordinal))}
+        _read_path(reader, ranking, shown[0], nodes)
         base = base_of(shown[0], nodes)
     following: str | None = shown[-1].key if shown else ENDS
     if before is None:
         following = None
     return Page(ranking, shown, base, nodes, shown[0].key if len(entries) > limit else None, following)
+
+
+def _read_path(reader: Reader, ranking: Ranking, entry: Entry, nodes: dict[Path, Node]) -> None:
+    """Read what tells an entry's rank, unless it was read already."""
+    missing = [path for path in tiers.nodes_for(entry.place.ordinal) if path not in nodes]
+    if missing:
+        nodes.update(reader.nodes(ranking, missing))
 
 
 def check_radius(radius: int) -> None:

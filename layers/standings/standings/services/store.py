@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
+from math import isqrt
 from typing import NamedTuple, Protocol
 
 from standings.domain.boards import Ranking
@@ -179,6 +180,11 @@ class Span(NamedTuple):
     forward: bool = True
 
 
+def fair_share(entries: int, shards: int) -> int:
+    """How many of a shard's entries to ask for: its mean share, and a little more than its usual deviation."""
+    return entries if shards == 1 else -(-entries // shards) + 5 * isqrt(-(-entries // shards)) // 4 + 1
+
+
 class Standing(Protocol):
     """The read model, as readers see it. Of a list that is asked for at once, all is read side by side."""
 
@@ -193,7 +199,7 @@ class Standing(Protocol):
     ) -> tuple[list[list[Entry]], dict[Path, Node]]:
         """Entries of each span in the order that it is read in, and nodes, side by side."""
 
-    def count(self, ranking: Ranking, shards: int, first: str, last: str, most: int) -> int:
+    def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
         """How many entries stand from one key to another, both included: each shard's counted up to `most`."""
 
     def rankings_of(self, board: str) -> frozenset[str] | None:
