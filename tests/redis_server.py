@@ -1,7 +1,6 @@
 """A real Redis, started for tests and stopped after them: its sorted sets are what a leaderboard is compared with."""
 
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 import redis
+
+from tests.servers import free_port, stop
 
 INSTALLED: Final = Path(__file__).parents[1] / ".local" / "redis"
 _PATIENCE: Final = 20.0
@@ -40,7 +41,7 @@ def started() -> Iterator["redis.Redis"]:
         raise RuntimeError(unavailable())
     with tempfile.TemporaryDirectory(prefix="standings-redis-") as folder:
         for _ in range(_ATTEMPTS):
-            port = _free_port()
+            port = free_port()
             process = _start(program, port, folder)
             client = redis.Redis(host="127.0.0.1", port=port, decode_responses=True, protocol=3)
             try:
@@ -49,15 +50,8 @@ def started() -> Iterator["redis.Redis"]:
                     return
             finally:
                 client.close()
-                _stop(process)
+                stop(process)
         raise RuntimeError(f"{program} ended as soon as it was started")
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def _start(program: str, port: int, folder: str) -> subprocess.Popen[bytes]:
@@ -86,12 +80,3 @@ def _answers(process: subprocess.Popen[bytes], client: "redis.Redis") -> bool:
             raise TimeoutError(f"redis-server did not answer within {_PATIENCE:.0f} seconds")
         time.sleep(0.02)
     return False
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

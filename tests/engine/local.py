@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from contextlib import contextmanager
@@ -20,6 +19,8 @@ from urllib.request import urlopen
 
 import boto3
 from botocore.config import Config
+
+from tests.servers import free_port, stop
 
 from .tables import delete_tables
 
@@ -58,13 +59,6 @@ def unavailable() -> str | None:
     return None
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def _answers(endpoint: str) -> bool:
     try:
         with urlopen(endpoint, timeout=1):  # noqa: S310 - a loopback address of ours
@@ -99,19 +93,10 @@ def _start(jar: Path, port: int, endpoint: str) -> subprocess.Popen[bytes] | Non
         if _answers(endpoint):
             return process
         if time.monotonic() > until:
-            _stop(process)
+            stop(process)
             raise TimeoutError(f"DynamoDB Local did not answer within {_PATIENCE:.0f} seconds")
         time.sleep(0.05)
     return None
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def client_for(endpoint: str, service: str = "dynamodb", config: Config | None = None) -> Any:
@@ -140,7 +125,7 @@ class DynamoDBLocal:
         if jar is None or unavailable():
             raise RuntimeError(unavailable())
         for _ in range(_ATTEMPTS):
-            port = _free_port()
+            port = free_port()
             endpoint = f"http://127.0.0.1:{port}"
             process = _start(jar, port, endpoint)
             if process is not None:
@@ -150,7 +135,7 @@ class DynamoDBLocal:
         try:
             yield cls(endpoint)
         finally:
-            _stop(process)
+            stop(process)
 
     def client(self) -> Any:
         return client_for(self.endpoint)
