@@ -110,15 +110,23 @@ def _merged(boards: Boards, board: str, name: str, before: int | None, units: in
 
 def _document(body: str) -> dict[str, Any]:
     try:
-        document = orjson.loads(body)
         if _INEXACT.search(body):
             # orjson reads decimals as floats, which round beyond 15 digits, and to 0, without a word.
-            document = json.loads(body, parse_float=Decimal, parse_int=Decimal)
-    except (ValueError, RecursionError, ArithmeticError) as error:
+            document = json.loads(body, parse_float=Decimal, parse_int=Decimal, parse_constant=no_constant)
+            # What only nearly is JSON is refused as everywhere: half a character, for one.
+            orjson.dumps(document, default=str)
+        else:
+            document = orjson.loads(body)
+    except (ValueError, RecursionError, ArithmeticError, TypeError) as error:
         raise RefusedEvent("json", f"body: cannot be read: {error!r}") from error
     if not isinstance(document, dict):
         _refuse("json", f"body: must be a JSON object, is {_show(document)}")
     return document
+
+
+def no_constant(name: str) -> NoReturn:
+    """ValueError for what Python's parser reads and JSON has not, such as NaN."""
+    raise ValueError(f"there is no {name} in JSON")
 
 
 def _triples(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

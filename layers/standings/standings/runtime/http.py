@@ -63,7 +63,11 @@ class Api:
         given: dict[str, str] = {}
         # Not `queryStringParameters`: it joins what is given twice with a comma, which a member's id may hold.
         raw = self._app.current_event.raw_event.get("rawQueryString", "")
-        for name, value in parse_qsl(raw, keep_blank_values=True):
+        try:
+            found = parse_qsl(raw, keep_blank_values=True, errors="strict")
+        except UnicodeDecodeError as error:
+            raise bad_argument("query", f"is no UTF-8: {error}") from error
+        for name, value in found:
             if name not in known:
                 there_are = f"there are {', '.join(known)}" if known else "there are none"
                 raise bad_argument(_shown(name), f"no such argument; {there_are}")

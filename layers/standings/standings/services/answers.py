@@ -11,7 +11,7 @@ import orjson
 
 from standings.domain.boards import MAX_UNITS, Metric, Ranking
 from standings.domain.definitions import MOST_DECIMALS
-from standings.domain.events import LONGEST_MEMBER
+from standings.domain.events import BOARD_NAME, LONGEST_MEMBER
 from standings.domain.places import read_sort_key, sort_key
 from standings.domain.windows import Timetable
 
@@ -136,16 +136,20 @@ def _local(timetable: Timetable, at: int) -> str:
 
 
 class Cursor(NamedTuple):
-    """A key in a list, and the direction in which to read on from it; `ENDS` is before or after all of it."""
+    """A key in a list, and the direction in which to read on from it; `ENDS` is before or after all of it.
+
+    `method` is how the ranks of the list are numbered.
+    """
 
     period: int
     forward: bool
     key: str
+    method: str
 
 
-def encode_cursor(ranking: Ranking, at: str, *, forward: bool) -> str:
+def encode_cursor(cursor: Cursor, ranking: Ranking) -> str:
     """A cursor as text that no one needs to understand."""
-    said = orjson.dumps([ranking.period, forward, at])
+    said = orjson.dumps(list(cursor))
     return urlsafe_b64encode(_sealed(said, _list_of(ranking)) + said).decode().rstrip("=")
 
 
@@ -154,7 +158,7 @@ def decode_cursor(text: str, ranking: Ranking) -> Cursor:
     said = _unsealed(text, _list_of(ranking))
     found = orjson.loads(said)
     try:
-        period, forward, key = found
+        period, forward, key, method = found
         if key != ENDS:
             place, member = read_sort_key(key, dated=ranking.metric.dated)
             beyond = max(abs(place.ordinal), abs(place.since or 0)) > MAX_UNITS
@@ -162,9 +166,9 @@ def decode_cursor(text: str, ranking: Ranking) -> Cursor:
                 raise ValueError(text)
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise ValueError(text) from error
-    if type(period) is not int or type(forward) is not bool:
+    if type(period) is not int or type(forward) is not bool or type(method) is not str:
         raise ValueError(text)
-    return Cursor(period, forward, key)
+    return Cursor(period, forward, key, method)
 
 
 def encode_name(name: str, prefix: str) -> str:
@@ -175,7 +179,10 @@ def encode_name(name: str, prefix: str) -> str:
 
 def decode_name(text: str, prefix: str) -> str:
     """The name in a cursor; ValueError for one that was altered, or that is of another list."""
-    return _unsealed(text, f"names/{prefix}").decode()
+    name = _unsealed(text, f"names/{prefix}").decode()
+    if not BOARD_NAME.fullmatch(name):
+        raise ValueError(text)
+    return name
 
 
 def _unsealed(text: str, of: str) -> bytes:

@@ -100,8 +100,11 @@ class _Merge:
                 self._read[span.shard] = entries[-1].key
         everything = [*self.entries, *chain.from_iterable(found)]
         everything.sort(key=lambda entry: entry.key, reverse=not self._forward)
-        # A member on its way from one shard to another may be met in both.
-        self.entries = list({entry.member: entry for entry in reversed(everything)}.values())[::-1]
+        # A member that moves between two reads may be met in both places: it is shown at the first.
+        found_once: dict[str, Entry] = {}
+        for entry in everything:
+            found_once.setdefault(entry.member, entry)
+        self.entries = list(found_once.values())
 
     def _ahead(self, key: str, other: str) -> bool:
         return key < other if self._forward else key > other

@@ -136,19 +136,25 @@ def equals_ahead(reader: Reader, ranking: Ranking, entries: Sequence[tuple[Entry
 
     They are read one by one, so no more than `MOST_EQUALS` of them.
     """
-    asked = [entry for entry, equals in entries if equals > 1]
-    ranges = [(written(entry.place.ordinal), entry.key) for entry in asked]
+    asked = sorted((entry for entry, equals in entries if equals > 1), key=lambda entry: entry.key)
     if not asked:
         return [0] * len(entries)
+    # From one of the group to the next, so that none of their equals is read twice.
+    starts = [written(entry.place.ordinal) for entry in asked]
+    ranges = [
+        (before.key if before is not None and before.place.ordinal == entry.place.ordinal else start, entry.key)
+        for start, before, entry in zip(starts, [None, *asked], asked, strict=False)
+    ]
     shards = reader.shards(ranking, {})
     counts = reader.read(lambda: reader.standing.counts(ranking, shards, ranges, MOST_EQUALS + 2))
-    counted = dict(zip((entry.key for entry in asked), counts, strict=True))
-    for entry in asked:
-        if counted[entry.key] > MOST_EQUALS + 1:
+    ahead: dict[str, int] = {}
+    for entry, (start, key), count in zip(asked, ranges, counts, strict=True):
+        # The last of a range is the entry itself, unless it moved just now.
+        ahead[key] = ahead.get(start, 0) + max(0, count - 1)
+        if ahead[key] > MOST_EQUALS:
             detail = f"method: more than {MOST_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
             raise too_far(detail)
-    # The entry itself is among them, unless it moved just now.
-    return [max(0, counted.get(entry.key, 0) - 1) for entry, _ in entries]
+    return [ahead.get(entry.key, 0) for entry, _ in entries]
 
 
 def distinct_ahead(

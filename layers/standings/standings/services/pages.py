@@ -13,14 +13,12 @@ from standings.domain.places import ROOT, Path, read_sort_key, written
 from standings.services import answers
 from standings.services.answers import ENDS, Cursor, bad_argument
 from standings.services.merging import read_around, read_stretch
-from standings.services.numbering import MOST_EQUALS, Base, base_of, counters_of, select, too_far
+from standings.services.numbering import METHODS, MOST_EQUALS, Base, Method, base_of, counters_of, select, too_far
 from standings.services.reader import Reader
 from standings.services.store import Entry, Node
 
 MOST_ENTRIES: Final = 1_000
 WIDEST_RADIUS: Final = 100
-MOST_PERIODS_AGO: Final = 100_000
-"""More than any period that is kept lies back, and less than takes a calendar to its end."""
 
 
 class Page(NamedTuple):
@@ -40,12 +38,11 @@ class Page(NamedTuple):
 _NOBODY: Final = Base(0, 0, 0)
 
 
-def read_page(reader: Reader, ranking: Ranking, limit: int, cursor: str | None, *, named: bool) -> Page:
-    """The page that a cursor leads to, or the first. `named` says that the reader asked for this very period."""
+def read_page(reader: Reader, ranking: Ranking, limit: int, at: Cursor | None) -> Page:
+    """The page that a cursor leads to, or the first."""
     _check_limit(limit)
-    if cursor is None:
+    if at is None:
         return _first(reader, ranking, limit)
-    at = _cursor(reader, cursor, ranking, named=named)
     ranking = ranking._replace(period=at.period)
     if at.forward:
         return _first(reader, ranking, limit) if at.key == ENDS else _after(reader, ranking, at.key, limit)
@@ -60,11 +57,11 @@ def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
     nodes: dict[Path, Node] = {}
     found = select(reader, ranking, rank - 1, nodes)
     if found is None:
-        return Page(ranking, [], _NOBODY, nodes, ENDS if counters_of(nodes)[ROOT] else None, None)
+        there = tiers.total(counters_of(nodes)[ROOT])
+        return Page(ranking, [], _NOBODY, nodes, ENDS if there else None, None)
     skipped = rank - 1 - found.ahead
     if skipped > MOST_EQUALS:
         raise too_far(f"rank: more than {MOST_EQUALS:,} members of equal score stand ahead of it: page on from them")
-    reader.shards(ranking, nodes)
     group = written(found.ordinal)
     stretch = read_stretch(reader, ranking, group, skipped + limit + 1, [], forward=True)
     shown = stretch.entries[skipped : skipped + limit]
@@ -93,9 +90,34 @@ def page_around(reader: Reader, ranking: Ranking, entry: Entry, radius: int) -> 
     )
 
 
-def cursor_at(ranking: Ranking, end: str | None, *, forward: bool) -> str | None:
+def cursor_at(ranking: Ranking, end: str | None, method: Method, *, forward: bool) -> str | None:
     """The cursor that reads on from a key; None where the list ends."""
-    return None if end is None else answers.encode_cursor(ranking, end, forward=forward)
+    return None if end is None else answers.encode_cursor(Cursor(ranking.period, forward, end, method), ranking)
+
+
+def read_cursor(reader: Reader, text: str, ranking: Ranking, *, method: Method | None, named: bool) -> Cursor:
+    """The cursor in a text; 400 where it is none, or of another list than the reader names.
+
+    `method` is the one that is named, if any; `named` says that the ranking's period is.
+    """
+    try:
+        cursor = answers.decode_cursor(text, ranking)
+    except ValueError as error:
+        raise bad_argument("cursor", "is altered, or of another list") from error
+    if cursor.method not in METHODS:
+        raise bad_argument("cursor", "is of no method that there is")
+    if method is not None and method != cursor.method:
+        raise bad_argument("cursor", f"is of a list numbered by {cursor.method}, not by {method}")
+    if named and cursor.period != ranking.period:
+        raise bad_argument("cursor", "is of another period than the one named")
+    unit = ranking.window.unit
+    first = ranking.metric.timetable.index(unit, 0) if unit is not None else 0
+    if not first <= cursor.period <= ranking.period:
+        raise bad_argument("cursor", "is of no period that can be read")
+    until = ranking._replace(period=cursor.period).readable_until
+    if until is not None and reader.pacing.now() >= until:
+        raise bad_argument("cursor", "its period is no longer kept")
+    return cursor
 
 
 def _first(reader: Reader, ranking: Ranking, limit: int) -> Page:
@@ -145,19 +167,3 @@ def check_radius(radius: int) -> None:
 def _check_limit(limit: int) -> None:
     if not 1 <= limit <= MOST_ENTRIES:
         raise bad_argument("limit", f"must be from 1 to {MOST_ENTRIES}, is {limit}")
-
-
-def _cursor(reader: Reader, text: str, ranking: Ranking, *, named: bool) -> Cursor:
-    try:
-        cursor = answers.decode_cursor(text, ranking)
-    except ValueError as error:
-        raise bad_argument("cursor", "is altered, or of another list") from error
-    at = ranking._replace(period=cursor.period)
-    if named and at.period != ranking.period:
-        raise bad_argument("cursor", "is of another period than the one named")
-    if at.period > ranking.period or ranking.period - at.period > MOST_PERIODS_AGO:
-        raise bad_argument("cursor", "is of no period that can be read")
-    until = at.readable_until
-    if until is not None and reader.pacing.now() >= until:
-        raise bad_argument("cursor", "its period is no longer kept")
-    return cursor

@@ -4,12 +4,12 @@ import json
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, NoReturn, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
 from standings.domain.boards import Boards
-from standings.domain.events import RefusedEvent, parse_event
+from standings.domain.events import RefusedEvent, no_constant, parse_event
 from standings.services.answers import bad_body, instant
 from standings.services.pacing import Pacing
 
@@ -134,13 +134,10 @@ def _read(text: str) -> Any:
     try:
         return orjson.loads(text)
     except ValueError:
-        # Half a character, a number beyond all bounds, a nesting without end: good JSON of one bad event.
+        # A number beyond all bounds, half a character, a nesting without end: good JSON of one bad event.
         try:
-            json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_constant)
-        except RecursionError:
+            said = json.loads(text, parse_int=str, parse_float=str, parse_constant=no_constant)
+            orjson.dumps(said)
+        except (RecursionError, TypeError):
             return None
-        return None
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"there is no {name} in JSON")
+        return said

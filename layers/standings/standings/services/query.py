@@ -10,7 +10,7 @@ from standings.domain.places import ROOT, Path, ordinal
 from standings.services import answers
 from standings.services.answers import Problem, bad_argument, check_member, no_such_member, not_found
 from standings.services.numbering import Method, counters_of, distinct_ahead, method_of, page_ranks, select
-from standings.services.pages import Page, check_radius, cursor_at, page_around, page_at, read_page
+from standings.services.pages import Page, check_radius, cursor_at, page_around, page_at, read_cursor, read_page
 from standings.services.ranks import Ranked, Ranks, read_ranks
 from standings.services.reader import Reader
 from standings.services.store import Entry, Node
@@ -20,11 +20,12 @@ MOST_BUCKETS: Final = 1_000
 
 
 class Asked(NamedTuple):
-    """The ranking that is asked about, how its ranks are to be numbered, and whether its period was named."""
+    """The ranking that is asked about, how its ranks are to be numbered, and which of both was named."""
 
     ranking: Ranking
     method: Method
-    named: bool
+    names_period: bool
+    names_method: bool
 
 
 class Query:
@@ -38,14 +39,20 @@ class Query:
     ) -> Asked:
         """What a question is about, in a reader's own words; None for what is usual."""
         numbered = method_of(method)
-        return Asked(self._reader.ranking(board, metric, window, period), numbered, period is not None)
+        ranking = self._reader.ranking(board, metric, window, period)
+        return Asked(ranking, numbered, period is not None, method is not None)
 
     # ---- lists
 
     def page(self, asked: Asked, *, limit: int, cursor: str | None) -> dict[str, Any]:
         """A page of the list: the first, or the one that a cursor leads to."""
-        page = read_page(self._reader, asked.ranking, limit, cursor, named=asked.named)
-        return self._page(page, asked.method)
+        at = None
+        if cursor is not None:
+            method = asked.method if asked.names_method else None
+            at = read_cursor(self._reader, cursor, asked.ranking, method=method, named=asked.names_period)
+        return self._page(
+            read_page(self._reader, asked.ranking, limit, at), method_of(at.method if at else asked.method)
+        )
 
     def page_at(self, asked: Asked, *, rank: int, limit: int) -> dict[str, Any]:
         """The page that begins at a position of the list."""
@@ -71,8 +78,8 @@ class Query:
                 {"rank": rank, "member": entry.member, "score": _score(entry, ranking)}
                 for rank, entry in zip(numbers, page.entries, strict=True)
             ],
-            "next": cursor_at(ranking, page.following, forward=True),
-            "previous": cursor_at(ranking, page.previous, forward=False),
+            "next": cursor_at(ranking, page.following, method, forward=True),
+            "previous": cursor_at(ranking, page.previous, method, forward=False),
         }
 
     # ---- ranks
@@ -131,11 +138,9 @@ class Query:
         number = ordinal(units, descending=ranking.metric.descending)
         nodes = self._reader.nodes(ranking, tiers.nodes_for(number))
         counters = counters_of(nodes)
-        ahead, equals, total = (
-            tiers.ahead(number, counters),
-            tiers.equals(number, counters),
-            tiers.total(counters[ROOT]),
-        )
+        ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
+        # Nodes of one answer may be of different moments: whoever is counted is there at least.
+        total = max(tiers.total(counters[ROOT]), ahead + equals)
         rank = ahead + 1
         if asked.method == "ordinal":
             rank += equals

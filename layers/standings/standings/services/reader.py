@@ -117,7 +117,9 @@ class Reader:
     def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Node]:
         """Nodes of a ranking's tier tree."""
         found = self.read(lambda: self.standing.nodes([(ranking, path) for path in paths]))
-        return {path: node for (_, path), node in found.items()}
+        nodes = {path: node for (_, path), node in found.items()}
+        self.shards(ranking, nodes)
+        return nodes
 
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
