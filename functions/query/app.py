@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
+from standings.domain.events import LONGEST_MEMBER
 from standings.runtime import http, wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger
@@ -152,8 +153,8 @@ def _members() -> list[str]:
     members = document["members"]
     if not isinstance(members, list) or not 1 <= len(members) <= MOST_MEMBERS:
         raise bad_body(f"members: must be a list of 1 to {MOST_MEMBERS} members")
-    if not all(isinstance(member, str) for member in members):
-        raise bad_body("members: each must be text")
+    if not all(isinstance(member, str) and 1 <= len(member.encode()) <= LONGEST_MEMBER for member in members):
+        raise bad_body(f"members: each must be text of 1 to {LONGEST_MEMBER} bytes of UTF-8")
     if len(set(members)) < len(members):
         raise bad_body("members: one of them stands there twice")
     return members

@@ -25,21 +25,32 @@ MEMBER = "/boards/b/member"
 
 
 class Between:
-    """A client that counts what is read, and lets something happen between two items of a batch, as DynamoDB does."""
+    """A client that counts what is read, and lets something happen between two reads, also of items of one batch."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self.meanwhile: Callable[[], None] | None = None
+        self._meanwhile: Callable[[], None] | None = None
+        self._reads = 0
         self.queries = 0
         self.entries = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
+    def after(self, reads: int, meanwhile: Callable[[], None]) -> None:
+        """Let something happen once so many items, or pages of entries, have been read from now on."""
+        self._reads, self._meanwhile = reads, meanwhile
+
     def query(self, **request: Any) -> Any:
         answer = self._client.query(**request)
         self.queries += 1
         self.entries += answer["Count"]
+        self._has_read()
+        return answer
+
+    def get_item(self, **request: Any) -> Any:
+        answer = self._client.get_item(**request)
+        self._has_read()
         return answer
 
     def batch_get_item(self, RequestItems: Mapping[str, Any]) -> Any:  # noqa: N803
@@ -48,10 +59,13 @@ class Between:
             for key in part["Keys"]:
                 answer = self._client.batch_get_item(RequestItems={table: {"Keys": [key]}})
                 found.setdefault(table, []).extend(answer["Responses"].get(table, []))
-                if self.meanwhile is not None:
-                    meanwhile, self.meanwhile = self.meanwhile, None
-                    meanwhile()
+                self._has_read()
         return {"Responses": found}
+
+    def _has_read(self) -> None:
+        self._reads -= 1
+        if self._reads == 0 and self._meanwhile is not None:
+            self._meanwhile()
 
 
 @pytest.fixture
@@ -186,12 +200,40 @@ def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(stack: Stack, clien
 def test_nobody_is_behind_a_score_fewer_than_nobody(stack: Stack, client: Between) -> None:
     """The items of a batch are of different moments: the root may not count yet whom the leaf does."""
     post(stack, {"a": 5})
-    client.meanwhile = lambda: post(stack, {"b": 5}, "later")
+    assert stack.get(f"{ALL}/rank", score=5)[1]["below"] == 0
+    client.after(1, lambda: post(stack, {"b": 5}, "later"))
     status, answer = stack.get(f"{ALL}/rank", score=5)
 
     assert status == 200
     assert answer["below"] >= 0
     assert answer["above"] + answer["at"] + answer["below"] == answer["total"]
+
+
+def test_a_percentile_has_a_score_where_somebody_is_ranked(stack: Stack, client: Between) -> None:
+    """The position is that of a total from before one of them left: there nobody is any more."""
+
+    def hide() -> None:
+        stack.put(MEMBER, {"hidden": True}, id="a")
+        project(stack)
+
+    post(stack, {"a": 5, "b": 5_000})
+    assert stack.get(f"{ALL}/percentile", p=50)[1]["score"] == 5
+    client.after(1, hide)
+    status, answer = stack.get(f"{ALL}/percentile", p=50)
+
+    assert (status, answer["total"] > 0) == (200, True)
+    assert answer["score"] is not None
+
+
+def test_a_member_that_moves_is_not_its_own_neighbour(stack: Stack, client: Between) -> None:
+    """Its entry is read first, its neighbours then: among them itself, where it has gone to."""
+    post(stack, {"a": 5, "b": 3, "c": 1})
+    assert stack.get(ALL, around="a")[0] == 200
+    client.after(1, lambda: post(stack, {"a": -3}, "later"))
+    status, page = stack.get(ALL, around="a")
+
+    assert status == 200
+    assert sorted(entry["member"] for entry in page["entries"]) == ["a", "b", "c"]
 
 
 def test_a_ranking_that_all_have_left_has_nothing_before_its_end(stack: Stack) -> None:

@@ -209,7 +209,7 @@ NO = [
     (404, "no-such-path", "/boards/b/points/all/rank/x", {}, ""),
     (400, "bad-argument", ALL, {"limit": 0}, "limit: must be from 1 to 1000, is 0"),
     (400, "bad-argument", ALL, {"limit": 1001}, "limit: must be from 1 to 1000"),
-    (400, "bad-argument", ALL, {"limit": "ten"}, "limit: must be a whole number, is 'ten'"),
+    (400, "bad-argument", ALL, {"limit": "ten"}, "limit: must be a whole number of up to 15 digits, is 'ten'"),
     (400, "bad-argument", ALL, {"limit": "9" * 5000}, "limit: must be a whole number"),
     (400, "bad-argument", ALL, {"limit": "²"}, "limit: must be a whole number"),
     (400, "bad-argument", ALL, {"colour": "red"}, "colour: no such argument; there are period, method, limit"),

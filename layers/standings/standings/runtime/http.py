@@ -20,7 +20,7 @@ RANKING: Final = "/boards/<board>/<metric>/<window>"
 WRITES: Final[Mapping[str, tuple[str, ...]]] = {EVENTS: ("POST",), MEMBER: ("PUT", "DELETE")}
 """The calls that have routes to the command function: all others come to the query function, which has to say so."""
 
-_LONGEST_NUMBER: Final = 9
+_LONGEST_NUMBER: Final = 15
 _LONGEST_SHOWN: Final = 80
 
 Answer = Callable[..., Response[str]]
@@ -117,7 +117,9 @@ def whole(given: Mapping[str, str], name: str, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
-        raise bad_argument(name, f"must be a whole number, is {text[:_LONGEST_SHOWN]!r}")
+        raise bad_argument(
+            name, f"must be a whole number of up to {_LONGEST_NUMBER} digits, is {text[:_LONGEST_SHOWN]!r}"
+        )
     return int(text)
 
 

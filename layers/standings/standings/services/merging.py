@@ -34,12 +34,18 @@ def read_stretch(
 
 
 def read_around(
-    reader: Reader, ranking: Ranking, key: str, limit: int, paths: Sequence[Path]
+    reader: Reader, ranking: Ranking, middle: Entry, limit: int, paths: Sequence[Path]
 ) -> tuple[list[Entry], list[Entry], dict[Path, Node]]:
-    """The `limit` entries that precede a key and those that follow it, nearest first, and nodes beside them."""
-    ahead, behind = _Merge(key, limit, forward=False), _Merge(key, limit, forward=True)
+    """The `limit` entries that precede one and those that follow it, nearest first, and nodes beside them."""
+    ahead, behind = _Merge(middle.key, limit, forward=False), _Merge(middle.key, limit, forward=True)
     nodes = _read(reader, ranking, [ahead, behind], paths)
-    return ahead.entries[:limit], behind.entries[:limit], nodes
+    shown = {middle.member}
+    sides = []
+    for merge in (ahead, behind):
+        # Whoever moves meanwhile may be met at both of its places: it is shown at the first.
+        sides.append([entry for entry in merge.entries[:limit] if entry.member not in shown])
+        shown.update(entry.member for entry in sides[-1])
+    return sides[0], sides[1], nodes
 
 
 def _read(reader: Reader, ranking: Ranking, merges: Sequence["_Merge"], paths: Sequence[Path]) -> dict[Path, Node]:

@@ -6,7 +6,7 @@ bounded.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, Literal, NamedTuple, cast
 
@@ -27,8 +27,11 @@ MOST_SCORES: Final = 100_000
 """Different scores ahead that a dense rank counts."""
 
 
-ENTRIES_OF_A_NODE: Final = 36
-"""Entries of the index that are read for the price of one node: half a read unit, 4 KB."""
+ENTRIES_OF_A_NODE: Final = 9
+"""Entries of the index that are worth one node: some 36 have its price (4 KB), but take several times as long."""
+
+TRIES: Final = 3
+"""How often a way down the tiers is tried while members move."""
 
 _AT_ONCE: Final = 10_000
 
@@ -54,19 +57,28 @@ def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tiers.Counters]:
     return counters
 
 
-def select(reader: Reader, ranking: Ranking, position: int, nodes: dict[Path, Node]) -> tiers.Selected | None:
-    """What stands at a position (from 0) of a list; None beyond its end. The nodes on the way are added to `nodes`."""
+def select(
+    reader: Reader, ranking: Ranking, position_of: Callable[[int], int], nodes: dict[Path, Node]
+) -> tiers.Selected | None:
+    """What stands at a position (from 0) of a list, which may depend on the total; None beyond its end.
+
+    The nodes on the way are added to `nodes`, the root among them.
+    """
 
     def fetch(path: Path) -> tiers.Counters:
         if path not in nodes:
             nodes.update(reader.nodes(ranking, [path]))
         return nodes[path].counters if path in nodes else {}
 
-    found = tiers.select(position, fetch)
-    if found is None and position < tiers.total(fetch(ROOT)):
+    found = None
+    for _ in range(TRIES):
+        total = tiers.total(fetch(ROOT))
+        position = position_of(total)
+        found = tiers.select(position, fetch)
+        if found is not None or position >= total:
+            break
         # The nodes are of different moments: a member has moved on the way down. Once more, from the root.
         nodes.clear()
-        found = tiers.select(position, fetch)
     return found
 
 

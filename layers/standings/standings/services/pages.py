@@ -55,7 +55,7 @@ def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
     if rank < 1:
         raise bad_argument("rank", f"must be at least 1, is {rank}")
     nodes: dict[Path, Node] = {}
-    found = select(reader, ranking, rank - 1, nodes)
+    found = select(reader, ranking, lambda _: rank - 1, nodes)
     if found is None:
         there = tiers.total(counters_of(nodes)[ROOT])
         return Page(ranking, [], _NOBODY, nodes, ENDS if there else None, None)
@@ -77,7 +77,7 @@ def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
 
 def page_around(reader: Reader, ranking: Ranking, entry: Entry, radius: int) -> Page:
     """A member's entry with its neighbours on both sides."""
-    ahead, behind, nodes = read_around(reader, ranking, entry.key, radius + 1, tiers.nodes_for(entry.place.ordinal))
+    ahead, behind, nodes = read_around(reader, ranking, entry, radius + 1, tiers.nodes_for(entry.place.ordinal))
     shown = [*ahead[:radius][::-1], entry, *behind[:radius]]
     _read_path(reader, ranking, shown[0], nodes)
     return Page(

@@ -123,6 +123,8 @@ def _split(text: str) -> list[str]:
         depth += (mark in ("[", "{")) - (mark in ("]", "}"))
         if not depth or (depth == 1 and mark == ","):
             cuts.append(found.start())
+            if len(cuts) > MOST_EVENTS + 1:
+                raise bad_body(f"{_EXPECTED}, is a longer list")
     if depth or cuts[-1] != len(text) - 1 or not text.endswith("]"):
         raise ValueError("the list has no end")
     texts = [text[before + 1 : cut].strip(_WHITESPACE) for before, cut in pairwise(cuts)]

@@ -73,7 +73,8 @@ class Query:
         numbers = page_ranks(self._reader, ranking, page.entries, page.base, page.nodes, method)
         return {
             **_about(ranking, method, page.nodes, page.entries),
-            "total": tiers.total(counters_of(page.nodes)[ROOT]),
+            # Entries and tiers are of different moments: whoever is shown is there at least.
+            "total": max(tiers.total(counters_of(page.nodes)[ROOT]), page.base.ahead + len(page.entries)),
             "entries": [
                 {"rank": rank, "member": entry.member, "score": _score(entry, ranking)}
                 for rank, entry in zip(numbers, page.entries, strict=True)
@@ -101,8 +102,6 @@ class Query:
 
     def group(self, asked: Asked, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
         """The ranks of a group, among all and among themselves, in the order asked for."""
-        for member in members:
-            check_member("members", member)
         ranking = asked.ranking
         found, before = self._ranks(ranking, members, asked.method, previous=previous)
         within = _group_ranks([ranked.entry for ranked in found.of.values()], asked.method)
@@ -162,18 +161,17 @@ class Query:
         """The score at a percentile: the furthest behind of those whose percentile is at least p."""
         ranking = asked.ranking
         share = answers.percentage("p", p)
-        nodes = self._reader.nodes(ranking, [ROOT])
-        total = tiers.total(counters_of(nodes)[ROOT])
+        nodes: dict[Path, Node] = {}
+        found = select(
+            self._reader, ranking, lambda total: tiers.position_at(share.numerator, share.denominator, total), nodes
+        )
         score = None
-        if total:
-            position = tiers.position_at(share.numerator, share.denominator, total)
-            found = select(self._reader, ranking, position, nodes)
-            if found is not None:
-                units = ordinal(found.ordinal, descending=ranking.metric.descending)
-                score = answers.score_of(units, ranking.metric)
+        if found is not None:
+            units = ordinal(found.ordinal, descending=ranking.metric.descending)
+            score = answers.score_of(units, ranking.metric)
         return {
             **_about(ranking, asked.method, nodes, []),
-            "total": total,
+            "total": tiers.total(counters_of(nodes)[ROOT]),
             "p": answers.exactly(share),
             "score": score,
         }
@@ -186,18 +184,19 @@ class Query:
         descending = ranking.metric.descending
         nodes: dict[Path, Node] = {}
         while unread := distribution.unread(buckets, counters := _as_read(nodes), descending=descending):
-            found = self._reader.nodes(ranking, unread)
-            nodes.update((path, found.get(path, _EMPTY)) for path in unread)
+            read = self._reader.nodes(ranking, unread)
+            nodes.update((path, read.get(path, _EMPTY)) for path in unread)
+        found = distribution.histogram(buckets, counters, descending=descending)
         return {
             **_about(ranking, asked.method, nodes, []),
-            "total": tiers.total(counters[ROOT]),
+            "total": sum(bucket.members for bucket in found),
             "buckets": [
                 {
                     "from": answers.score_of(bucket.low, ranking.metric),
                     "to": answers.score_of(bucket.high, ranking.metric),
                     "members": bucket.members,
                 }
-                for bucket in distribution.histogram(buckets, counters, descending=descending)
+                for bucket in found
             ],
         }
 
