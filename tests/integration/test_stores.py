@@ -49,6 +49,7 @@ def change(member: str = "m", **other: Any) -> Addition:
     given: dict[str, Any] = {
         "adds": {"a1b": 3},
         "removes": (),
+        "unmarks": (),
         "stamp": NOW,
         "magnitude": 3,
         "known": False,

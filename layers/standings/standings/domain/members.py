@@ -78,9 +78,8 @@ def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Im
         if after != before:
             changed.append(name)
             values[name] = after.value
-            if after.mark:
-                marks[name] = after.mark
-    return replace(image, values=values, marks=marks), changed
+            marks[name] = after.mark
+    return replace(image, values=values, marks={name: mark for name, mark in marks.items() if mark}), changed
 
 
 def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Metric, str]]:

@@ -167,7 +167,9 @@ class DynamoScores:
             "Update": {
                 "TableName": self._scores,
                 "Key": member_item_key(change.board, change.member),
-                "UpdateExpression": _addition_expression(tuple(change.adds), tuple(change.removes)),
+                "UpdateExpression": _addition_expression(
+                    tuple(change.adds), (*change.removes, *(_MARK + name for name in change.unmarks))
+                ),
                 "ConditionExpression": f"{there} (t <= :t AND g <= :room)",
                 "ExpressionAttributeValues": values,
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",

@@ -64,7 +64,10 @@ def _change(family: Family, item: MemberKey, events: Sequence[Event], images: Im
     adds_up = all(family.metrics[name].adds_up for one in counted for name in one.amounts)
     if adds_up and (image.magnitude if image is not None else 0) + magnitude <= MAX_UNITS:
         removes = expired(family, image, stamp)[:MOST_REMOVED] if image is not None else []
-        return Addition(*item, additions(family, counted, stamp), removes, stamp, magnitude, only_known)
+        adds = additions(family, counted, stamp)
+        # A number that is added to without a mark has none: one that it has is of other rules for ties.
+        unmarks = [name for name in (*adds, *removes) if image is None or name in image.marks]
+        return Addition(*item, adds, removes, unmarks, stamp, magnitude, only_known)
     before = image if image is not None else new_image(*item, stamp)
     after, changed = before, False
     for event, one in zip(events, counted, strict=True):

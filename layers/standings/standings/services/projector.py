@@ -108,6 +108,10 @@ class _Batch:
                 self._park(position, record.problem)
             elif record.change is not None:
                 new = record.change.new
+                if self._projector.boards.family(new.board) is None:
+                    # An older boards.toml at work beside a newer one, for a moment: nothing is lost.
+                    self._park(position, f"no family in boards.toml matches {new.board!r}")
+                    continue
                 self._positions.setdefault((new.board, new.member), []).append(position)
 
     def _parts(self) -> Iterator[list[Move]]:

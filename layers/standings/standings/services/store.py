@@ -48,13 +48,14 @@ class Addition(NamedTuple):
     """Adds to one member's item without having seen it.
 
     On condition that no later writer's stamp is on it and its magnitude leaves room, and with `known` that it is
-    there. What was removed begins anew.
+    there. What was removed begins anew. `unmarks` are accumulators whose marks go, if they have any.
     """
 
     board: str
     member: str
     adds: Mapping[str, int]
     removes: Sequence[str]
+    unmarks: Sequence[str]
     stamp: int
     magnitude: int
     known: bool
