@@ -26,9 +26,11 @@ MOST_EQUALS: Final = 10_000
 MOST_SCORES: Final = 100_000
 """Different scores ahead that a dense rank counts."""
 
+ENTRIES_OF_A_NODE: Final = 36
+"""Entries of the index that are read for the price of one node: half a read unit, 4 KB."""
 
-ENTRIES_OF_A_NODE: Final = 9
-"""Entries of the index that are worth one node: some 36 have its price (4 KB), but take several times as long."""
+MOST_ENTRIES: Final = 200_000
+"""Entries that are read in place of nodes at most: they take seconds, where dearer nodes come side by side."""
 
 TRIES: Final = 3
 """How often a way down the tiers is tried while members move."""
@@ -194,7 +196,7 @@ def distinct_ahead(
         if len(undivided) > MOST_SCORES:
             raise _too_many_scores()
         ahead = tiers.ahead(furthest, counters)
-        if len(undivided) * ENTRIES_OF_A_NODE > ahead:
+        if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, MOST_ENTRIES):
             return _distinct_entries_ahead(reader, ranking, wanted, ahead)
         read(undivided)
     distinct = tiers.distinct_ahead(wanted, counters)
