@@ -9,13 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from demo import check, feed
+from demo import check, feed, recording
 from demo.activity import Activity, generate
 from demo.interruption import Interrupted, raised_on_signals
 from demo.processes import ProcessError
 from demo.progress import Progress
 from demo.reads import Reader, ReadError
-from demo.recording import recorded
 from demo.stack import Deployment, deployed
 
 BOARD = "demo-otters"
@@ -39,20 +38,21 @@ def main(arguments: Sequence[str]) -> int:
     progress = Progress()
     try:
         with raised_on_signals():
+            rows = None if given.stream is None else recording.read(given.stream, given.last)
             progress.say("starting an embedded AWS")
             with deployed(progress.say) as deployment:
                 applied = datetime.now(UTC)
-                if given.stream is None:
+                if rows is None:
                     activity = generate(SEED, BOARD, applied, MEMBERS)
                 else:
-                    activity = recorded(given.stream, given.last, BOARD, applied, SEED)
+                    activity = recording.recorded(rows, BOARD, applied, SEED)
                 report = run(deployment, progress, activity, applied)
                 if report.differences:
                     raise WrongRanksError("the differences are above")
     except Interrupted:
         progress.say("stopped, nothing is left running")
         return 130
-    except (ProcessError, ReadError, feed.StalledError, WrongRanksError) as error:
+    except (ProcessError, ReadError, feed.StalledError, recording.RecordingError, WrongRanksError) as error:
         progress.say(f"failed: {error}")
         return 1
     return 0

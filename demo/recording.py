@@ -2,9 +2,11 @@
 
 import csv
 import gzip
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from demo import model
 from demo.activity import LONGEST_RUN, Activity, message
@@ -13,22 +15,42 @@ from demo.model import Event, Share
 _TWICE = 0.1
 
 
-def recorded(file: Path, last: int, board: str, now: datetime, seed: int) -> Activity:
-    """The last rows of a file, one point each, shifted so that the latest was an hour ago.
+class RecordingError(Exception):
+    """A file that is no activity; the message says why."""
+
+
+class Row(NamedTuple):
+    """One line of a file."""
+
+    id: str
+    epoch_seconds: int
+    member: str
+
+
+def read(file: Path, last: int) -> list[Row]:
+    """The last rows of a file; RecordingError for one that cannot be read."""
+    try:
+        with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+            found = list(csv.DictReader(lines))[-last:]
+        rows = [Row(row["id"], int(row["epoch_seconds"]), row["member"]) for row in found]
+    except KeyError as error:
+        raise RecordingError(f"{file}: its first line names no column {error}") from error
+    except (OSError, ValueError, TypeError, csv.Error) as error:
+        raise RecordingError(f"{file}: {error}") from error
+    if not rows:
+        raise RecordingError(f"{file}: there is no activity in it")
+    return rows
+
+
+def recorded(rows: Sequence[Row], board: str, now: datetime, seed: int) -> Activity:
+    """Rows as activity, one point each, shifted so that the latest was an hour ago.
 
     They are posted in random order, one in ten of them twice.
     """
     rng = Random(seed)
-    with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
-        rows = list(csv.DictReader(lines))[-last:]
-    shift = int((now - timedelta(hours=1)).timestamp()) - max(int(row["epoch_seconds"]) for row in rows)
+    shift = int((now - timedelta(hours=1)).timestamp()) - max(row.epoch_seconds for row in rows)
     all_of_them = (
-        Event(
-            row["id"],
-            datetime.fromtimestamp(int(row["epoch_seconds"]) + shift, UTC),
-            (Share(row["member"], 1),),
-        )
-        for row in rows
+        Event(row.id, datetime.fromtimestamp(row.epoch_seconds + shift, UTC), (Share(row.member, 1),)) for row in rows
     )
     events = tuple(event for event in all_of_them if model.acceptance_is_settled(event.at, now, LONGEST_RUN))
     messages = [message(rng, board, event) for event in events for _ in range(1 + (rng.random() < _TWICE))]

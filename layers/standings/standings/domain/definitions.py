@@ -78,7 +78,7 @@ def _family(path: _Path, pattern: str, table: Any) -> Family:
     members = table.get("members", "open")
     if members not in ("open", "registered"):
         _fail((*path, "members"), f'members: {members!r} is neither "open" nor "registered"')
-    shards = _whole(path, "shards", table.get("shards", 1), range(1, MOST_SHARDS + 1), "shards")
+    shards = _whole(path, "shards", table.get("shards", 1), range(1, MOST_SHARDS + 1))
     metrics = table.get("metrics")
     if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MOST_METRICS:
         _fail((*path, "metrics"), f"metrics: a family needs 1 to {MOST_METRICS} of them")
@@ -138,7 +138,7 @@ def _metric(path: _Path, name: str, table: Any, timetable: Timetable, shards: in
     aggregate = table["aggregate"]
     if aggregate not in AGGREGATES:
         _fail((*path, "aggregate"), f"aggregate: {aggregate!r} is none of {', '.join(AGGREGATES)}")
-    precision = _whole(path, "precision", table.get("precision", 0), range(MOST_DECIMALS + 1), "decimals")
+    precision = _whole(path, "precision", table.get("precision", 0), range(MOST_DECIMALS + 1))
     order = table.get("order", "descending")
     if order not in ("descending", "ascending"):
         _fail((*path, "order"), f'order: {order!r} is neither "descending" nor "ascending"')
@@ -149,9 +149,9 @@ def _metric(path: _Path, name: str, table: Any, timetable: Timetable, shards: in
     return Metric(name, aggregate, precision, order, ties, windows, timetable, shards)
 
 
-def _whole(path: _Path, key: str, value: Any, allowed: range, what: str) -> int:
+def _whole(path: _Path, key: str, value: Any, allowed: range) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value not in allowed:
-        _fail((*path, key), f"{key}: {value!r} is no number of {what} from {allowed[0]} to {allowed[-1]}")
+        _fail((*path, key), f"{key}: must be a whole number from {allowed[0]} to {allowed[-1]}, is {value!r}")
     return value
 
 
