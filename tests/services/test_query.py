@@ -2,7 +2,6 @@
 
 import json
 import random
-from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -344,8 +343,7 @@ def test_whoever_forges_a_cursor_gets_a_no(stack: Stack, said: Any, window: str)
     found = metric.window(window)
     assert found is not None
     content = json.dumps([*said, "competition"] if isinstance(said, list) else said).encode()
-    seal = answers._sealed(content, answers._list_of(Ranking("b", metric, found, 0)))
-    forged = urlsafe_b64encode(seal + content).decode().rstrip("=")
+    forged = answers._sealed(content, answers._list_of(Ranking("b", metric, found, 0)))
     status, answer = stack.get(f"/boards/b/points/{window}", cursor=forged)
 
     assert status == 400, answer

@@ -103,7 +103,8 @@ def new_image(board: str, member: str, stamp: int) -> Image:
 
 def rewritten(image: Image, stamp: int, gone: Iterable[str] = ()) -> Image:
     """The image as its next version, without some accumulators."""
-    values = {name: value for name, value in image.values.items() if name not in set(gone)}
+    dropped = frozenset(gone)
+    values = {name: value for name, value in image.values.items() if name not in dropped}
     return replace(
         image,
         version=image.version + 1,

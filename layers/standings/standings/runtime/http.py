@@ -9,6 +9,7 @@ import orjson
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
+from standings.domain.events import LONGEST_SHOWN
 from standings.runtime.observability import logger
 from standings.services.answers import Problem, bad_argument, bad_body, not_found
 from standings.services.store import StoreUnavailableError
@@ -21,7 +22,6 @@ WRITES: Final[Mapping[str, tuple[str, ...]]] = {EVENTS: ("POST",), MEMBER: ("PUT
 """The calls that have routes to the command function: all others come to the query function, which has to say so."""
 
 _LONGEST_NUMBER: Final = 15
-_LONGEST_SHOWN: Final = 80
 
 Answer = Callable[..., Response[str]]
 _Answer = TypeVar("_Answer", bound=Answer)
@@ -118,7 +118,7 @@ def whole(given: Mapping[str, str], name: str, default: int) -> int:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
         raise bad_argument(
-            name, f"must be a whole number of up to {_LONGEST_NUMBER} digits, is {text[:_LONGEST_SHOWN]!r}"
+            name, f"must be a whole number of up to {_LONGEST_NUMBER} digits, is {text[:LONGEST_SHOWN]!r}"
         )
     return int(text)
 
@@ -127,7 +127,7 @@ def flag(given: Mapping[str, str], name: str) -> bool:
     """An argument that is `true` or `false`, which it is where it is not given."""
     text = given.get(name, "false")
     if text not in ("true", "false"):
-        raise bad_argument(name, f"must be true or false, is {text[:_LONGEST_SHOWN]!r}")
+        raise bad_argument(name, f"must be true or false, is {text[:LONGEST_SHOWN]!r}")
     return text == "true"
 
 
@@ -166,4 +166,4 @@ def _matches(path: str, rule: str) -> bool:
 
 def _shown(text: str) -> str:
     """A client's text, short and fit for JSON: half a character is not."""
-    return text[:_LONGEST_SHOWN].encode(errors="replace").decode()
+    return text[:LONGEST_SHOWN].encode(errors="replace").decode()

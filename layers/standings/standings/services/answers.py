@@ -11,13 +11,12 @@ import orjson
 
 from standings.domain.boards import MAX_UNITS, Metric, Ranking
 from standings.domain.definitions import MOST_DECIMALS
-from standings.domain.events import BOARD_NAME, LONGEST_MEMBER
+from standings.domain.events import BOARD_NAME, LONGEST_MEMBER, LONGEST_SHOWN
 from standings.domain.places import read_sort_key, sort_key
 from standings.domain.windows import Timetable
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST_SHOWN: Final = 80
 ENDS: Final = ""
 _SEAL: Final = 8
 """Bytes of a cursor that tell whether it is whole, and of which list."""
@@ -149,8 +148,7 @@ class Cursor(NamedTuple):
 
 def encode_cursor(cursor: Cursor, ranking: Ranking) -> str:
     """A cursor as text that no one needs to understand."""
-    said = orjson.dumps(list(cursor))
-    return urlsafe_b64encode(_sealed(said, _list_of(ranking)) + said).decode().rstrip("=")
+    return _sealed(orjson.dumps(list(cursor)), _list_of(ranking))
 
 
 def decode_cursor(text: str, ranking: Ranking) -> Cursor:
@@ -173,8 +171,7 @@ def decode_cursor(text: str, ranking: Ranking) -> Cursor:
 
 def encode_name(name: str, prefix: str) -> str:
     """The cursor that reads on, in a list of names with a prefix, from a name."""
-    said = name.encode()
-    return urlsafe_b64encode(_sealed(said, f"names/{prefix}") + said).decode().rstrip("=")
+    return _sealed(name.encode(), f"names/{prefix}")
 
 
 def decode_name(text: str, prefix: str) -> str:
@@ -194,13 +191,15 @@ def _unsealed(text: str, of: str) -> bytes:
     raw = b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     said = raw[_SEAL:]
     # The last letter has bits to spare: only the one way to write it is not altered.
-    if raw[:_SEAL] != _sealed(said, of) or urlsafe_b64encode(raw).decode().rstrip("=") != text:
+    if _sealed(said, of) != text:
         raise ValueError(text)
     return said
 
 
-def _sealed(said: bytes, of: str) -> bytes:
-    return blake2b(of.encode() + b"/" + said, digest_size=_SEAL).digest()
+def _sealed(said: bytes, of: str) -> str:
+    """What is said, with a seal before it that also knows of which list it is."""
+    seal = blake2b(of.encode() + b"/" + said, digest_size=_SEAL).digest()
+    return urlsafe_b64encode(seal + said).decode().rstrip("=")
 
 
 def _list_of(ranking: Ranking) -> str:

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from standings.domain.boards import Boards
 from standings.domain.members import Image, new_image, registered, removed, rewritten
 from standings.services.answers import check_member, no_such_member
-from standings.services.pacing import Backoff, Pacing
+from standings.services.pacing import PATIENCE, Backoff, Pacing, patiently
 from standings.services.reader import family_of
 from standings.services.store import Rewrite, Scores, StoreUnavailableError
-
-PATIENCE: Final = 5.0
-"""Seconds for which a change is tried again while others change the same member, or the store is throttled."""
 
 
 class Care:
@@ -28,13 +25,8 @@ class Care:
         family = family_of(self._boards, board)
         check_member("id", member)
         backoff = self._backoff()
-        while True:
-            try:
-                self._scores.register_board(board, family.rankings(), self._pacing.now())
-                break
-            except StoreUnavailableError as error:
-                if not backoff.wait(error.wait):
-                    raise
+        now = self._pacing.now()
+        patiently(lambda: self._scores.register_board(board, family.rankings(), now), backoff)
 
         def put(image: Image | None, stamp: int) -> Image | None:
             there = image is not None and not image.removed

@@ -6,12 +6,13 @@ last one that is wanted: exact, and for the first 1,000 of 10 shards some 1,200 
 
 from collections.abc import Sequence
 from itertools import chain
+from math import isqrt
 from typing import NamedTuple
 
 from standings.domain.boards import Ranking
 from standings.domain.places import Path
 from standings.services.reader import Reader
-from standings.services.store import Entry, Node, Span, fair_share
+from standings.services.store import Entry, Node, Span
 
 
 class Stretch(NamedTuple):
@@ -67,6 +68,11 @@ def _read(reader: Reader, ranking: Ranking, merges: Sequence["_Merge"], paths: S
         # While the number of shards changes, the root may name more than were asked.
         shards = reader.shards(ranking, nodes)
         paths = ()
+
+
+def fair_share(entries: int, shards: int) -> int:
+    """How many of a shard's entries to ask for: its mean share, and a little more than its usual deviation."""
+    return entries if shards == 1 else -(-entries // shards) + 5 * isqrt(-(-entries // shards)) // 4 + 1
 
 
 class _Merge:

@@ -12,10 +12,12 @@ from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain import tiers
 from standings.domain.boards import Ranking
+from standings.domain.events import LONGEST_SHOWN
 from standings.domain.places import ROOT, Path, written
 from standings.services.answers import Problem, bad_argument
+from standings.services.merging import fair_share
 from standings.services.reader import Reader
-from standings.services.store import Entry, Node, Span, fair_share
+from standings.services.store import Entry, Node, Span
 
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
@@ -43,7 +45,7 @@ def method_of(text: str | None) -> Method:
     if text is None:
         return "competition"
     if text not in METHODS:
-        raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {text[:80]!r}")
+        raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {text[:LONGEST_SHOWN]!r}")
     return cast("Method", text)
 
 
@@ -96,11 +98,11 @@ class Base(NamedTuple):
     equals_ahead: int | None
 
 
-def base_of(entry: Entry, nodes: Mapping[Path, Node], equals_ahead: int | None = None) -> Base:
+def base_of(entry: Entry, nodes: Mapping[Path, Node]) -> Base:
     """The base of a page that begins with an entry; `nodes` holds those of its path."""
     counters = counters_of(nodes)
     number = entry.place.ordinal
-    return Base(tiers.ahead(number, counters), tiers.equals(number, counters), equals_ahead)
+    return Base(tiers.ahead(number, counters), tiers.equals(number, counters), None)
 
 
 def page_ranks(

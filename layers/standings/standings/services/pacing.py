@@ -2,10 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
+
+from standings.services.store import StoreUnavailableError
 
 FIRST_WAIT: Final = 0.02
 LONGEST_WAIT: Final = 2.0
+PATIENCE: Final = 5.0
+"""Seconds for which a request of HTTP is tried again while the store is throttled, or others are in its way."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +57,13 @@ class Backoff:
         self._wait = min(2 * self._wait, LONGEST_WAIT)
         self.waits += 1
         return True
+
+
+def patiently(do: Callable[[], T], backoff: Backoff) -> T:
+    """What `do` gives; tried again while the store is unavailable, as long as there is time."""
+    while True:
+        try:
+            return do()
+        except StoreUnavailableError as error:
+            if not backoff.wait(error.wait):
+                raise

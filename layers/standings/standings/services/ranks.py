@@ -37,11 +37,6 @@ def read_ranks(reader: Reader, wanted: Sequence[tuple[Ranking, str]], method: Me
     entries: dict[Ranking, list[Entry]] = {ranking: [] for ranking, _ in wanted}
     for (ranking, _), entry in found.items():
         entries[ranking].append(entry)
-    return read_ranks_of(reader, entries, method)
-
-
-def read_ranks_of(reader: Reader, entries: Mapping[Ranking, Sequence[Entry]], method: Method) -> dict[Ranking, Ranks]:
-    """The ranks of entries that were read."""
     paths = {(ranking, path): None for ranking, some in entries.items() for path in _paths(some)}
     nodes = reader.read(lambda: reader.standing.nodes(list(paths)))
     by_ranking: dict[Ranking, dict[Path, Node]] = {ranking: {} for ranking in entries}

@@ -9,14 +9,12 @@ from standings.domain.places import ROOT, Path
 from standings.domain.windows import Window
 from standings.services import answers
 from standings.services.answers import bad_argument, not_found
-from standings.services.pacing import Pacing
-from standings.services.store import Entry, Node, Span, Standing, StoreUnavailableError
+from standings.services.pacing import PATIENCE, Pacing, patiently
+from standings.services.store import Entry, Node, Span, Standing
 
 BOARD_LIFETIME: Final = 60.0
 """Seconds for which what is known of a board is not asked again."""
 MOST_BOARDS_KNOWN: Final = 10_000
-PATIENCE: Final = 5.0
-"""Seconds for which a read is tried again while the store is throttled."""
 
 T = TypeVar("T")
 
@@ -106,13 +104,7 @@ class Reader:
 
     def read(self, read: Callable[[], T]) -> T:
         """What a read gives; tried again while the store is throttled, up to a few seconds."""
-        backoff = self.pacing.backoff(self.pacing.monotonic() + PATIENCE)
-        while True:
-            try:
-                return read()
-            except StoreUnavailableError as error:
-                if not backoff.wait(error.wait):
-                    raise
+        return patiently(read, self.pacing.backoff(self.pacing.monotonic() + PATIENCE))
 
     def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Node]:
         """Nodes of a ranking's tier tree."""

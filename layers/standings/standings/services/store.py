@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
-from math import isqrt
 from typing import NamedTuple, Protocol
 
 from standings.domain.boards import Ranking
@@ -179,11 +178,6 @@ class Span(NamedTuple):
     beyond: str | None
     limit: int
     forward: bool = True
-
-
-def fair_share(entries: int, shards: int) -> int:
-    """How many of a shard's entries to ask for: its mean share, and a little more than its usual deviation."""
-    return entries if shards == 1 else -(-entries // shards) + 5 * isqrt(-(-entries // shards)) // 4 + 1
 
 
 class Standing(Protocol):
