@@ -117,12 +117,16 @@ class Metric:
 
 
 class Ranking(NamedTuple):
-    """One ordered list: a board, a metric, a window and one of its periods, by index (0 for `all`)."""
+    """One ordered list: a board, a metric, a window and one of its periods, by index (0 for `all`).
+
+    A rebuild makes it anew beside the old: each such copy of all rankings of a board is a *generation*, the first is 0.
+    """
 
     board: str
     metric: Metric
     window: Window
     period: int
+    generation: int = 0
 
     @property
     def key(self) -> str:
@@ -132,8 +136,8 @@ class Ranking(NamedTuple):
     @property
     def ranking_code(self) -> str:
         """The part of the key that follows the board."""
-        code = self.metric.ranking_codes[self.window.name]
-        return code + self.window.period_code(self.period)
+        code = self.metric.ranking_codes[self.window.name] + self.window.period_code(self.period)
+        return f"{code}~{self.generation}" if self.generation else code
 
     @property
     def readable_until(self) -> int | None:

@@ -17,6 +17,9 @@ SKIP_MARGIN: Final = HOUR
 """A period that ended being read this long before an image's stamp is moved no more. Below `REMOVAL_MARGIN`, so that a
 removed accumulator is never taken for a score that fell."""
 
+AHEAD_MARGIN: Final = HOUR
+"""No event counts in a bucket that begins later than this after any clock's now."""
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -210,3 +213,37 @@ def touched(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
                 if ranking not in seen and (until is None or new.stamp < until + SKIP_MARGIN):
                     seen.add(ranking)
                     yield ranking
+
+
+def kept(family: Family, image: Image, now: int) -> Iterator[Ranking]:
+    """The rankings that an image's accumulators are part of and that can be read at `now` or later."""
+    for attribute in image.values:
+        accumulator = family.accumulator(attribute)
+        if accumulator is None:
+            continue
+        metric, unit, bucket = accumulator
+        for window in metric.windows:
+            if window.unit != unit:
+                continue
+            for period in range(bucket, bucket + window.size):
+                ranking = Ranking(image.board, metric, window, period)
+                until = ranking.readable_until
+                if until is None or now < until + SKIP_MARGIN:
+                    yield ranking
+
+
+def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
+    """Every ranking of a board that can be read at `now`, or that events have moved already and that can be later."""
+    for metric in family.metrics.values():
+        for window in metric.windows:
+            if window.unit is None:
+                yield Ranking(board, metric, window, 0)
+                continue
+            # Whatever clocks say it is now, and as far ahead as a rolling window is looked forward.
+            last = family.timetable.index(window.unit, now + AHEAD_MARGIN) + window.size - 1
+            for period in range(last, -1, -1):
+                ranking = Ranking(board, metric, window, period)
+                until = ranking.readable_until
+                if until is not None and now >= until + SKIP_MARGIN:
+                    break
+                yield ranking

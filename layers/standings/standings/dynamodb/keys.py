@@ -8,6 +8,7 @@
 | a member's entry    | Rankings | board # ranking code # member |        | board # ranking code / shard | sort key |
 | a tier tree's node  | Rankings | board # ranking code / path   |        |                              |          |
 
+A ranking's code ends with `~` and the number of its generation, but for the first, and holds no `#` and no `/`.
 The first shard has no number: a ranking of one shard is spread over more without a change of what is there.
 Names of boards hold neither `#` nor `/`, so no two of these can be the same text.
 """
@@ -17,9 +18,7 @@ from zlib import crc32
 
 from standings.domain.boards import Ranking
 from standings.domain.places import FANOUT, Path
-
-SLOTS: Final = 64
-"""Partitions over which a board's members are spread, so that it can be listed by so many queries."""
+from standings.services.store import SLOTS
 
 BOARDS: Final = "#boards"
 PLACES: Final = "places"
@@ -30,9 +29,14 @@ if len(_DIGIT) != FANOUT:
     raise AssertionError("a counter's name for every child")
 
 
+def slot_key(board: str, slot: int) -> str:
+    """The partition of Scores that holds one slot of a board's members."""
+    return f"{board}#{slot:02d}"
+
+
 def member_key(board: str, member: str) -> tuple[str, str]:
     """The partition and sort key of a member's item."""
-    return f"{board}#{crc32(member.encode()) % SLOTS:02d}", member
+    return slot_key(board, crc32(member.encode()) % SLOTS), member
 
 
 def member_item_key(board: str, member: str) -> dict[str, dict[str, str]]:

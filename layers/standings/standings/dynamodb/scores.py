@@ -10,8 +10,8 @@ from standings.domain.boards import MAX_UNITS
 from standings.domain.members import Image
 from standings.domain.moves import Change
 from standings.domain.windows import DAY, SECOND
-from standings.dynamodb.keys import BOARDS, board_of, member_item_key
-from standings.dynamodb.transactions import Item, batch_get, get_item, store_error, transact
+from standings.dynamodb.keys import BOARDS, board_of, member_item_key, slot_key
+from standings.dynamodb.transactions import Item, batch_get, get_item, query, store_error, transact
 from standings.services.store import (
     Addition,
     ChangeObstacle,
@@ -101,6 +101,20 @@ class DynamoScores:
 
     def image(self, key: MemberKey) -> Image | None:
         return read_image(self._client, self._scores, key)
+
+    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
+        values = {":p": {"S": slot_key(board, slot)}}
+        condition = "pk = :p"
+        if after is not None:
+            condition += " AND sk > :s"
+            values[":s"] = {"S": after}
+        request = {
+            "TableName": self._scores,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+            "ConsistentRead": True,
+        }
+        return [decode_image(item) for answer in query(self._client, request, limit) for item in answer["Items"]]
 
     def receipt(self, event_id: str) -> bytes | None:
         item = get_item(self._client, self._receipts, {"pk": {"S": event_id}}, consistent=True)

@@ -1,17 +1,15 @@
 """The read model in DynamoDB, as readers see it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from standings.domain.boards import Ranking
 from standings.domain.members import Image
 from standings.domain.places import Path, read_sort_key
 from standings.dynamodb.keys import BOARDS, PLACES, counter_digit, entry_key, index_key, node_key
 from standings.dynamodb.scores import read_image
-from standings.dynamodb.transactions import MOST_KEYS, Item, batch_get, get_item, store_error
+from standings.dynamodb.transactions import MOST_KEYS, Item, batch_get, get_item, query
 from standings.services.store import Entry, Node, Span
 
 if TYPE_CHECKING:
@@ -112,7 +110,7 @@ class DynamoStanding:
         shard, first, last = asked
         values = {":r": {"S": index_key(ranking, shard)}, ":first": {"S": first}, ":last": {"S": last}}
         request = {**self._index("r = :r AND s BETWEEN :first AND :last", values), "Select": "COUNT"}
-        return sum(answer["Count"] for answer in self._answers(request, most))
+        return sum(answer["Count"] for answer in query(self._client, request, most))
 
     def _index(self, condition: str, values: dict[str, dict[str, str]]) -> dict[str, Any]:
         return {
@@ -123,21 +121,7 @@ class DynamoStanding:
         }
 
     def _query(self, request: dict[str, Any], limit: int) -> list[Item]:
-        return [item for answer in self._answers(request, limit) for item in answer["Items"]]
-
-    def _answers(self, request: dict[str, Any], limit: int) -> Iterator[Any]:
-        """The pages of a query: one ends at 1 MB, and a thousand entries with long names may be more."""
-        request = dict(request)
-        while limit > 0:
-            try:
-                answer = self._client.query(**request, Limit=limit)
-            except (ClientError, BotoCoreError) as error:
-                raise store_error(error) from error
-            yield answer
-            if "LastEvaluatedKey" not in answer:
-                return
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-            limit -= answer["Count"]
+        return [item for answer in query(self._client, request, limit) for item in answer["Items"]]
 
 
 def _entry(item: Item, ranking: Ranking) -> Entry:

@@ -8,7 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from standings.services.store import Hindrance, StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
@@ -105,3 +105,18 @@ def batch_get(client: "DynamoDBClient", table: str, keys: Sequence[Item]) -> lis
                 raise StoreUnavailableError(f"{table} returns none of {len(left)} items: throttled")
             wanted = left
     return items
+
+
+def query(client: "DynamoDBClient", request: Mapping[str, Any], limit: int) -> "Iterator[Any]":
+    """The answers of a query, up to so many items: a page ends at 1 MB."""
+    asked = dict(request)
+    while limit > 0:
+        try:
+            answer = client.query(**asked, Limit=limit)
+        except (ClientError, BotoCoreError) as error:
+            raise store_error(error) from error
+        yield answer
+        if "LastEvaluatedKey" not in answer:
+            return
+        asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        limit -= answer["Count"]

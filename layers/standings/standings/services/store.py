@@ -12,6 +12,9 @@ from standings.domain.places import Path, Place
 MOST_ACTIONS = 100
 """Actions of one DynamoDB transaction."""
 
+SLOTS = 64
+"""Parts in which a board's members are listed."""
+
 MemberKey = tuple[str, str]
 """A board and a member of it."""
 
@@ -136,6 +139,12 @@ class Scores(Protocol):
         self, receipts: Sequence[Receipt], changes: Sequence[ItemChange], now: int
     ) -> list[ReceiptObstacle | ChangeObstacle]:
         """Do all of it or nothing: what stood in the way, or an empty list when it is done."""
+
+    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
+        """Items of a board in one of its `SLOTS`, as they are now, by member: those that follow `after`.
+
+        Fewer than `limit` say that no more follow.
+        """
 
     def register_board(self, board: str, rankings: frozenset[str], now: int) -> None:
         """Add a board to the list of boards, unless it is there."""
