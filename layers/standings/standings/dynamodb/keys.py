@@ -1,15 +1,16 @@
 """Every key of the three tables, in one place.
 
-| what                | table    | pk                            | sk     | index `places`: r            | s        |
-|---------------------|----------|-------------------------------|--------|------------------------------|----------|
-| a member's item     | Scores   | board # slot                  | member |                              |          |
-| the list of boards  | Scores   | #boards                       | board  |                              |          |
-| an event's receipt  | Receipts | event id                      |        |                              |          |
-| a member's entry    | Rankings | board # ranking code # member |        | board # ranking code / shard | sort key |
-| a tier tree's node  | Rankings | board # ranking code / path   |        |                              |          |
+| what               | table    | pk                                 | sk     | index `places`: r           | s        |
+|--------------------|----------|------------------------------------|--------|-----------------------------|----------|
+| a member's item    | Scores   | board # slot                       | member |                             |          |
+| the list of boards | Scores   | #boards                            | board  |                             |          |
+| an event's receipt | Receipts | event id                           |        |                             |          |
+| a member's entry   | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
+| a tier tree's node | Rankings | board # ranking code / path + lane |        |                             |          |
 
 A ranking's code ends with `~` and the number of its generation, but for the first, and holds no `#` and no `/`.
-The first shard has no number: a ranking of one shard is spread over more without a change of what is there.
+The first lane of a node has no number, nor has the first shard: a ranking of one shard is spread over more without a
+change of what is there.
 Names of boards hold neither `#` nor `/`, so no two of these can be the same text.
 """
 
@@ -65,9 +66,9 @@ def shard_of(member: str, shards: int) -> int:
     return crc32(member.encode()) % shards
 
 
-def node_key(ranking: Ranking, path: Path) -> str:
-    """The key of a node: two hexadecimal digits for each step from the root."""
-    return f"{ranking.key}/{bytes(path).hex()}"
+def node_key(ranking: Ranking, path: Path, lane: int = 0) -> str:
+    """The key of one lane of a node: two hexadecimal digits for each step from the root."""
+    return f"{ranking.key}/{bytes(path).hex()}" + (f"+{lane}" if lane else "")
 
 
 def counter_name(digit: int) -> str:
