@@ -20,9 +20,11 @@ from benchmarks.questions import ASKED, Answer, Asked, Board, Draw, Questions, p
 from benchmarks.truth import Truth
 from benchmarks.units import README, pacing
 from standings.domain.definitions import parse_boards
+from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.scores import DynamoScores
 from standings.runtime.config import BOARDS_FILE
 from standings.services.query import MOST_MEMBERS
+from standings.services.registry import Registry
 from standings.services.writer import Message, Writer
 
 RESULT: Final = Path(__file__).parent / "results" / "reads.json"
@@ -136,7 +138,7 @@ def periods(count: int) -> Iterator[Answer]:
 def _write(board: Board, members: Sequence[str], scores: dict[str, int]) -> None:
     """Give members their items, by events."""
     writer = Writer(
-        board.boards,
+        Registry(board.boards, DynamoBoards(board.client, "Scores"), pacing()),  # type: ignore[arg-type]
         DynamoScores(board.client, "Scores", "Receipts"),  # type: ignore[arg-type]
         pacing(),
     )
@@ -183,9 +185,8 @@ def directory() -> Iterator[Answer]:
     """The list of boards, and what one of them is."""
     board = Board(population.boards())
     names = [f"board-{number:04}" for number in range(2_000)]
-    scores = DynamoScores(board.client, "Scores", "Receipts")  # type: ignore[arg-type]
-    for name in names:
-        scores.register_board(name, population.family().rankings(), population.NOW)
+    registry = Registry(board.boards, DynamoBoards(board.client, "Scores"), pacing())  # type: ignore[arg-type]
+    registry.register(names)
 
     def boards(limit: int) -> Asked:
         expected = [{"board": name} for name in names[:limit]]

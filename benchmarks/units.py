@@ -17,6 +17,7 @@ import orjson
 from benchmarks import marked, population
 from benchmarks.meter import Meter
 from standings.domain.definitions import parse_boards
+from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores, decode_change
 from standings.dynamodb.standing import DynamoStanding
@@ -25,6 +26,7 @@ from standings.services.pacing import Pacing
 from standings.services.projector import Projector, Record
 from standings.services.query import Query
 from standings.services.reader import Reader
+from standings.services.registry import Registry
 from standings.services.writer import Message, Writer
 from tests.engine.dynamodb import Engine
 from tests.engine.tables import create_tables
@@ -77,8 +79,10 @@ def writes(seed: int, families: str, board: str) -> dict[str, Any]:
     client, scores = _board(MEMBERS, seed)
     meter = Meter(client)
     boards = parse_boards(families)
-    writer = Writer(boards, DynamoScores(meter, "Scores", "Receipts"), pacing())  # type: ignore[arg-type]
-    projector = Projector(boards, DynamoRankings(meter, "Rankings"), pacing())  # type: ignore[arg-type]
+    # What is known of boards is read once a minute: that is not counted.
+    registry = Registry(boards, DynamoBoards(client, "Scores"), pacing())  # type: ignore[arg-type]
+    writer = Writer(registry, DynamoScores(meter, "Scores", "Receipts"), pacing())  # type: ignore[arg-type]
+    projector = Projector(registry, DynamoRankings(meter, "Rankings"), pacing())  # type: ignore[arg-type]
     chosen = population.sample(rng, scores, BATCH * BATCHES)
     # Their items, with the scores that they are ranked with.
     for start in range(0, len(chosen), BATCH):

@@ -136,6 +136,7 @@ class Stack:
     projector: Handler
     query: Handler
     command: Handler
+    maintenance: Handler
     activity: ActivityQueue
     dead_letters: DeadLetterQueue
     bucket: Bucket
@@ -215,9 +216,9 @@ def running(dynamodb: Any, clock: Clock, boards: str | None = None) -> Iterator[
         patches.enter_context(mock.patch.object(wiring, "client", clients.__getitem__))
         patches.enter_context(mock.patch.object(wiring, "now", clock))
         patches.enter_context(mock.patch.object(wiring, "boards", return_value=_boards(boards)))
-        modules = [_load(name) for name in ("writer", "projector", "query", "command")]
-        writer, projector, query, command = (module.handler for module in modules)
-        yield Stack(clock, dynamodb, writer, projector, query, command, activity, dead_letters, bucket)
+        modules = [_load(name) for name in ("writer", "projector", "query", "command", "maintenance")]
+        writer, projector, query, command, maintenance = (module.handler for module in modules)
+        yield Stack(clock, dynamodb, writer, projector, query, command, maintenance, activity, dead_letters, bucket)
 
 
 def _boards(text: str | None) -> Boards:

@@ -1,23 +1,28 @@
 """One contract for the DynamoDB adapter, wherever it runs: the engine, DynamoDB Local and moto."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from standings.domain.boards import Ranking
+from standings.domain.boards import Family, Ranking
+from standings.domain.coverage import Kept, coverage_of
 from standings.domain.definitions import parse_boards
 from standings.domain.members import Image
 from standings.domain.moves import Move
 from standings.domain.places import ROOT, Place, sort_key
 from standings.domain.tiers import nodes_for
+from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.standing import DynamoStanding
 from standings.services.store import (
     Addition,
+    BoardRecord,
     ChangeObstacle,
     Entry,
     Hindrance,
+    Job,
     Receipt,
     ReceiptObstacle,
     Rewrite,
@@ -33,6 +38,11 @@ BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windo
 @pytest.fixture
 def scores(client: Any, tables: dict[str, str]) -> DynamoScores:
     return DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"])
+
+
+@pytest.fixture
+def boards(client: Any, tables: dict[str, str]) -> DynamoBoards:
+    return DynamoBoards(client, tables["ScoresTable"])
 
 
 @pytest.fixture
@@ -62,13 +72,17 @@ def image(version: int, *, magnitude: int = 3, **other: Any) -> Image:
     return Image("b", "m", version, NOW, magnitude, **{"hidden": False, "values": {"a1b": 3}, **other})
 
 
+def family(board: str) -> Family:
+    found = BOARDS.family(board)
+    assert found is not None
+    return found
+
+
 def ranking(window: str = "all") -> Ranking:
-    family = BOARDS.family("b")
-    assert family is not None
-    metric = family.metrics["points"]
+    metric = family("b").metrics["points"]
     found = metric.window(window)
     assert found is not None
-    return Ranking("b", metric, found, 0 if window == "all" else family.timetable.index("d", NOW))
+    return Ranking("b", metric, found, 0 if window == "all" else metric.timetable.index("d", NOW))
 
 
 def move(member: str, old: int | None, new: int | None, version: int = 1) -> Move:
@@ -197,14 +211,31 @@ def test_what_the_store_will_never_do_is_refused(scores: DynamoScores) -> None:
         scores.apply([Receipt("", b"x")], [change()], NOW)
 
 
-def test_boards_are_listed_once(scores: DynamoScores, standing: DynamoStanding) -> None:
-    assert standing.rankings_of("b") is None
-    scores.register_board("b", frozenset({"x", "y"}), NOW)
-    scores.register_board("b", frozenset({"z"}), NOW)
-    scores.register_board("c", frozenset(), NOW)
+def test_a_record_of_a_board_is_written_over_the_one_that_was_seen(
+    boards: DynamoBoards, standing: DynamoStanding
+) -> None:
+    coverage = coverage_of(family("c"))
+    kept = {code: Kept(kept.windows, 20_778) for code, kept in coverage.buckets.items()}
+    job = Job("rebuild", "placing", NOW, coverage, 7, "m", 400)
+    record = BoardRecord("b", 1, NOW, coverage, coverage.rankings)
+    later = replace(
+        record,
+        version=2,
+        coverage=replace(coverage, buckets=kept),
+        generation=1,
+        written=(1, 2),
+        latest=3,
+        stale=(2,),
+        job=job,
+    )
 
-    assert standing.rankings_of("b") == frozenset({"x", "y"})
-    assert standing.rankings_of("c") == frozenset()
+    assert standing.record("b") is None
+    assert boards.put(record, None)
+    assert not boards.put(record, None)
+    assert not boards.put(later, 2)
+    assert boards.put(later, 1)
+    assert standing.record("b") == later
+    assert boards.records(["b", "c"]) == {"b": later}
 
 
 def test_entries_and_tiers_move_together(rankings: DynamoRankings, standing: DynamoStanding) -> None:
@@ -278,12 +309,15 @@ def test_a_span_larger_than_one_answer(rankings: DynamoRankings, standing: Dynam
     assert [entry.member for entry in entries] == names
 
 
-def test_names_of_boards_by_prefix(scores: DynamoScores, standing: DynamoStanding) -> None:
-    for name in ("a", "demo-1", "demo-2", "demo-3", "z"):
-        scores.register_board(name, frozenset(), NOW)
+def test_names_of_boards_by_prefix(boards: DynamoBoards, standing: DynamoStanding) -> None:
+    coverage = coverage_of(family("c"))
+    for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
+        record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
+        assert boards.put(record, None)
 
     assert standing.boards("", None, 10) == ["a", "demo-1", "demo-2", "demo-3", "z"]
     assert standing.boards("demo-", None, 2) == ["demo-1", "demo-2"]
+    assert standing.boards("demo-", None, 3) == ["demo-1", "demo-2", "demo-3"]
     assert standing.boards("demo-", "demo-2", 2) == ["demo-3"]
     assert standing.boards("demo-", "a", 10) == ["demo-1", "demo-2", "demo-3"]
     assert standing.boards("demo-", "z", 10) == []
@@ -294,9 +328,9 @@ def test_entries_of_shards_and_a_root_that_names_them(
 ) -> None:
     del client, tables
     three = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
-    family = three.family("b")
-    assert family is not None
-    metric = family.metrics["points"]
+    spread_over = three.family("b")
+    assert spread_over is not None
+    metric = spread_over.metrics["points"]
     spread = Ranking("b", metric, metric.windows[0], 0)
     assert spread.key == ranking().key
     assert rankings.commit(ranking(), [move("before", None, 5)]) == []

@@ -16,6 +16,7 @@ from standings.services.projector import Projector, Record
 from standings.services.store import StoreUnavailableError
 from tests import faults
 from tests.checks import assert_tiers_count_the_entries, entries
+from tests.registries import registry
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day", "last-2-days"] }')
@@ -87,7 +88,7 @@ class Subject:
         self.time = faults.Time(NOW)
         self.client.steps.append(self.step)
         rankings = DynamoRankings(self.client, "Rankings")  # type: ignore[arg-type]
-        self.projector = Projector(BOARDS, rankings, self.time.pacing())
+        self.projector = Projector(registry(BOARDS, engine, self.time.pacing()), rankings, self.time.pacing())
 
     def step(self, faulty: faults.Faulty, request: dict[str, Any]) -> Any:
         """Every call: others may come between, and it may fail, or die before or after it is done."""

@@ -14,6 +14,7 @@ from standings.services.store import MemberKey
 from standings.services.writer import Message, Writer, Written
 from tests import faults
 from tests.checks import rows
+from tests.registries import registry
 
 NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
 BOARDS = parse_boards(
@@ -42,8 +43,8 @@ class Subject:
         self.client = faults.Faulty(engine)
         self.time = faults.Time(NOW)
         self.scores = DynamoScores(self.client, "Scores", "Receipts")  # type: ignore[arg-type]
-        self.writer = Writer(BOARDS, self.scores, self.time.pacing())
-        self.care = Care(BOARDS, self.scores, self.time.pacing())
+        self.writer = Writer(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
+        self.care = Care(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
 
     def write(self, *events: dict[str, Any], patience: float = 30.0) -> Written:
         messages = [Message(f"message-{n}", orjson.dumps(event).decode()) for n, event in enumerate(events)]

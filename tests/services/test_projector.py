@@ -15,6 +15,7 @@ from standings.services.projector import Projected, Projector, Record
 from standings.services.store import StoreUnavailableError
 from tests import faults
 from tests.checks import assert_tiers_count_the_entries, entries, rows
+from tests.registries import registry
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards("""
@@ -40,7 +41,11 @@ class Subject:
     def __init__(self, engine: Any) -> None:
         self.client = faults.Faulty(engine)
         self.time = faults.Time(NOW)
-        self.projector = Projector(BOARDS, DynamoRankings(self.client, "Rankings"), self.time.pacing())  # type: ignore[arg-type]
+        self.projector = Projector(
+            registry(BOARDS, engine, self.time.pacing()),
+            DynamoRankings(self.client, "Rankings"),  # type: ignore[arg-type]
+            self.time.pacing(),
+        )
         self.parking = Parking()
 
     def project(self, *records: Record, patience: float = 30.0) -> Projected:

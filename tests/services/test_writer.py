@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from standings.domain.boards import MAX_UNITS
+from standings.domain.coverage import coverage_of
 from standings.domain.definitions import parse_boards
 from standings.domain.events import parse_event
 from standings.dynamodb.keys import member_key
@@ -20,6 +21,7 @@ from standings.services.writer import Message, Writer, Written
 from tests import faults
 from tests.checks import rows
 from tests.engine.sizes import item_size
+from tests.registries import registry
 
 NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
 AT = "2026-11-21T10:15:00Z"
@@ -32,7 +34,11 @@ class Subject:
     def __init__(self, engine: Any) -> None:
         self.client = faults.Faulty(engine)
         self.time = faults.Time(NOW)
-        self.writer = Writer(BOARDS, DynamoScores(self.client, "Scores", "Receipts"), self.time.pacing())  # type: ignore[arg-type]
+        self.writer = Writer(
+            registry(BOARDS, self.client, self.time.pacing()),
+            DynamoScores(self.client, "Scores", "Receipts"),  # type: ignore[arg-type]
+            self.time.pacing(),
+        )
 
     def write(self, *events: dict[str, Any] | str, patience: float = 30.0) -> Written:
         messages = [
@@ -394,12 +400,12 @@ def test_malformed_messages_cost_their_neighbours_nothing(subject: Subject) -> N
 def test_the_first_event_puts_a_board_on_the_list(subject: Subject, engine: Any) -> None:
     subject.write(event("1"), event("2"))
     subject.write(event("3", board="demo-x"))
-    listed = {row["sk"]["S"]: set(row["r"]["SS"]) for row in rows(engine, "Scores") if row["pk"]["S"] == "#boards"}
+    listed = {row["sk"]["S"] for row in rows(engine, "Scores") if row["pk"]["S"] == "#boards"}
 
     family = BOARDS.family("b")
     assert family is not None
-    assert set(listed) == {"b", "demo-x"}
-    assert listed["b"] == family.rankings()
+    assert listed == {"b", "demo-x"}
+    assert subject.writer.registry.records.records(["b"])["b"].coverage == coverage_of(family)
 
 
 def test_receipts_live_for_thirty_days(subject: Subject, engine: Any) -> None:

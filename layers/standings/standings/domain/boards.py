@@ -137,12 +137,17 @@ class Ranking(NamedTuple):
     def ranking_code(self) -> str:
         """The part of the key that follows the board."""
         code = self.metric.ranking_codes[self.window.name] + self.window.period_code(self.period)
-        return f"{code}~{self.generation}" if self.generation else code
+        return code + generation_code(self.generation)
 
     @property
     def readable_until(self) -> int | None:
         """The instant at which it can no longer be read; None for `all`."""
         return self.metric.timetable.readable_until(self.window, self.period)
+
+
+def generation_code(generation: int) -> str:
+    """What ends the code of every ranking of a generation."""
+    return f"~{generation}" if generation else ""
 
 
 class Accumulator(NamedTuple):

@@ -1,6 +1,6 @@
 """Moves: what one batch of changes of members' items asks of the rankings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,8 +31,8 @@ class Move:
     stamp: int
 
 
-def moves(boards: Boards, changes: Iterable[Change]) -> list[Move]:
-    """The moves that the changes of one member ask for: from its first image to its last.
+def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> list[Move]:
+    """The moves that the changes of one member ask for: from its first image to its last, in each generation.
 
     A ranking that changed in between and came back is a move too, so that its row takes the newest version: without
     it, a record from in between, done late, would find a row that looks older than itself.
@@ -50,6 +50,14 @@ def moves(boards: Boards, changes: Iterable[Change]) -> list[Move]:
         if place(change.old, ranking) != place(change.new, ranking)
     }
     return [
-        Move(ranking, last.member, place(first, ranking), place(last, ranking), last.version, last.stamp)
+        Move(
+            ranking._replace(generation=generation) if generation else ranking,
+            last.member,
+            place(first, ranking),
+            place(last, ranking),
+            last.version,
+            last.stamp,
+        )
+        for generation in generations
         for ranking in moved
     ]

@@ -19,6 +19,7 @@ DAY: Final = 24 * HOUR
 
 Unit = Literal["h", "d", "w", "m", "y"]
 UNIT_OF: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}
+_UNIT_NAMES: Final[dict[str, str]] = {unit: name for name, unit in UNIT_OF.items()}
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 LONGEST_ROLLING: Final = 90
 
@@ -67,6 +68,15 @@ def parse_window(name: str) -> Window:
     )
 
 
+def window_of(code: str) -> Window:
+    """The window of a code; ValueError for what is none."""
+    if code == "a":
+        return parse_window("all")
+    if code in _UNIT_NAMES:
+        return parse_window(_UNIT_NAMES[code])
+    return parse_window(f"last-{code[:-1]}-{'hours' if code[-1:] == 'h' else 'days'}")
+
+
 class Timetable:
     """When periods begin and end in one time zone, and how long they take events and can be read.
 
@@ -88,8 +98,13 @@ class Timetable:
         if self._zone is not None:
             offset = datetime(2025, 1, 15, tzinfo=self._zone).utcoffset() or timedelta()
             self._hour_shift = int(offset.total_seconds()) * SECOND % HOUR
+        self.limited = lru_cache(maxsize=16)(self._limited)
         self.start = lru_cache(maxsize=4096)(self._start)
         self.readable_until = lru_cache(maxsize=4096)(self._readable_until)
+
+    def _limited(self, late: int, keep: int) -> "Timetable":
+        """The same calendar under other limits."""
+        return self if (late, keep) == (self.late, self.keep) else Timetable(self.timezone, self.week_start, late, keep)
 
     def index(self, unit: Unit, at: int) -> int:
         """The index of the bucket or calendar period that holds an instant."""

@@ -58,7 +58,12 @@ def entry_key(ranking: Ranking, member: str) -> str:
 
 def index_key(ranking: Ranking, shard: int) -> str:
     """The partition of the sorted index that holds one shard of a ranking's entries."""
-    return f"{ranking.key}/{shard}" if shard else ranking.key
+    return index_key_of(ranking.key, shard)
+
+
+def index_key_of(ranking: str, shard: int) -> str:
+    """The same, for a ranking that is known by its key alone."""
+    return f"{ranking}/{shard}" if shard else ranking
 
 
 def shard_of(member: str, shards: int) -> int:
@@ -68,7 +73,12 @@ def shard_of(member: str, shards: int) -> int:
 
 def node_key(ranking: Ranking, path: Path, lane: int = 0) -> str:
     """The key of one lane of a node: two hexadecimal digits for each step from the root."""
-    return f"{ranking.key}/{bytes(path).hex()}" + (f"+{lane}" if lane else "")
+    return node_key_of(ranking.key, path, lane)
+
+
+def node_key_of(ranking: str, path: Path, lane: int = 0) -> str:
+    """The same, for a ranking that is known by its key alone."""
+    return f"{ranking}/{bytes(path).hex()}" + (f"+{lane}" if lane else "")
 
 
 def counter_name(digit: int) -> str:

@@ -1,17 +1,15 @@
-"""The truth in DynamoDB: members' items, receipts, and the list of boards."""
+"""The truth in DynamoDB: members' items, and receipts."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from standings.domain.boards import MAX_UNITS
 from standings.domain.members import Image
 from standings.domain.moves import Change
 from standings.domain.windows import DAY, SECOND
 from standings.dynamodb.keys import BOARDS, board_of, member_item_key, slot_key
-from standings.dynamodb.transactions import Item, batch_get, get_item, query, store_error, transact
+from standings.dynamodb.transactions import Item, batch_get, get_item, query, transact
 from standings.services.store import (
     Addition,
     ChangeObstacle,
@@ -137,21 +135,6 @@ class DynamoScores:
                 image = decode_image(item) if item else None
                 obstacles.append(ChangeObstacle(index - len(receipts), hindrance, image, message))
         return obstacles
-
-    def register_board(self, board: str, rankings: frozenset[str], now: int) -> None:
-        key = {"pk": {"S": BOARDS}, "sk": {"S": board}}
-        if get_item(self._client, self._scores, key) is not None:
-            return
-        item: dict[str, Any] = {**key, "t": {"N": str(now)}}
-        if rankings:
-            item["r"] = {"SS": sorted(rankings)}
-        try:
-            self._client.put_item(TableName=self._scores, Item=item, ConditionExpression="attribute_not_exists(pk)")
-        except ClientError as error:
-            if error.response.get("Error", {}).get("Code") != "ConditionalCheckFailedException":
-                raise store_error(error) from error
-        except BotoCoreError as error:
-            raise store_error(error) from error
 
     def _receipt(self, receipt: Receipt, expiry: str) -> dict[str, Any]:
         return {

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from standings.domain.boards import Ranking
 from standings.domain.members import Image
 from standings.domain.places import Path, read_sort_key
-from standings.dynamodb.keys import BOARDS, PLACES, counter_digit, entry_key, index_key, node_key
+from standings.dynamodb.boards import list_boards, read_records
+from standings.dynamodb.keys import PLACES, counter_digit, entry_key, index_key, node_key
 from standings.dynamodb.scores import read_image
 from standings.dynamodb.transactions import MOST_KEYS, Item, batch_get, get_item, query
-from standings.services.store import Entry, Node, Span
+from standings.services.store import BoardRecord, Entry, Node, Span
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -70,29 +71,11 @@ class DynamoStanding:
         found = list(self._pool.map(lambda one: self._count(ranking, one, most), asked))
         return [sum(found[start : start + shards]) for start in range(0, len(found), shards)]
 
-    def rankings_of(self, board: str) -> frozenset[str] | None:
-        item = get_item(self._client, self._scores, {"pk": {"S": BOARDS}, "sk": {"S": board}})
-        if item is None:
-            return None
-        return frozenset(item["r"]["SS"]) if "r" in item else frozenset()
+    def record(self, board: str) -> BoardRecord | None:
+        return read_records(self._client, self._scores, [board]).get(board)
 
     def boards(self, prefix: str, after: str | None, limit: int) -> list[str]:
-        values = {":p": {"S": BOARDS}}
-        condition = "pk = :p"
-        if after is not None and after >= prefix:
-            # A sort key takes one condition: what follows the last of the prefix is cut off below.
-            condition += " AND sk > :s"
-            values[":s"] = {"S": after}
-        elif prefix:
-            condition += " AND begins_with(sk, :s)"
-            values[":s"] = {"S": prefix}
-        request = {
-            "TableName": self._scores,
-            "KeyConditionExpression": condition,
-            "ExpressionAttributeValues": values,
-        }
-        names = (item["sk"]["S"] for item in self._query(request, limit))
-        return [name for name in names if name.startswith(prefix)]
+        return list_boards(self._client, self._scores, prefix, after, limit)
 
     def image(self, board: str, member: str) -> Image | None:
         return read_image(self._client, self._scores, (board, member))

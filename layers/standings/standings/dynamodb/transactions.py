@@ -89,14 +89,15 @@ def get_item(client: "DynamoDBClient", table: str, key: Item, *, consistent: boo
     return answer.get("Item")
 
 
-def batch_get(client: "DynamoDBClient", table: str, keys: Sequence[Item]) -> list[Item]:
-    """The items that there are of those keys, eventually consistent, in no order."""
+def batch_get(client: "DynamoDBClient", table: str, keys: Sequence[Item], *, consistent: bool = False) -> list[Item]:
+    """The items that there are of those keys, in no order; eventually consistent unless asked for otherwise."""
     items: list[Item] = []
     for start in range(0, len(keys), MOST_KEYS):
         wanted: Sequence[Item] = list(keys[start : start + MOST_KEYS])
         while wanted:
             try:
-                answer = client.batch_get_item(RequestItems={table: {"Keys": wanted}})
+                asked: Any = {"Keys": wanted, "ConsistentRead": True} if consistent else {"Keys": wanted}
+                answer = client.batch_get_item(RequestItems={table: asked})
             except (ClientError, BotoCoreError) as error:
                 raise store_error(error) from error
             items.extend(answer["Responses"].get(table, []))
@@ -120,3 +121,27 @@ def query(client: "DynamoDBClient", request: Mapping[str, Any], limit: int) -> "
             return
         asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
         limit -= answer["Count"]
+
+
+def put_if(client: "DynamoDBClient", request: Mapping[str, Any]) -> bool:
+    """Put an item on a condition; False where that does not hold."""
+    try:
+        client.put_item(**request)
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") == "ConditionalCheckFailedException":
+            return False
+        raise store_error(error) from error
+    except BotoCoreError as error:
+        raise store_error(error) from error
+    return True
+
+
+def batch_delete(client: "DynamoDBClient", table: str, keys: Sequence[str]) -> None:
+    """Delete up to 25 items of a table whose key is one text; StoreUnavailableError where some are left."""
+    requests: Any = [{"DeleteRequest": {"Key": {"pk": {"S": key}}}} for key in keys]
+    try:
+        answer = client.batch_write_item(RequestItems={table: requests})
+    except (ClientError, BotoCoreError) as error:
+        raise store_error(error) from error
+    if left := (answer.get("UnprocessedItems") or {}).get(table):
+        raise StoreUnavailableError(f"{table} left {len(left)} items: throttled")

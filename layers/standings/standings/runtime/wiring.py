@@ -11,16 +11,22 @@ from botocore.session import Session, get_session
 
 from standings.domain.boards import Boards
 from standings.domain.definitions import parse_boards
+from standings.dynamodb.boards import DynamoBoards
+from standings.dynamodb.purging import DynamoPurging
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.standing import SIDE_BY_SIDE, DynamoStanding
 from standings.failures.bucket import FailureBucket
 from standings.runtime.config import BOARDS_FILE, Config
 from standings.services.care import Care
+from standings.services.moving import SideBySide
 from standings.services.pacing import Pacing
+from standings.services.placing import Placer
 from standings.services.posting import Posting
 from standings.services.projector import Projector
 from standings.services.reader import Reader
+from standings.services.rebuild import Rebuild
+from standings.services.registry import Registry
 from standings.services.writer import Writer
 from standings.sqs.activity import ActivityQueue
 from standings.sqs.dead_letters import DeadLetters
@@ -70,17 +76,27 @@ def client(service: str) -> Any:
     return _session().create_client(service, config=settings)
 
 
+def _registry(dynamodb: Any, config: Config, tools: Pacing) -> Registry:
+    return Registry(boards(), DynamoBoards(dynamodb, config.scores_table), tools)
+
+
 def writer(config: Config, tools: Pacing) -> Writer:
     """The writer's service."""
-    scores = DynamoScores(client("dynamodb"), config.scores_table, config.receipts_table)
-    return Writer(boards(), scores, tools)
+    dynamodb = client("dynamodb")
+    scores = DynamoScores(dynamodb, config.scores_table, config.receipts_table)
+    return Writer(_registry(dynamodb, config, tools), scores, tools)
+
+
+def _side_by_side() -> SideBySide:
+    pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="rankings")
+    return lambda jobs: pool.map(lambda job: job(), jobs)
 
 
 def projector(config: Config, tools: Pacing) -> Projector:
     """The projector's service."""
-    pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="rankings")
-    rankings = DynamoRankings(client("dynamodb"), config.rankings_table)
-    return Projector(boards(), rankings, tools, lambda jobs: pool.map(lambda job: job(), jobs))
+    dynamodb = client("dynamodb")
+    rankings = DynamoRankings(dynamodb, config.rankings_table)
+    return Projector(_registry(dynamodb, config, tools), rankings, tools, _side_by_side())
 
 
 def reader(config: Config, tools: Pacing) -> Reader:
@@ -105,13 +121,52 @@ class Command:
     @cached_property
     def care(self) -> Care:
         """Changes members."""
-        scores = DynamoScores(client("dynamodb"), self._config.scores_table, self._config.receipts_table)
-        return Care(boards(), scores, self._tools)
+        dynamodb = client("dynamodb")
+        scores = DynamoScores(dynamodb, self._config.scores_table, self._config.receipts_table)
+        return Care(_registry(dynamodb, self._config, self._tools), scores, self._tools)
 
 
 def command(config: Config, tools: Pacing) -> Command:
     """The services of writes over HTTP."""
     return Command(config, tools)
+
+
+class Maintenance:
+    """The services of upkeep, each made when it is first needed."""
+
+    def __init__(self, config: Config, tools: Pacing) -> None:
+        self._config = config
+        self._tools = tools
+
+    @cached_property
+    def _dynamodb(self) -> Any:
+        return client("dynamodb")
+
+    @cached_property
+    def registry(self) -> Registry:
+        """What is known of boards."""
+        return _registry(self._dynamodb, self._config, self._tools)
+
+    @cached_property
+    def scores(self) -> DynamoScores:
+        """The truth."""
+        return DynamoScores(self._dynamodb, self._config.scores_table, self._config.receipts_table)
+
+    @cached_property
+    def placer(self) -> Placer:
+        """Places members as their items are."""
+        return Placer(DynamoRankings(self._dynamodb, self._config.rankings_table), self._tools, _side_by_side())
+
+    @cached_property
+    def rebuild(self) -> Rebuild:
+        """Rebuilds boards, and deletes them."""
+        purging = DynamoPurging(self._dynamodb, self._config.rankings_table, self._tools)
+        return Rebuild(self.registry, self.scores, self.placer, purging, self._tools)
+
+
+def maintenance(config: Config, tools: Pacing) -> Maintenance:
+    """The services of upkeep."""
+    return Maintenance(config, tools)
 
 
 def failure_bucket(config: Config) -> FailureBucket:

@@ -4,19 +4,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from standings.domain.boards import Boards
 from standings.domain.members import Image, new_image, registered, removed, rewritten
 from standings.services.answers import check_member, no_such_member
 from standings.services.pacing import PATIENCE, Backoff, Pacing, patiently
 from standings.services.reader import family_of
+from standings.services.registry import Registry
 from standings.services.store import Rewrite, Scores, StoreUnavailableError
 
 
 class Care:
     """Changes members, on condition that each item is still the one that was seen; `Problem` for what cannot be."""
 
-    def __init__(self, boards: Boards, scores: Scores, pacing: Pacing) -> None:
-        self._boards = boards
+    def __init__(self, registry: Registry, scores: Scores, pacing: Pacing) -> None:
+        self._boards = registry.boards
+        self._registry = registry
         self._scores = scores
         self._pacing = pacing
 
@@ -25,8 +26,7 @@ class Care:
         family = family_of(self._boards, board)
         check_member("id", member)
         backoff = self._backoff()
-        now = self._pacing.now()
-        patiently(lambda: self._scores.register_board(board, family.rankings(), now), backoff)
+        patiently(lambda: self._registry.register([board]), backoff)
 
         def put(image: Image | None, stamp: int) -> Image | None:
             there = image is not None and not image.removed

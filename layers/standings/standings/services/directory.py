@@ -80,6 +80,8 @@ class Directory:
             for metric in family.metrics.values()
             for window in metric.windows
         }
+        if ranks:
+            current = {names: self._reader.of_board(ranking) for names, ranking in current.items()}
         found = self._ranks(list(current.values()), member, numbering) if ranks else None
         return {
             "board": board,

@@ -1,7 +1,7 @@
 """Moves members in one ranking: what stands in a transaction's way is believed, waited for, or put aside."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,6 +16,9 @@ from standings.services.store import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+
+MOST_MOVES: Final = 5_000
+"""Moves that are begun before others are done: a few seconds' worth of transactions."""
 
 AT_ONCE: Final = 3
 """Tries of moves on rows that turn out otherwise, before it is a matter of waiting as well."""
@@ -32,6 +35,21 @@ class Outcome:
     conflicts: int = 0
     refused: list[tuple[Move, str]] = field(default_factory=list)
     failure: str | None = None
+
+
+Job = Callable[[], Outcome]
+SideBySide = Callable[[Sequence[Job]], Iterable[Outcome]]
+
+
+def one_by_one(jobs: Sequence[Job]) -> Iterable[Outcome]:
+    """Do jobs in their order."""
+    return (job() for job in jobs)
+
+
+def neighbourhood(move: Move) -> tuple[str, int]:
+    """What moves are sorted by: neighbours share tiers, so side by side they share transactions."""
+    place = move.new or move.old
+    return move.ranking.key, place.ordinal if place is not None else 0
 
 
 def move_in_ranking(

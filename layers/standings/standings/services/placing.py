@@ -1,11 +1,16 @@
-"""Places a member as its item is now: what a rebuild does for everyone, and a replay for whom a record names."""
+"""Places members as their items are now: what a rebuild does for everyone, and a replay for whom a record names."""
 
 from collections.abc import Iterable
+from functools import partial
+from itertools import groupby
 from typing import Final
 
 from standings.domain.boards import Ranking
 from standings.domain.members import Image, place
 from standings.domain.moves import Move
+from standings.services.moving import Job, SideBySide, move_in_ranking, neighbourhood, one_by_one
+from standings.services.pacing import Pacing
+from standings.services.store import Rankings, StoreRefusedError, StoreUnavailableError
 
 REPLAYABLE_DAYS: Final = 29
 """What was first received longer ago is not replayed: receipts, and the versions of removed members, outlive it."""
@@ -19,3 +24,26 @@ def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
     return [
         Move(ranking, image.member, None, place(image, ranking), image.version, image.stamp) for ranking in rankings
     ]
+
+
+class Placer:
+    """Moves members in many rankings, each in transactions of its own, side by side."""
+
+    def __init__(self, rankings: Rankings, pacing: Pacing, side_by_side: SideBySide = one_by_one) -> None:
+        self._rankings = rankings
+        self._pacing = pacing
+        self._side_by_side = side_by_side
+
+    def place(self, moves: list[Move], deadline: float) -> None:
+        """Do moves; StoreUnavailableError where that is not possible by the deadline, StoreRefusedError for good."""
+        moves.sort(key=neighbourhood)
+        by_ranking = [list(part) for _, part in groupby(moves, key=lambda move: move.ranking)]
+        jobs: list[Job] = [
+            partial(move_in_ranking, self._rankings, part, self._pacing.backoff(deadline), lambda: False)
+            for part in by_ranking
+        ]
+        for outcome in self._side_by_side(jobs):
+            if outcome.failure is not None:
+                raise StoreUnavailableError(outcome.failure)
+            for move, reason in outcome.refused:
+                raise StoreRefusedError(f"{move.member!r} cannot be placed in {move.ranking.key}: {reason}")

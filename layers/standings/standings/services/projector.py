@@ -1,20 +1,17 @@
 """Moves members in the rankings as their items change."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from standings.domain.boards import Boards
 from standings.domain.moves import Change, Move, moves
-from standings.services.moving import Outcome, move_in_ranking
-from standings.services.pacing import Pacing
+from standings.services.moving import MOST_MOVES, Outcome, SideBySide, move_in_ranking, neighbourhood, one_by_one
+from standings.services.pacing import Pacing, patiently
+from standings.services.registry import Registry
 from standings.services.store import MemberKey, Rankings, StoreUnavailableError
-
-MOST_MOVES: Final = 5_000
-"""Moves of a batch that are begun before others are done: a few seconds' worth of transactions."""
 
 
 class Record(NamedTuple):
@@ -46,15 +43,6 @@ class Projected:
     why: str = ""
 
 
-Job = Callable[[], Outcome]
-SideBySide = Callable[[Sequence[Job]], Iterable[Outcome]]
-
-
-def one_by_one(jobs: Sequence[Job]) -> Iterable[Outcome]:
-    """Do jobs in their order."""
-    return (job() for job in jobs)
-
-
 class Projector:
     """Projects batches of records: entries and the tiers that count them in one transaction, ranking by ranking.
 
@@ -64,9 +52,10 @@ class Projector:
     """
 
     def __init__(
-        self, boards: Boards, rankings: Rankings, pacing: Pacing, side_by_side: SideBySide = one_by_one
+        self, registry: Registry, rankings: Rankings, pacing: Pacing, side_by_side: SideBySide = one_by_one
     ) -> None:
-        self.boards = boards
+        self.boards = registry.boards
+        self.registry = registry
         self.rankings = rankings
         self.pacing = pacing
         self.side_by_side = side_by_side
@@ -91,9 +80,18 @@ class _Batch:
 
     def run(self) -> Projected:
         self._read()
-        for part in self._parts():
+        backoff = self._projector.pacing.backoff(self._deadline)
+        try:
+            written = patiently(
+                lambda: self._projector.registry.written(board for board, _ in self._positions), backoff
+            )
+        except StoreUnavailableError as error:
+            self._unfinished.update(position for positions in self._positions.values() for position in positions)
+            self._projected.why = f"what is known of the boards could not be read: {error}"
+            return self._report()
+        for part in self._parts(written):
             # Neighbours in a ranking share tiers: side by side they share transactions, each tier written once in each.
-            part.sort(key=_neighbourhood)
+            part.sort(key=neighbourhood)
             by_ranking = [list(moves) for _, moves in groupby(part, key=lambda move: move.ranking)]
             jobs = [partial(self._project, moves) for moves in by_ranking]
             for outcome in self._projector.side_by_side(jobs):
@@ -114,7 +112,7 @@ class _Batch:
                     continue
                 self._positions.setdefault((new.board, new.member), []).append(position)
 
-    def _parts(self) -> Iterator[list[Move]]:
+    def _parts(self, written: Mapping[str, Sequence[int]]) -> Iterator[list[Move]]:
         """The moves of the batch in parts, members in the order of their first records.
 
         A part that is done stays done: so the next try of a batch too wide for one function's time begins further on.
@@ -123,7 +121,7 @@ class _Batch:
         for key, positions in self._positions.items():
             changes = [change for position in positions if (change := self._records[position].change) is not None]
             self._projected.stamps.append(max(change.new.stamp for change in changes))
-            asked.append(moves(self._projector.boards, changes))
+            asked.append(moves(self._projector.boards, changes, written[key[0]]))
             self._open[key] = len(asked[-1])
         part: list[Move] = []
         for found in asked:
@@ -173,8 +171,3 @@ class _Batch:
         if unfinished:
             self._projected.failed = self._records[min(unfinished)].sequence
         return self._projected
-
-
-def _neighbourhood(move: Move) -> tuple[str, int]:
-    place = move.new or move.old
-    return move.ranking.key, place.ordinal if place is not None else 0

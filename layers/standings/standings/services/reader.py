@@ -10,11 +10,10 @@ from standings.domain.windows import Window
 from standings.services import answers
 from standings.services.answers import bad_argument, not_found
 from standings.services.pacing import PATIENCE, Pacing, patiently
-from standings.services.store import Entry, Node, Span, Standing
+from standings.services.registry import BOARD_LIFETIME, MOST_BOARDS_KNOWN
+from standings.services.store import BoardRecord, Entry, Node, Span, Standing
 
-BOARD_LIFETIME: Final = 60.0
-"""Seconds for which what is known of a board is not asked again."""
-MOST_BOARDS_KNOWN: Final = 10_000
+MOST_RANKINGS_KNOWN: Final = 10_000
 
 T = TypeVar("T")
 
@@ -26,7 +25,7 @@ class Reader:
         self.standing = standing
         self.pacing = pacing
         self._boards = boards
-        self._whole: dict[str, tuple[float, frozenset[str] | None]] = {}
+        self._records: dict[str, tuple[float, BoardRecord | None]] = {}
         self._shards: dict[str, int] = {}
 
     def ranking(self, board: str, metric: str, window: str, period: str | None) -> Ranking:
@@ -55,18 +54,23 @@ class Reader:
                 raise bad_argument("period", str(error)) from error
             if index > current:
                 raise bad_argument("period", f"{period} has not begun")
-        found = Ranking(board, counted, ranked, index)
+        found = self.of_board(Ranking(board, counted, ranked, index))
         self._check_kept(found, now)
         self._check_built(found)
         return found
+
+    def of_board(self, ranking: Ranking) -> Ranking:
+        """The generation of a ranking that is read."""
+        record = self._record(ranking.board)
+        return ranking if record is None else ranking._replace(generation=record.generation)
 
     def previous(self, ranking: Ranking) -> Ranking | None:
         """The period before, if there is one that can still be read."""
         if ranking.window.unit is None:
             return None
         before = ranking._replace(period=ranking.period - 1)
-        until = before.readable_until
-        return before if until is not None and self.pacing.now() < until else None
+        until = self._readable_until(before)
+        return before if until is not None and self.pacing.now() < until and self.is_built(before) else None
 
     def current(self, metric: Metric, window: Window) -> int:
         """The index of a window's current period."""
@@ -77,30 +81,45 @@ class Reader:
         return family_of(self._boards, board)
 
     def _check_kept(self, ranking: Ranking, now: int) -> None:
-        until = ranking.readable_until
+        until = self._readable_until(ranking)
         if until is not None and now >= until:
             detail = f"this period of {ranking.window.name!r} could be read until {answers.instant(until)}"
             raise not_found("period-gone", "Period no longer kept", detail)
 
+    def _readable_until(self, ranking: Ranking) -> int | None:
+        record = self._record(ranking.board)
+        return ranking.readable_until if record is None else record.coverage.readable_until(ranking)
+
     def is_built(self, ranking: Ranking) -> bool:
         """Whether a ranking has all that its board counted: what `boards.toml` gained later lacks what was before."""
-        board = ranking.board
+        record = self._record(ranking.board)
+        return record is None or record.coverage.holds(ranking)
+
+    def _record(self, board: str) -> BoardRecord | None:
         now = self.pacing.monotonic()
-        known = self._whole.get(board)
+        known = self._records.get(board)
         if known is None or known[0] < now:
-            if len(self._whole) >= MOST_BOARDS_KNOWN:
-                self._whole.clear()
-            known = now + BOARD_LIFETIME, self.read(lambda: self.standing.rankings_of(board))
-            self._whole[board] = known
-        return known[1] is None or ranking.metric.ranking_codes[ranking.window.name] + ranking.window.code in known[1]
+            if len(self._records) >= MOST_BOARDS_KNOWN:
+                self._records.clear()
+            known = now + BOARD_LIFETIME, self.read(lambda: self.standing.record(board))
+            self._records[board] = known
+        return known[1]
 
     def _check_built(self, ranking: Ranking) -> None:
-        if not self.is_built(ranking):
+        record = self._record(ranking.board)
+        if record is None or record.coverage.holds(ranking):
+            return
+        if record.coverage.ranks(ranking):
+            detail = (
+                f"board {ranking.board!r} has not kept for all of this period what {ranking.window.name!r} adds up: "
+                "periods that began after the last change of boards.toml can be read"
+            )
+        else:
             detail = (
                 f"board {ranking.board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
                 f"{ranking.window.name!r} like this: it can be read once the board has been rebuilt"
             )
-            raise not_found("not-built", "Ranking not built yet", detail)
+        raise not_found("not-built", "Ranking not built yet", detail)
 
     def read(self, read: Callable[[], T]) -> T:
         """What a read gives; tried again while the store is throttled, up to a few seconds."""
@@ -124,7 +143,7 @@ class Reader:
         there = max(self._shards.get(ranking.key, 1), ranking.metric.shards)
         if ROOT in nodes and nodes[ROOT].shards > there:
             there = nodes[ROOT].shards
-            if len(self._shards) >= MOST_BOARDS_KNOWN:
+            if len(self._shards) >= MOST_RANKINGS_KNOWN:
                 self._shards.clear()
             self._shards[ranking.key] = there
         return there

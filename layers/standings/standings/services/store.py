@@ -1,10 +1,12 @@
 """What the services need of a store, and how it says that something stands in the way."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from standings.domain.boards import Ranking
+from standings.domain.coverage import Coverage
 from standings.domain.members import Image
 from standings.domain.moves import Move
 from standings.domain.places import Path, Place
@@ -123,8 +125,58 @@ class MoveObstacle(NamedTuple):
     message: str
 
 
+class Job(NamedTuple):
+    """A rebuild or deletion that is under way on a board, and how far it is.
+
+    `phase` is one of those of `services.rebuild`, which began at the instant `since`; `coverage` is what the rankings
+    will be whole for. `slot` and `after` say which members are done, `members` how many these are.
+    """
+
+    task: str
+    phase: str
+    since: int
+    coverage: Coverage
+    slot: int = 0
+    after: str | None = None
+    members: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRecord:
+    """What is known of a board: the generation of its rankings that is read, those that are written, and the rest.
+
+    `version` is one more at every write. `coverage` says for what the generation that is read is whole; `codes` are
+    those of all rankings that any definition has written. `latest` is the highest number that a generation was given,
+    `stale` are generations that are no longer written and still there. A board that was `deleted` stands in no list;
+    `again` says that an event came while it was being deleted.
+    """
+
+    board: str
+    version: int
+    begun: int
+    coverage: Coverage
+    codes: frozenset[str]
+    generation: int = 0
+    written: tuple[int, ...] = (0,)
+    latest: int = 0
+    stale: tuple[int, ...] = ()
+    deleted: bool = False
+    again: bool = False
+    job: Job | None = None
+
+
+class BoardRecords(Protocol):
+    """The records of boards, which are also the list of them."""
+
+    def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
+        """The records that there are of these boards, as of now."""
+
+    def put(self, record: BoardRecord, seen: int | None) -> bool:
+        """Write a record in the place of the one of version `seen` (None: of none); False where that is not there."""
+
+
 class Scores(Protocol):
-    """The truth: members' items, the receipts of events, and the list of boards."""
+    """The truth: members' items, and the receipts of events."""
 
     def images(self, keys: Iterable[MemberKey]) -> dict[MemberKey, Image]:
         """The items of members as lately read: they may be a moment old. Whoever has none is left out."""
@@ -145,9 +197,6 @@ class Scores(Protocol):
 
         Fewer than `limit` say that no more follow.
         """
-
-    def register_board(self, board: str, rankings: frozenset[str], now: int) -> None:
-        """Add a board to the list of boards, unless it is there."""
 
 
 class Rankings(Protocol):
@@ -206,8 +255,8 @@ class Standing(Protocol):
     def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
         """How many entries stand from one key to another, both included: each shard's counted up to `most`."""
 
-    def rankings_of(self, board: str) -> frozenset[str] | None:
-        """The codes of the rankings that are whole on a board; None for a board without events."""
+    def record(self, board: str) -> BoardRecord | None:
+        """The record of a board as of now; None for a board without events."""
 
     def boards(self, prefix: str, after: str | None, limit: int) -> list[str]:
         """The names of boards that begin with a prefix and follow a name, in order."""

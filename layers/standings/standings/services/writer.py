@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from standings.domain.boards import Boards
 from standings.domain.events import Event, RefusedEvent, parse_event
 from standings.domain.members import Image
 from standings.services.batching import items_of, transactions
 from standings.services.changes import UnfitEventError, family_of, plan_changes
 from standings.services.pacing import Backoff, Pacing
+from standings.services.registry import Registry
 from standings.services.store import (
     ChangeObstacle,
     Hindrance,
@@ -21,8 +21,6 @@ from standings.services.store import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-
-MOST_BOARDS_KNOWN: Final = 10_000
 
 
 class Message(NamedTuple):
@@ -60,11 +58,11 @@ class Writer:
     to see what has expired and what is the best so far.
     """
 
-    def __init__(self, boards: Boards, scores: Scores, pacing: Pacing) -> None:
-        self.boards = boards
+    def __init__(self, registry: Registry, scores: Scores, pacing: Pacing) -> None:
+        self.boards = registry.boards
+        self.registry = registry
         self.scores = scores
         self.pacing = pacing
-        self._registered: set[str] = set()
 
     def write(self, messages: Sequence[Message], deadline: float) -> Written:
         """Apply a batch; what cannot be done by the deadline (of the monotonic clock) is reported as failed."""
@@ -89,15 +87,6 @@ class Writer:
             batch = _Transaction(self, [works[event.id] for event in events], written)
             batch.run(self.pacing.backoff(deadline))
         return written
-
-    def register(self, board: str) -> None:
-        """Put a board on the list of boards before its first event."""
-        if board in self._registered:
-            return
-        self.scores.register_board(board, family_of(self.boards, board).rankings(), self.pacing.now())
-        if len(self._registered) >= MOST_BOARDS_KNOWN:
-            self._registered.clear()
-        self._registered.add(board)
 
 
 class _Transaction:
@@ -146,8 +135,7 @@ class _Transaction:
 
     def _start(self) -> None:
         keys = {item for work in self._works for item in items_of(work.event)}
-        for board in {board for board, _ in keys}:
-            self._writer.register(board)
+        self._writer.registry.register(board for board, _ in keys)
         families = {board: family_of(self._writer.boards, board) for board, _ in keys}
         looked_at = [key for key in sorted(keys) if families[key[0]].has_buckets or not families[key[0]].adds_up]
         if looked_at:

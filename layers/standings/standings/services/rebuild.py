@@ -1,0 +1,346 @@
+"""Makes the rankings of a board anew from Scores, beside those that are read; and deletes a board.
+
+A rebuild writes a new *generation*. It goes in phases, each of which is in the board's record before it begins:
+
+1. `announced`: projectors write both generations as soon as they learn of it. After `SETTLED` no attempt goes on that
+   knew just the old one: whatever changes from here on is placed in the new generation as well.
+2. `placing`: every member is placed as its item is. Beside that its newer changes come from the projectors, and a row
+   takes no version that is not newer than its own, so it is the same whoever comes first.
+3. `switched`: the new generation is read. Readers that have yet to learn of it find the old one written for so long.
+4. `retired`: nothing writes the old one, and once every attempt has ended that did, what there is of it is removed.
+
+A board is deleted by the same hands: when every writer knows (`leaving`), its members are removed one by one
+(`removing`), which empties the rankings by the same moves as ever. Then all is made anew from what is left: nothing
+but members that came back meanwhile.
+
+Every step may be done again from where its record says: a job that was cut off, or that two are at, ends the same.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, Protocol
+
+from standings.domain.boards import Family
+from standings.domain.coverage import coverage_of
+from standings.domain.members import Image, kept, registered, removed, rewritten
+from standings.domain.moves import Move
+from standings.domain.windows import SECOND
+from standings.services.moving import MOST_MOVES
+from standings.services.pacing import Pacing, patiently
+from standings.services.placing import Placer, placings
+from standings.services.registry import DELETE, Registry
+from standings.services.store import (
+    MOST_ACTIONS,
+    SLOTS,
+    BoardRecord,
+    ChangeObstacle,
+    Hindrance,
+    Job,
+    Rewrite,
+    Scores,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
+
+SETTLED: Final = 180 * SECOND
+"""Until then nobody goes by an older record: 60 s for which it is remembered, 60 s of an attempt, 60 s for clocks."""
+
+REBUILD: Final = "rebuild"
+LEAVING: Final = "leaving"
+REMOVING: Final = "removing"
+ANNOUNCED: Final = "announced"
+PLACING: Final = "placing"
+SWITCHED: Final = "switched"
+RETIRED: Final = "retired"
+
+_WAITING: Final = frozenset({LEAVING, ANNOUNCED, SWITCHED, RETIRED})
+
+
+class NoSuchBoardError(Exception):
+    """A board that has no events, or that no family of `boards.toml` matches."""
+
+
+class Purging(Protocol):
+    """Removes what a generation of rankings has left."""
+
+    def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
+        """Remove entries and tiers of a generation that nobody reads or writes; False where time was over before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job is: `members` are done in this phase, in `slot` of `SLOTS`; there is nothing to do for `wait` s."""
+
+    board: str
+    task: str
+    phase: str
+    generation: int
+    members: int
+    slot: int
+    wait: float
+    done: bool
+
+
+class Rebuild:
+    """Rebuilds boards, and deletes them."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        scores: Scores,
+        placer: Placer,
+        purging: Purging,
+        pacing: Pacing,
+    ) -> None:
+        self.registry = registry
+        self.scores = scores
+        self.placer = placer
+        self.purging = purging
+        self.pacing = pacing
+
+    def go_on(self, board: str, task: str, deadline: float, *, begin: bool = True) -> Progress:
+        """Go on with the job of a board up to a deadline of the monotonic clock; `begin` one where there is none.
+
+        NoSuchBoardError; StoreUnavailableError for not now; StoreRefusedError for a member that cannot be placed.
+        """
+        return _Run(self, board, deadline).run(task, begin=begin)
+
+
+class _Run:
+    def __init__(self, service: Rebuild, board: str, deadline: float) -> None:
+        family = service.registry.boards.family(board)
+        if family is None:
+            raise NoSuchBoardError(f"no family in boards.toml matches {board!r}")
+        self._service = service
+        self._board = board
+        self._family: Family = family
+        self._deadline = deadline
+        self._backoff = service.pacing.backoff(deadline)
+
+    def run(self, task: str, *, begin: bool) -> Progress:
+        record = self._record()
+        job = record.job
+        if begin and (job is None or (task == DELETE and job.task != DELETE)):
+            record = self._save(record, self._leave if task == DELETE else self._announce)
+        elif job is not None and job.phase in {ANNOUNCED, PLACING} and not self._is_planned(job):
+            # boards.toml has changed since: what was begun would not hold what it ranks now.
+            record = self._save(record, self._announce)
+        while (job := record.job) is not None:
+            wait = self._wait(job)
+            if wait > 0 or self._is_over():
+                return self._progress(record, job, wait)
+            record = self._step(record, job)
+        return Progress(self._board, task, "", record.generation, 0, SLOTS, 0.0, done=True)
+
+    # ---- phases
+
+    def _step(self, record: BoardRecord, job: Job) -> BoardRecord:
+        """Do what a phase asks for, up to its end or that of the time: the record as it is then."""
+        after_waiting = {LEAVING: self._arrive, ANNOUNCED: self._begin_placing, SWITCHED: self._retire}
+        if job.phase in after_waiting:
+            return self._save(record, after_waiting[job.phase])
+        if job.phase == REMOVING:
+            return self._through_members(record, self._remove, self._announce)
+        if job.phase == PLACING:
+            return self._through_members(record, self._place, self._switch)
+        for generation in record.stale:
+            if not self._service.purging.purge(self._board, record.codes, generation, self._is_over):
+                return record
+        return self._save(record, self._finish)
+
+    def _leave(self, record: BoardRecord) -> BoardRecord:
+        job = Job(DELETE, LEAVING, self._now(), coverage_of(self._family))
+        return replace(record, written=(record.generation,), stale=_without(record), again=False, job=job)
+
+    def _arrive(self, record: BoardRecord) -> BoardRecord:
+        return self._to(record, REMOVING)
+
+    def _announce(self, record: BoardRecord) -> BoardRecord:
+        task = record.job.task if record.job is not None else REBUILD
+        number = record.latest + 1
+        return replace(
+            record,
+            latest=number,
+            written=(record.generation, number),
+            stale=_without(record),
+            job=Job(task, ANNOUNCED, self._now(), coverage_of(self._family)),
+        )
+
+    def _begin_placing(self, record: BoardRecord) -> BoardRecord:
+        now = self._now()
+        coverage = record.coverage.renewed(self._family, now)
+        found = self._to(record, PLACING)
+        # Whoever of another definition has been at work meanwhile has said so in what was planned.
+        return replace(found, job=found.job and found.job._replace(coverage=coverage.within(found.job.coverage)))
+
+    def _switch(self, record: BoardRecord) -> BoardRecord:
+        deleted = record.deleted
+        if record.job is not None and record.job.task == DELETE:
+            deleted = not record.again
+        coverage = record.job.coverage if record.job is not None else record.coverage
+        found = self._to(record, SWITCHED, REBUILD)
+        return replace(found, generation=record.latest, coverage=coverage, deleted=deleted, again=False)
+
+    def _retire(self, record: BoardRecord) -> BoardRecord:
+        return replace(self._to(record, RETIRED), written=(record.generation,), stale=_without(record))
+
+    def _finish(self, record: BoardRecord) -> BoardRecord:
+        return replace(record, stale=(), codes=self._family.rankings(), job=None)
+
+    def _to(self, record: BoardRecord, phase: str, task: str | None = None) -> BoardRecord:
+        job = record.job
+        if job is None:
+            raise LookupError(phase)
+        return replace(record, job=Job(task or job.task, phase, self._now(), job.coverage))
+
+    # ---- members
+
+    def _through_members(
+        self,
+        record: BoardRecord,
+        do: Callable[[BoardRecord, Sequence[Image]], None],
+        after_all: Callable[[BoardRecord], BoardRecord],
+    ) -> BoardRecord:
+        """Do something with all members of the board, in parts after each of which the record says how far it is."""
+        while (job := record.job) is not None and job.slot < SLOTS:
+            if self._is_over():
+                return record
+            images, slot, after = self._part(job)
+            do(record, images)
+            reached = job._replace(slot=slot, after=after, members=job.members + len(images))
+            before = record
+            record = self._save(record, partial(_reached, job=reached))
+            if record.latest != before.latest or record.job is None or record.job.phase != job.phase:
+                return record
+        return self._save(record, after_all)
+
+    def _part(self, job: Job) -> tuple[list[Image], int, str | None]:
+        """The next members, and where those begin that follow."""
+        images: list[Image] = []
+        slot, after = job.slot, job.after
+        while slot < SLOTS and len(images) < MOST_ACTIONS:
+            wanted = MOST_ACTIONS - len(images)
+            listed = partial(self._service.scores.members, self._board, slot, after, wanted)
+            found = patiently(listed, self._backoff)
+            images += found
+            if len(found) < wanted:
+                slot, after = slot + 1, None
+            else:
+                after = found[-1].member
+        return images, slot, after
+
+    def _place(self, record: BoardRecord, images: Sequence[Image]) -> None:
+        """Place members in the new generation as their items are."""
+        now = self._now()
+        moves: list[Move] = []
+        for image in images:
+            current = self._brought_up(image)
+            rankings = dict.fromkeys(kept(self._family, current, now))
+            moves += placings(current, [ranking._replace(generation=record.latest) for ranking in rankings])
+            if len(moves) >= MOST_MOVES:
+                self._service.placer.place(moves, self._deadline)
+                moves = []
+        self._service.placer.place(moves, self._deadline)
+
+    def _brought_up(self, image: Image) -> Image:
+        """The image of a member with 0 in every sum that is ranked by now, where members are registered."""
+        found: Image | None = image
+        while found is not None and not found.removed:
+            wanted = registered(self._family, found)
+            if wanted.values == found.values:
+                return found
+            stamp = max(self._now(), found.stamp)
+            change = Rewrite(rewritten(wanted, stamp), found.version)
+            obstacles = self._rewrite([change])
+            found = obstacles[0] if obstacles else change.image
+        return image if found is None else found
+
+    def _remove(self, _: BoardRecord, images: Sequence[Image]) -> None:
+        """Remove members, as they are by then."""
+        left: list[Image] = [image for image in images if not image.removed]
+        while left:
+            changes = [Rewrite(removed(image, max(self._now(), image.stamp)), image.version) for image in left]
+            met = self._rewrite(changes)
+            if not met:
+                return
+            left = [
+                found
+                for position, image in enumerate(left)
+                if (found := met.get(position, image)) is not None and not found.removed
+            ]
+
+    def _rewrite(self, changes: Sequence[Rewrite]) -> dict[int, Image | None]:
+        """Write items, all or none: those that turned out otherwise, by position; none when it is done."""
+        while True:
+            obstacles = patiently(lambda: self._service.scores.apply([], changes, self._now()), self._backoff)
+            if not obstacles:
+                return {}
+            for obstacle in obstacles:
+                if obstacle.hindrance is Hindrance.INVALID:
+                    raise StoreRefusedError(obstacle.message)
+            met = {
+                obstacle.position: obstacle.found
+                for obstacle in obstacles
+                if isinstance(obstacle, ChangeObstacle) and obstacle.hindrance is Hindrance.CONDITION
+            }
+            if met:
+                return met
+            if not self._backoff.wait():
+                raise StoreUnavailableError(obstacles[0].message)
+
+    # ---- the board's record
+
+    def _record(self) -> BoardRecord:
+        registry = self._service.registry
+        found = patiently(lambda: registry.current(self._board), self._backoff)
+        if found is None:
+            raise NoSuchBoardError(f"board {self._board!r} has no events")
+        return found
+
+    def _save(self, record: BoardRecord, change: Callable[[BoardRecord], BoardRecord]) -> BoardRecord:
+        """Write what a change makes of the record, unless the job has gone on without us: what there is then."""
+        job, before = record.job, record
+        while True:
+            if record.latest != before.latest or (record.job and record.job.phase) != (job and job.phase):
+                return record
+            written = replace(change(record), version=record.version + 1)
+            put = partial(self._service.registry.records.put, written, record.version)
+            if patiently(put, self._backoff):
+                return written
+            if not self._backoff.wait():
+                raise StoreUnavailableError(f"the record of board {self._board!r} is written by others all the while")
+            record = self._record()
+
+    def _is_planned(self, job: Job) -> bool:
+        """Whether a job will make all that is ranked by now."""
+        wanted = coverage_of(self._family)
+        return job.coverage.rankings == wanted.rankings and (job.coverage.late, job.coverage.keep) == (
+            wanted.late,
+            wanted.keep,
+        )
+
+    def _wait(self, job: Job) -> float:
+        if job.phase not in _WAITING:
+            return 0.0
+        return max(0, job.since + SETTLED - self._now()) / SECOND
+
+    def _is_over(self) -> bool:
+        return self._backoff.expired
+
+    def _now(self) -> int:
+        return self._service.pacing.now()
+
+    def _progress(self, record: BoardRecord, job: Job, wait: float) -> Progress:
+        return Progress(self._board, job.task, job.phase, record.latest, job.members, job.slot, wait, done=False)
+
+
+def _reached(record: BoardRecord, job: Job) -> BoardRecord:
+    """The record with how far its job is; what it is to be whole for may have changed meanwhile."""
+    coverage = record.job.coverage if record.job is not None else job.coverage
+    return replace(record, job=job._replace(coverage=coverage))
+
+
+def _without(record: BoardRecord) -> tuple[int, ...]:
+    """The generations that are there and no longer of use, once just the one that is read is written."""
+    return tuple(sorted({*record.stale, *record.written} - {record.generation}))

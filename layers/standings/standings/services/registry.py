@@ -1,0 +1,113 @@
+"""What a process knows of boards: which generations of their rankings there are, and for what these are whole."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from standings.domain.boards import Boards, Family
+from standings.domain.coverage import coverage_of
+from standings.services.pacing import Pacing
+from standings.services.store import BoardRecord, BoardRecords, StoreUnavailableError
+
+BOARD_LIFETIME: Final = 60.0
+"""Seconds for which what is known of a board is not asked again."""
+MOST_BOARDS_KNOWN: Final = 10_000
+_TRIES: Final = 8
+
+
+class Registry:
+    """The records of boards, as a process knows them that writes: it sees to it that none says more than it keeps up.
+
+    A definition leaves out what it does not know. So whoever is at work on a board takes off its coverage first what
+    another definition has put there: during a deployment, and ever after.
+    """
+
+    def __init__(self, boards: Boards, records: BoardRecords, pacing: Pacing) -> None:
+        self.boards = boards
+        self.records = records
+        self._pacing = pacing
+        self._known: dict[str, tuple[float, BoardRecord]] = {}
+
+    def written(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """The generations of each board's rankings that are to be written; StoreUnavailableError for not now."""
+        names = set(names)
+        known = self._refreshed(names, register=False)
+        return {name: known[name].written if name in known else (0,) for name in names}
+
+    def current(self, name: str) -> BoardRecord | None:
+        """The record of a board as of now; None where it has none. StoreUnavailableError for not now."""
+        self._known.pop(name, None)
+        return self._refreshed({name}, register=False).get(name)
+
+    def register(self, names: Iterable[str]) -> None:
+        """Put boards on the list before their first event; StoreUnavailableError for not now."""
+        self._refreshed(set(names), register=True)
+
+    def _refreshed(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
+        """The records of boards, each no older than its lifetime, after they were made to say the truth."""
+        known = self._fresh(names)
+        missing = names - known.keys()
+        for _ in range(_TRIES):
+            if not missing:
+                return known
+            now = self._pacing.monotonic()
+            found = self.records.records(sorted(missing))
+            for name in sorted(missing):
+                record = self._settled(name, found.get(name), register=register)
+                if record is None and (register or name in found):
+                    continue  # somebody else was faster: look again
+                missing.discard(name)
+                if record is not None:
+                    known[name] = record
+                    self._remember(record, now)
+        raise StoreUnavailableError(f"the records of {len(missing)} boards are written by others all the while")
+
+    def _settled(self, name: str, found: BoardRecord | None, *, register: bool) -> BoardRecord | None:
+        """A record as this process may go by it, written where it said otherwise; None where that did not succeed."""
+        family = self.boards.family(name)
+        if family is None:  # neither the writer nor the projector lets such a board through
+            raise LookupError(name)
+        if found is None:
+            if not register:
+                return None
+            record = BoardRecord(name, 1, self._pacing.now(), coverage_of(family), family.rankings())
+            return record if self.records.put(record, None) else None
+        record = self._registered(family, found) if register else found
+        record = _within(family, record)
+        if record == found:
+            return found
+        record = replace(record, version=found.version + 1)
+        return record if self.records.put(record, found.version) else None
+
+    def _registered(self, family: Family, record: BoardRecord) -> BoardRecord:
+        """The record of a board that has events: one that was deleted begins again."""
+        if record.job is not None and record.job.task == DELETE:
+            return replace(record, again=True)
+        if record.deleted:
+            return replace(record, deleted=False, coverage=coverage_of(family), begun=self._pacing.now())
+        return record
+
+    def _fresh(self, names: set[str]) -> dict[str, BoardRecord]:
+        now = self._pacing.monotonic()
+        return {name: self._known[name][1] for name in names if name in self._known and now < self._known[name][0]}
+
+    def _remember(self, record: BoardRecord, asked: float) -> None:
+        if record.deleted or (record.job is not None and record.job.task == DELETE):
+            return  # its next event is to be seen
+        if len(self._known) >= MOST_BOARDS_KNOWN:
+            self._known.clear()
+        self._known[record.board] = asked + BOARD_LIFETIME, record
+
+
+DELETE: Final = "delete"
+"""The task of a job that removes a board and all its members."""
+
+
+def _within(family: Family, record: BoardRecord) -> BoardRecord:
+    job, mine = record.job, coverage_of(family)
+    return replace(
+        record,
+        coverage=record.coverage.within(mine),
+        codes=record.codes | mine.rankings,
+        job=None if job is None else job._replace(coverage=job.coverage.within(mine)),
+    )
