@@ -50,7 +50,8 @@ class Upkeep:
 
     def job(self, task: str, between: Any = lambda: None) -> list[str]:
         """Do a job to its end, with something between its steps: the phases that it went through."""
-        phases, begin = [], True
+        phases: list[str] = []
+        begin = True
         for _ in range(500):
             answer = self.stack.maintenance({task: {"board": "b", "begin": begin}}, Context())
             begin = False
@@ -62,8 +63,8 @@ class Upkeep:
             self.stack.clock.milliseconds += round(answer["wait"] * 1000)
         raise AssertionError(phases)
 
-    def page(self, window: str = "all") -> tuple[int, dict[str, int]]:
-        status, page = self.stack.get(f"/boards/b/points/{window}", limit=1000)
+    def page(self, window: str = "all", period: str | None = None) -> tuple[int, dict[str, int]]:
+        status, page = self.stack.get(f"/boards/b/points/{window}", limit=1000, period=period)
         return status, {entry["member"]: entry["score"] for entry in page.get("entries", [])}
 
 
@@ -71,7 +72,7 @@ class Upkeep:
 def _time(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """The monotonic clock passes with the stack's own."""
     del request
-    monkeypatch.setattr(wiring.time, "monotonic", lambda: wiring.now() / 1000)
+    monkeypatch.setattr("time.monotonic", lambda: wiring.now() / 1000)
 
 
 def test_a_rebuild_makes_everything_anew_while_events_go_on(engine: Any) -> None:
@@ -234,3 +235,27 @@ def test_whoever_comes_while_a_board_is_deleted_is_on_the_board_that_begins_anew
 def test_a_task_that_is_none_is_an_error_that_says_why(engine: Any, event: dict[str, Any]) -> None:
     with running(engine, Clock(NOW), DAYS) as stack, pytest.raises(ValueError, match=r"[a-z]"):
         stack.maintenance(event, Context())
+
+
+def test_longer_limits_hold_after_a_rebuild_and_for_what_was_still_there(engine: Any) -> None:
+    """Day by day under short limits: what went then does not come back by longer ones."""
+    short = DAYS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
+    clock = Clock(NOW)
+    with running(engine, clock, short) as stack:
+        upkeep = Upkeep(stack)
+        for _ in range(6):
+            upkeep.event("m", 1)
+            project(stack)
+            clock.milliseconds += DAY
+        readable = [day for day in range(21, 28) if upkeep.page("day", f"2026-11-{day}")[0] == 200]
+        assert readable == [25, 26, 27]
+    with running(engine, clock, DAYS) as stack:
+        upkeep = Upkeep(stack)
+        upkeep.event("m", 1)
+        project(stack)
+        clock.milliseconds += DAY
+        assert upkeep.page("day", "2026-11-25")[0] == 404
+        upkeep.job("rebuild")
+        found = {day: upkeep.page("day", f"2026-11-{day}") for day in range(21, 29)}
+    assert {day for day, (status, _) in found.items() if status == 200} == {26, 27, 28}
+    assert [page for status, page in found.values() if status == 200] == [{"m": 1}, {"m": 1}, {}]

@@ -1,0 +1,61 @@
+"""Asks the maintenance function of a stack, until what was asked for is done."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_lambda import LambdaClient
+
+OUTPUT: Final = "MaintenanceFunctionName"
+LONGEST_NAP_S: Final = 30.0
+
+
+class StackError(Exception):
+    """A stack that is not there, or whose function fails; the message says what it said."""
+
+
+def function_of(formation: "CloudFormationClient", stack: str) -> str:
+    """The name of a stack's maintenance function."""
+    found = formation.describe_stacks(StackName=stack)["Stacks"][0]
+    for output in found.get("Outputs", []):
+        if output.get("OutputKey") == OUTPUT:
+            return output["OutputValue"]
+    raise StackError(f"stack {stack!r} has no output {OUTPUT}: is it a stack of Standings, and up to date?")
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """A stack's maintenance function."""
+
+    client: "LambdaClient"
+    function: str
+    sleep: Callable[[float], None] = time.sleep
+
+    def answers(self, task: str, arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """What the function answers to a task, again and again until it is done; it waits where that says so."""
+        asked = dict(arguments)
+        while True:
+            answer = self._answer(task, asked)
+            yield answer
+            if answer["done"]:
+                return
+            asked.update({"cursor": answer["cursor"]} if "cursor" in answer else {"begin": False})
+            # In pieces, so that whoever waits sees that it goes on.
+            self.sleep(min(answer.get("wait", 0.0), LONGEST_NAP_S))
+
+    def _answer(self, task: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        payload = json.dumps({task: arguments}).encode()
+        answer = self.client.invoke(FunctionName=self.function, Payload=payload)
+        content = answer["Payload"].read()
+        if "FunctionError" in answer:
+            try:
+                error = json.loads(content)
+                raise StackError(f"{error.get('errorType', 'error')}: {error.get('errorMessage', '')}")
+            except ValueError as undecodable:
+                raise StackError(content.decode(errors="replace")) from undecodable
+        found: dict[str, Any] = json.loads(content)
+        return found
