@@ -9,8 +9,8 @@ from standings.domain.places import ROOT, Path
 from standings.domain.windows import Window
 from standings.services import answers
 from standings.services.answers import bad_argument, not_found
+from standings.services.memory import Memory
 from standings.services.pacing import PATIENCE, Pacing, patiently
-from standings.services.registry import BOARD_LIFETIME, MOST_BOARDS_KNOWN
 from standings.services.store import BoardRecord, Entry, Node, Span, Standing
 
 MOST_RANKINGS_KNOWN: Final = 10_000
@@ -25,7 +25,7 @@ class Reader:
         self.standing = standing
         self.pacing = pacing
         self._boards = boards
-        self._records: dict[str, tuple[float, BoardRecord | None]] = {}
+        self._records: Memory[BoardRecord] = Memory(pacing)
         self._shards: dict[str, int] = {}
 
     def ranking(self, board: str, metric: str, window: str, period: str | None) -> Ranking:
@@ -96,14 +96,13 @@ class Reader:
         return record is None or record.coverage.holds(ranking)
 
     def _record(self, board: str) -> BoardRecord | None:
-        now = self.pacing.monotonic()
-        known = self._records.get(board)
-        if known is None or known[0] < now:
-            if len(self._records) >= MOST_BOARDS_KNOWN:
-                self._records.clear()
-            known = now + BOARD_LIFETIME, self.read(lambda: self.standing.record(board))
-            self._records[board] = known
-        return known[1]
+        if board in self._records:
+            return self._records[board]
+        asked = self._records.moment()
+        record = self.read(lambda: self.standing.record(board))
+        if record is not None:
+            self._records.remember(board, record, asked)
+        return record
 
     def _check_built(self, ranking: Ranking) -> None:
         record = self._record(ranking.board)

@@ -6,12 +6,12 @@ from typing import Final
 
 from standings.domain.boards import Boards, Family
 from standings.domain.coverage import coverage_of
+from standings.services.memory import Memory
 from standings.services.pacing import Pacing
 from standings.services.store import BoardRecord, BoardRecords, StoreUnavailableError
 
-BOARD_LIFETIME: Final = 60.0
-"""Seconds for which what is known of a board is not asked again."""
-MOST_BOARDS_KNOWN: Final = 10_000
+DELETE: Final = "delete"
+"""The task of a job that removes a board and all its members."""
 _TRIES: Final = 8
 
 
@@ -26,7 +26,7 @@ class Registry:
         self.boards = boards
         self.records = records
         self._pacing = pacing
-        self._known: dict[str, tuple[float, BoardRecord]] = {}
+        self._known: Memory[BoardRecord] = Memory(pacing)
 
     def written(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """The generations of each board's rankings that are to be written; StoreUnavailableError for not now."""
@@ -36,7 +36,7 @@ class Registry:
 
     def current(self, name: str) -> BoardRecord | None:
         """The record of a board as of now; None where it has none. StoreUnavailableError for not now."""
-        self._known.pop(name, None)
+        self._known.forget(name)
         return self._refreshed({name}, register=False).get(name)
 
     def register(self, names: Iterable[str]) -> None:
@@ -45,12 +45,12 @@ class Registry:
 
     def _refreshed(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
         """The records of boards, each no older than its lifetime, after they were made to say the truth."""
-        known = self._fresh(names)
+        known = {name: self._known[name] for name in names if name in self._known}
         missing = names - known.keys()
         for _ in range(_TRIES):
             if not missing:
                 return known
-            now = self._pacing.monotonic()
+            asked = self._known.moment()
             found = self.records.records(sorted(missing))
             for name in sorted(missing):
                 record = self._settled(name, found.get(name), register=register)
@@ -59,7 +59,9 @@ class Registry:
                 missing.discard(name)
                 if record is not None:
                     known[name] = record
-                    self._remember(record, now)
+                    # Of a board that is gone, or going, the next event is to be seen.
+                    if not record.deleted and (record.job is None or record.job.task != DELETE):
+                        self._known.remember(name, record, asked)
         raise StoreUnavailableError(f"the records of {len(missing)} boards are written by others all the while")
 
     def _settled(self, name: str, found: BoardRecord | None, *, register: bool) -> BoardRecord | None:
@@ -86,21 +88,6 @@ class Registry:
         if record.deleted:
             return replace(record, deleted=False, coverage=coverage_of(family), begun=self._pacing.now())
         return record
-
-    def _fresh(self, names: set[str]) -> dict[str, BoardRecord]:
-        now = self._pacing.monotonic()
-        return {name: self._known[name][1] for name in names if name in self._known and now < self._known[name][0]}
-
-    def _remember(self, record: BoardRecord, asked: float) -> None:
-        if record.deleted or (record.job is not None and record.job.task == DELETE):
-            return  # its next event is to be seen
-        if len(self._known) >= MOST_BOARDS_KNOWN:
-            self._known.clear()
-        self._known[record.board] = asked + BOARD_LIFETIME, record
-
-
-DELETE: Final = "delete"
-"""The task of a job that removes a board and all its members."""
 
 
 def _within(family: Family, record: BoardRecord) -> BoardRecord:
