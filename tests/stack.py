@@ -7,6 +7,8 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +16,7 @@ from unittest import mock
 from urllib.parse import quote, urlencode
 
 import orjson
+from botocore.exceptions import ClientError
 
 from standings.domain.boards import Boards
 from standings.domain.definitions import parse_boards
@@ -48,33 +51,96 @@ class Clock:
 
 @dataclass
 class DeadLetterQueue:
-    """Keeps what the writer sends to the dead-letter queue."""
+    """Keeps what the writer sends to the dead-letter queue, as SQS would. What is received is hidden for a while."""
 
+    clock: Callable[[], int] = lambda: 0
     messages: list[dict[str, Any]] = field(default_factory=list)
+    _told: dict[str, dict[str, str]] = field(default_factory=dict)
+    _hidden: dict[str, int] = field(default_factory=dict)
+    _sent: int = 0
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        self.messages.extend(Entries)
+        _check_batch(Entries)
+        for entry in Entries:
+            self._put(entry, {})
         return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    def moved(self, record: dict[str, Any]) -> None:
+        """Put a message here that was received too often, as SQS itself does it: with the time it was sent first."""
+        attributes = {
+            name: {"DataType": value["dataType"], "StringValue": value["stringValue"]}
+            for name, value in record["messageAttributes"].items()
+        }
+        told = {
+            "DeadLetterQueueSourceArn": "arn:aws:sqs:us-east-1:000000000000:activity",
+            "SentTimestamp": record["attributes"]["SentTimestamp"],
+            "ApproximateReceiveCount": "10",
+        }
+        self._put({"MessageBody": record["body"], "MessageAttributes": attributes}, told)
+
+    def receive_message(
+        self,
+        QueueUrl: str,  # noqa: N803
+        MaxNumberOfMessages: int,  # noqa: N803
+        VisibilityTimeout: int,  # noqa: N803
+        **_: Any,
+    ) -> dict[str, Any]:
+        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        now = self.clock()
+        visible = [message for message in self.messages if self._hidden.get(message["MessageId"], 0) <= now]
+        found = []
+        for message in visible[:MaxNumberOfMessages]:
+            name = message["MessageId"]
+            self._hidden[name] = now + VisibilityTimeout * 1000
+            told = self._told[name]
+            told["ApproximateReceiveCount"] = str(int(told.get("ApproximateReceiveCount", "0")) + 1)
+            found.append(
+                {
+                    "MessageId": name,
+                    "ReceiptHandle": name,
+                    "Body": message["MessageBody"],
+                    "Attributes": dict(told),
+                    "MessageAttributes": message["MessageAttributes"],
+                }
+            )
+        return {"Messages": found} if found else {}
+
+    def delete_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        gone = {entry["ReceiptHandle"] for entry in Entries}
+        self.messages[:] = [message for message in self.messages if message["MessageId"] not in gone]
+        return {}
+
+    def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        for entry in Entries:
+            self._hidden[entry["ReceiptHandle"]] = self.clock() + entry["VisibilityTimeout"] * 1000
+        return {}
 
     def reasons(self) -> list[str]:
         return [message["MessageAttributes"]["reason"]["StringValue"] for message in self.messages]
+
+    def _put(self, entry: dict[str, Any], told: dict[str, str]) -> None:
+        self._sent += 1
+        name = f"dead-{self._sent}"
+        self.messages.append({**entry, "MessageId": name})
+        self._told[name] = {"SentTimestamp": str(self.clock()), **told}
 
 
 @dataclass
 class ActivityQueue:
     """Keeps what the command function posts, as SQS would: what it refuses is for a test to say."""
 
+    clock: Callable[[], int] = lambda: 0
     messages: list[dict[str, Any]] = field(default_factory=list)
+    delivered: int = 0
     refuses: Callable[[str], bool] = lambda _: False
     """Whether it does not take a body."""
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         assert QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"]
-        assert 1 <= len(Entries) <= 10
-        assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in Entries) <= MOST_BYTES
-        # What XML has not, SQS has not.
-        assert not any(_NO_XML.search(entry["MessageBody"]) for entry in Entries)
+        _check_batch(Entries)
         refused = [entry for entry in Entries if self.refuses(entry["MessageBody"])]
         self.messages.extend(entry for entry in Entries if entry not in refused)
         return {
@@ -85,14 +151,28 @@ class ActivityQueue:
     def records(self) -> list[dict[str, Any]]:
         """Take all messages off the queue, as Lambda hands them to the writer."""
         taken, self.messages = self.messages, []
-        return [delivered(number, message) for number, message in enumerate(taken)]
+        first = self.delivered
+        self.delivered += len(taken)
+        return [delivered(first + number, message, self.clock()) for number, message in enumerate(taken)]
 
 
-def delivered(number: int, message: dict[str, Any]) -> dict[str, Any]:
-    """A message that was sent, as Lambda hands it over."""
+def _check_batch(entries: list[dict[str, Any]]) -> None:
+    """A batch that SQS takes."""
+    assert 1 <= len(entries) <= 10
+    assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in entries) <= MOST_BYTES
+    assert all(len(entry["MessageAttributes"]) <= 10 for entry in entries)
+    # What XML has not, SQS has not.
+    texts = [value.get("StringValue") for entry in entries for value in entry["MessageAttributes"].values()]
+    assert not any(_NO_XML.search(text) for text in (*(entry["MessageBody"] for entry in entries), *texts) if text)
+
+
+def delivered(number: int, message: dict[str, Any], now: int | None = None) -> dict[str, Any]:
+    """A message that was sent, as Lambda hands it over; its times only if they are given."""
+    times = {} if now is None else {"SentTimestamp": str(now), "ApproximateFirstReceiveTimestamp": str(now)}
     return {
         "messageId": f"posted-{number}",
         "body": message["MessageBody"],
+        "attributes": {"ApproximateReceiveCount": "1", **times},
         "messageAttributes": {
             name: {"dataType": value["DataType"], "stringValue": value["StringValue"], "stringListValues": []}
             for name, value in message["MessageAttributes"].items()
@@ -111,16 +191,38 @@ class Sqs:
         queue = self.activity if QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"] else self.dead_letters
         return queue.send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dead_letters, name)
+
 
 @dataclass
 class Bucket:
     """Keeps what is parked."""
 
+    clock: Callable[[], int] = lambda: 0
     objects: dict[str, bytes] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
 
     def put_object(self, Bucket: str, Key: str, Body: bytes, ContentType: str) -> None:  # noqa: N803
         assert (Bucket, ContentType) == (ENVIRONMENT["FAILURE_BUCKET"], "application/json")
         self.objects[Key] = Body
+        self.written[Key] = self.clock()
+
+    def list_objects_v2(self, Bucket: str, Prefix: str, StartAfter: str, MaxKeys: int) -> dict[str, Any]:  # noqa: N803
+        assert Bucket == ENVIRONMENT["FAILURE_BUCKET"]
+        keys = sorted(key for key in self.objects if key.startswith(Prefix) and key > StartAfter)[:MaxKeys]
+        times = {key: datetime.fromtimestamp(self.written.get(key, 0) / 1000, UTC) for key in keys}
+        return {"Contents": [{"Key": key, "LastModified": times[key]} for key in keys]} if keys else {}
+
+    def get_object(self, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+        assert Bucket == ENVIRONMENT["FAILURE_BUCKET"]
+        if Key not in self.objects:
+            raise ClientError({"Error": {"Code": "NoSuchKey", "Message": "no such key"}}, "GetObject")
+        return {"Body": BytesIO(self.objects[Key])}
+
+    def delete_object(self, Bucket: str, Key: str) -> None:  # noqa: N803
+        assert Bucket == ENVIRONMENT["FAILURE_BUCKET"]
+        self.objects.pop(Key, None)
 
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -209,7 +311,7 @@ def _query(arguments: Mapping[str, Any]) -> str:
 @contextmanager
 def running(dynamodb: Any, clock: Clock, boards: str | None = None) -> Iterator[Stack]:
     """The functions, started anew over a DynamoDB client: with the shipped boards.toml, or another text."""
-    activity, dead_letters, bucket = ActivityQueue(), DeadLetterQueue(), Bucket()
+    activity, dead_letters, bucket = ActivityQueue(clock), DeadLetterQueue(clock), Bucket(clock)
     clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters), "s3": bucket}
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))

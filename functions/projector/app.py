@@ -1,9 +1,11 @@
 """The projector: moves members in the rankings as the stream of Scores tells of changes."""
 
+import json
+import re
 from datetime import UTC, datetime
-from typing import Any
+from hashlib import blake2b
+from typing import Any, Final
 
-import orjson
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.dynamodb.scores import decode_change
@@ -18,17 +20,19 @@ _pacing = wiring.pacing()
 _projector = wiring.projector(_config, _pacing)
 _bucket = wiring.failure_bucket(_config)
 
+_SEQUENCE: Final = re.compile("[0-9]{1,64}")
+
 
 class _Parking:
     """Parks records of one batch, whole."""
 
-    def __init__(self, bucket: FailureBucket, records: list[dict[str, Any]]) -> None:
+    def __init__(self, bucket: FailureBucket, records: dict[str, Any]) -> None:
         self._bucket = bucket
-        self._records = {_sequence(record): record for record in records}
+        self._records = records
 
     def park(self, sequence: str, reason: str) -> None:
         day = datetime.fromtimestamp(_pacing.now() / 1000, UTC).date().isoformat()
-        content = orjson.dumps({"reason": reason, "record": self._records[sequence]})
+        content = {"reason": reason, "record": self._records[sequence]}
         address = self._bucket.keep(f"parked/{day}/{sequence}.json", content)
         logger.error("record parked", extra={"sequence": sequence, "reason": reason, "kept": address})
 
@@ -36,10 +40,10 @@ class _Parking:
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Answer a batch of the stream with the sequence number from which to deliver again, if any."""
-    raw = event["Records"]
+    named = _named(event["Records"])
     projected = _projector.project(
-        [_record(record) for record in raw],
-        _Parking(_bucket, raw),
+        [_record(name, record) for name, record in named.items()],
+        _Parking(_bucket, named),
         wiring.deadline(context.get_remaining_time_in_millis()),
     )
     metrics.add_metric("Moves", MetricUnit.Count, projected.moves)
@@ -49,19 +53,35 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
     if projected.failed is not None:
         logger.error("batch to be delivered again", extra={"from": projected.failed, "reason": projected.why})
-        return {"batchItemFailures": [{"itemIdentifier": projected.failed}]}
+        # Without a number that Lambda knows, all of it is.
+        return {"batchItemFailures": [{"itemIdentifier": projected.failed if projected.failed.isdecimal() else ""}]}
     if projected.stamps:
         lag = max(0, _pacing.now() - min(projected.stamps))
         metrics.add_metric("WriteToRank", MetricUnit.Milliseconds, lag)
     return {"batchItemFailures": []}
 
 
-def _record(record: dict[str, Any]) -> Record:
+def _named(records: list[Any]) -> dict[str, Any]:
+    """The records of a batch by sequence number; one that has none, or another's, by a name of its content."""
+    named: dict[str, Any] = {}
+    for record in records:
+        sequence = _sequence(record)
+        if sequence is None or sequence in named:
+            sequence = f"x{blake2b(json.dumps(record).encode(), digest_size=16).hexdigest()}"
+        named[sequence] = record
+    return named
+
+
+def _sequence(record: Any) -> str | None:
     try:
-        return Record(_sequence(record), decode_change(record["dynamodb"]))
-    except (KeyError, ValueError, TypeError) as error:
-        return Record(_sequence(record), None, f"no change of a member's item: {error!r}")
+        sequence = record["dynamodb"]["SequenceNumber"]
+    except (LookupError, TypeError):
+        return None
+    return sequence if isinstance(sequence, str) and _SEQUENCE.fullmatch(sequence) else None
 
 
-def _sequence(record: dict[str, Any]) -> str:
-    return str(record["dynamodb"]["SequenceNumber"])
+def _record(name: str, record: Any) -> Record:
+    try:
+        return Record(name, decode_change(record["dynamodb"]))
+    except Exception as error:  # noqa: BLE001 - whatever a record does to the decoder, its neighbours are projected
+        return Record(name, None, f"no change of a member's item: {error!r}")

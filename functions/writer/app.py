@@ -9,7 +9,7 @@ from standings.runtime import wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger, metrics
 from standings.services.writer import Message
-from standings.sqs.activity import at_filled_in
+from standings.sqs.activity import at_filled_in, refused_since
 
 _config = Config.from_environment()
 _writer = wiring.writer(_config, wiring.pacing())
@@ -21,7 +21,10 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     """Answer an SQS batch with the ids of the messages to deliver again."""
     records = {record["messageId"]: record for record in event["Records"]}
     written = _writer.write(
-        [Message(message_id, record["body"], at_filled_in(record)) for message_id, record in records.items()],
+        [
+            Message(message_id, record["body"], at_filled_in(record), refused_since(record))
+            for message_id, record in records.items()
+        ],
         wiring.deadline(context.get_remaining_time_in_millis()),
     )
     failed = dict(written.failed)

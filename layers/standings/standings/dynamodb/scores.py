@@ -1,6 +1,6 @@
 """The truth in DynamoDB: members' items, and receipts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,13 +8,14 @@ from standings.domain.boards import MAX_UNITS
 from standings.domain.members import Image
 from standings.domain.moves import Change
 from standings.domain.windows import DAY, SECOND
-from standings.dynamodb.keys import BOARDS, board_of, member_item_key, slot_key
+from standings.dynamodb.keys import BOARDS, board_of, member_item_key, member_key, slot_key
 from standings.dynamodb.transactions import Item, batch_get, get_item, query, transact
 from standings.services.store import (
     Addition,
     ChangeObstacle,
     ItemChange,
     MemberKey,
+    Named,
     Receipt,
     ReceiptObstacle,
     Rewrite,
@@ -28,6 +29,12 @@ RECEIPT_LIFETIME: Final = 30 * DAY
 REMOVED_LIFETIME: Final = 60 * DAY
 """How long a removed member leaves its version: longer than anything older can be replayed."""
 
+MOST_NUMBER: Final = 10**38 - 1
+"""DynamoDB's numbers have 38 digits."""
+
+LAST_INSTANT: Final = 253_402_214_400_000
+"""The last day that a calendar can name, in milliseconds."""
+
 # v: version, t: stamp, g: magnitude, h: hidden, x: removed, e: expiry. All other numbers are accumulators; the mark
 # of an accumulator is text under its name with another letter before it, which no code of three begins like.
 _OTHERS: Final = {"pk", "sk", "v", "t", "g", "h", "x", "e"}
@@ -39,16 +46,29 @@ def decode_image(item: Item) -> Image:
     return Image(
         board=board_of(item["pk"]["S"]),
         member=item["sk"]["S"],
-        version=int(item["v"]["N"]),
-        stamp=int(item["t"]["N"]),
-        magnitude=int(item["g"]["N"]) if "g" in item else 0,
+        version=_number(item["v"], MOST_NUMBER),
+        stamp=_number(item["t"], LAST_INSTANT),
+        magnitude=_number(item["g"], MOST_NUMBER) if "g" in item else 0,
         hidden="h" in item and bool(item["h"]["BOOL"]),
-        values={name: int(value["N"]) for name, value in item.items() if name not in _OTHERS and "N" in value},
+        values={
+            name: _number(value, MAX_UNITS) for name, value in item.items() if name not in _OTHERS and "N" in value
+        },
         marks={
             name.removeprefix(_MARK): value["S"] for name, value in item.items() if name not in _OTHERS and "S" in value
         },
         removed="x" in item,
     )
+
+
+def _number(value: Mapping[str, Any], most: int) -> int:
+    """A whole number no further from 0 than `most`: what is beyond would be refused late, by whoever reads it."""
+    text = value["N"]
+    if not isinstance(text, str):
+        raise TypeError(f"no number: {text!r}")
+    number = int(text)
+    if not -most <= number <= most:
+        raise ValueError(f"out of bounds: {text[:50]}")
+    return number
 
 
 def encode_image(image: Image) -> dict[str, Any]:
@@ -76,12 +96,53 @@ def decode_change(record: Any) -> Change | None:
     """
     if record["Keys"]["pk"]["S"] == BOARDS:
         return None
-    old = decode_image(record["OldImage"]) if "OldImage" in record else None
+    key = _member_of(record["Keys"])
+    old = _image_of(key, record["OldImage"]) if "OldImage" in record else None
     if "NewImage" in record:
-        return Change(old, decode_image(record["NewImage"]))
+        return Change(old, _image_of(key, record["NewImage"]))
     if old is None:
         raise KeyError("NewImage")
     return Change(old, old.without_scores())
+
+
+def decode_parked(record: Any) -> Named | None:
+    """Whom a record of the stream names, also where its images are broken; None for an item that is no member's.
+
+    KeyError, ValueError or TypeError for what names nobody.
+    """
+    told = record["dynamodb"]
+    if told["Keys"]["pk"]["S"] == BOARDS:
+        return None
+    board, member = key = _member_of(told["Keys"])
+    made = told.get("ApproximateCreationDateTime")
+    # Whole seconds, or with decimals; what is no such time says nothing.
+    known = isinstance(made, int | float) and 0 < made < LAST_INSTANT // SECOND
+    images = [image for name in ("NewImage", "OldImage") if (image := _readable(key, told.get(name))) is not None]
+    gone = max(images, key=lambda image: image.version).without_scores() if images else None
+    return Named(board, member, gone, round(made * SECOND) if known else None)
+
+
+def _member_of(keys: Any) -> MemberKey:
+    """The board and the member that an item's key names; ValueError for the key of another table's item."""
+    partition, member = keys["pk"]["S"], keys["sk"]["S"]
+    board = board_of(partition)
+    if member_key(board, member) != (partition, member):
+        raise ValueError(f"no key of a member's item: {partition!r} {member!r}")
+    return board, member
+
+
+def _image_of(key: MemberKey, item: Any) -> Image:
+    image = decode_image(item)
+    if (image.board, image.member) != key:
+        raise ValueError(f"the image is of {image.board!r} {image.member!r}")
+    return image
+
+
+def _readable(key: MemberKey, item: Any) -> Image | None:
+    try:
+        return _image_of(key, item)
+    except (LookupError, ValueError, TypeError, AttributeError):
+        return None
 
 
 class DynamoScores:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
-from typing import Final
 
 from standings.domain.boards import Ranking
 from standings.domain.members import Image, place
@@ -11,9 +10,6 @@ from standings.domain.moves import Move
 from standings.services.moving import Job, SideBySide, move_in_ranking, neighbourhood, one_by_one
 from standings.services.pacing import Pacing
 from standings.services.store import Rankings, StoreRefusedError, StoreUnavailableError
-
-REPLAYABLE_DAYS: Final = 29
-"""What was first received longer ago is not replayed: receipts, and the versions of removed members, outlive it."""
 
 
 def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:

@@ -118,11 +118,20 @@ class _Batch:
         A part that is done stays done: so the next try of a batch too wide for one function's time begins further on.
         """
         asked: list[list[Move]] = []
+        broken: dict[MemberKey, str] = {}
         for key, positions in self._positions.items():
             changes = [change for position in positions if (change := self._records[position].change) is not None]
+            try:
+                found = moves(self._projector.boards, changes, written[key[0]])
+            except Exception as error:  # noqa: BLE001 - whatever a member's images do, its neighbours are projected
+                broken[key] = f"cannot be projected: {error!r}"
+                continue
             self._projected.stamps.append(max(change.new.stamp for change in changes))
-            asked.append(moves(self._projector.boards, changes, written[key[0]]))
-            self._open[key] = len(asked[-1])
+            asked.append(found)
+            self._open[key] = len(found)
+        for key, reason in broken.items():
+            for position in self._positions.pop(key):
+                self._park(position, reason)
         part: list[Move] = []
         for found in asked:
             if part and len(part) + len(found) > MOST_MOVES:

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from standings.domain.events import Event, RefusedEvent, parse_event
 from standings.domain.members import Image
+from standings.domain.windows import DAY
 from standings.services.batching import items_of, transactions
 from standings.services.changes import UnfitEventError, family_of, plan_changes
 from standings.services.pacing import Backoff, Pacing
 from standings.services.registry import Registry
 from standings.services.store import (
+    REPLAYABLE_DAYS,
     ChangeObstacle,
     Hindrance,
     ItemChange,
@@ -24,11 +26,15 @@ from standings.services.store import (
 
 
 class Message(NamedTuple):
-    """A message from the queue; `at_filled_in` where its `at` is not its producer's."""
+    """A message from the queue; `at_filled_in` where its `at` is not its producer's.
+
+    `refused_since` is when the writer first had it, in milliseconds since 1970, if it was refused then and comes back.
+    """
 
     id: str
     body: str
     at_filled_in: bool = False
+    refused_since: int | None = None
 
 
 @dataclass(slots=True)
@@ -71,6 +77,7 @@ class Writer:
         for message in messages:
             try:
                 now = self.pacing.now()
+                _check_age(message, now)
                 event = parse_event(message.body, self.boards, now, at_filled_in=message.at_filled_in)
                 twin = works.get(event.id)
                 if twin is None:
@@ -209,6 +216,12 @@ class _Transaction:
         for work in self._works:
             self._written.failed[work.message.id] = reason
         self._works.clear()
+
+
+def _check_age(message: Message, now: int) -> None:
+    """However a message comes back, also by the queue's own redrive: its receipt may be gone by now."""
+    if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
+        raise RefusedEvent("age", f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice")
 
 
 def _other_content(event: Event) -> RefusedEvent:

@@ -9,7 +9,11 @@ from standings.sqs.sending import MOST_BYTES, Attributes, Message, Sender, size
 AT_FILLED_IN: Final = "at_filled_in"
 """The message attribute that says that an event's `at` is not its producer's. It survives a redrive, as all do."""
 
+FIRST_RECEIVED: Final = "first_received"
+"""The message attribute that says when the writer first had an event that was refused, in milliseconds since 1970."""
+
 _FILLED_IN: Final[Attributes] = {AT_FILLED_IN: {"DataType": "String", "StringValue": "true"}}
+_MOST_DIGITS: Final = 15
 
 
 class ActivityQueue:
@@ -27,5 +31,27 @@ class ActivityQueue:
 
 def at_filled_in(record: Mapping[str, Any]) -> bool:
     """Whether the event in a message, as Lambda delivers it, had no `at` when it was posted."""
-    attribute = record.get("messageAttributes", {}).get(AT_FILLED_IN, {})
-    return bool(attribute.get("stringValue") == "true")
+    return _said(record, AT_FILLED_IN) == "true"
+
+
+def refused_since(record: Mapping[str, Any]) -> int | None:
+    """When the writer first had the event of a message that was refused before; None for one that was not."""
+    return instant(_said(record, FIRST_RECEIVED))
+
+
+def first_received(record: Mapping[str, Any]) -> int | None:
+    """When the writer first had the event of a message, before all its replays; None where nothing tells."""
+    told = record.get("attributes", {})
+    now = instant(told.get("ApproximateFirstReceiveTimestamp") or told.get("SentTimestamp"))
+    before = refused_since(record)
+    return now if before is None else before if now is None else min(before, now)
+
+
+def instant(text: str | None) -> int | None:
+    """Milliseconds since 1970, as an attribute has them; None for what are none."""
+    return int(text) if text and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def _said(record: Mapping[str, Any], name: str) -> str | None:
+    value = record.get("messageAttributes", {}).get(name, {}).get("stringValue")
+    return value if isinstance(value, str) else None

@@ -1,5 +1,6 @@
 """Refused messages on their way to the dead-letter queue: body unchanged, the reason as an attribute."""
 
+import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -8,10 +9,16 @@ import orjson
 
 from standings.failures.bucket import FailureBucket
 from standings.services.store import StoreUnavailableError
+from standings.sqs.activity import AT_FILLED_IN, FIRST_RECEIVED, first_received
 from standings.sqs.sending import MOST_ATTRIBUTES, MOST_BYTES, Attributes, Message, Sender, size
 
 REASON: Final = "reason"
+KEPT_IN: Final = "kept_in"
+"""The message attribute that names the object in which a body is kept that has no room in the queue."""
+
 LONGEST_REASON: Final = 1_000
+NOT_OF_SQS: Final = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no message can have: the characters that XML has not."""
 
 
 class DeadLetters:
@@ -39,36 +46,55 @@ class DeadLetters:
 
     def _message(self, record: Mapping[str, Any], reason: str) -> Message:
         body: str = record["body"]
-        attributes = _attributes(record)
-        # A message may have all the attributes that it can: then the reason takes the place of one.
-        while len(attributes) >= MOST_ATTRIBUTES:
-            attributes.popitem()
-        room = MOST_BYTES - size(body, attributes) - len(REASON) - len("String")
-        text = _cut(reason, min(room, LONGEST_REASON))
-        if not text:
-            key = f"refused/{record['messageId']}.json"
-            whole = orjson.dumps({"reason": reason, "record": dict(record)})
-            address = self._bucket.keep(key, whole)
-            body = orjson.dumps({"body": f"kept whole in {address}"}).decode()
-            text = _cut(reason, LONGEST_REASON)
-            attributes = {}
-        attributes[REASON] = {"DataType": "String", "StringValue": text}
-        return Message(body, attributes)
+        reason = NOT_OF_SQS.sub("?", reason)
+        ours = received_at(first_received(record))
+        if not NOT_OF_SQS.search(body):
+            attributes = fitting(attributes_of(record), {REASON: _text("."), **ours})
+            room = MOST_BYTES - size(body, attributes) + len(".")
+            text = _cut(reason, min(room, LONGEST_REASON))
+            if text:
+                attributes[REASON] = _text(text)
+                return Message(body, attributes)
+        key = f"refused/{record['messageId']}.json"
+        address = self._bucket.keep(key, {"reason": reason, "record": dict(record)})
+        body = orjson.dumps({"body": f"kept whole in {address}"}).decode()
+        return Message(body, {REASON: _text(_cut(reason, LONGEST_REASON)), KEPT_IN: _text(key), **ours})
 
 
-def _attributes(record: Mapping[str, Any]) -> Attributes:
-    """A message's own attributes, from Lambda's form to that of the API; an older reason gives way to the new one."""
+def attributes_of(record: Mapping[str, Any]) -> Attributes:
+    """A message's own attributes, from Lambda's form to that of the API, without those of an earlier refusal."""
     attributes: Attributes = {}
     for name, value in record.get("messageAttributes", {}).items():
-        if name == REASON:
-            continue
         attribute = {"DataType": value["dataType"]}
         if value.get("binaryValue") is not None:
             attribute["BinaryValue"] = b64decode(value["binaryValue"])
         else:
             attribute["StringValue"] = value["stringValue"]
         attributes[name] = attribute
-    return attributes
+    return without_ours(attributes)
+
+
+def without_ours(attributes: Attributes) -> Attributes:
+    """Attributes without those that a refusal has added."""
+    return {name: value for name, value in attributes.items() if name not in (REASON, KEPT_IN, FIRST_RECEIVED)}
+
+
+def fitting(attributes: Attributes, ours: Attributes) -> Attributes:
+    """Attributes with ours, as many as a message can have: ours take the places of others, the last ones first."""
+    first = {name: value for name, value in attributes.items() if name == AT_FILLED_IN}
+    others = {name: value for name, value in attributes.items() if name != AT_FILLED_IN}
+    while len(first) + len(others) + len(ours) > MOST_ATTRIBUTES:
+        others.popitem()
+    return {**first, **others, **ours}
+
+
+def received_at(instant: int | None) -> Attributes:
+    """The attribute that says when an event was first received; none where that is not known."""
+    return {} if instant is None else {FIRST_RECEIVED: {"DataType": "Number", "StringValue": str(instant)}}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"DataType": "String", "StringValue": text}
 
 
 def _cut(text: str, size: int) -> str:
