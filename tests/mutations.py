@@ -1,0 +1,159 @@
+"""Nearly right JSON: values that were right until chance had a hand in them."""
+
+import copy
+import json
+import random
+from typing import Any
+
+HUGE = "9" * 400
+WORDS = (
+    "",
+    " ",
+    "0",
+    "-1",
+    "NaN",
+    "Infinity",
+    "1e400",
+    HUGE,
+    "9" * 5000,
+    "1_0",
+    "\N{FULLWIDTH DIGIT ONE}",
+    "\ud800",
+    "\x00",
+    "\ufffe",
+    "#",
+    "/",
+    "b#1",
+    "..",
+    "#boards",
+    "用户",
+    "\N{PILE OF POO}" * 90,
+    "x" * 3000,
+    "2026-11-21T10:15:00Z",
+    "2026-11-21T10:15:60Z",
+    "0000-00-00T00:00:00Z",
+    "2026-11-21T10:15:00+99:99",
+)
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    0,
+    -0.0,
+    1.5,
+    1e-300,
+    1e300,
+    2**53,
+    2**63,
+    10**30,
+    float("nan"),
+    float("inf"),
+    [],
+    {},
+    [[]],
+    [None],
+    {"": None},
+    {"S": "b"},
+    {"N": "1"},
+    {"N": 1},
+    {"N": "NaN"},
+    {"N": HUGE},
+    {"N": "-9007199254740993"},
+    {"S": 1},
+    {"BOOL": "yes"},
+    {"NULL": True},
+    {"M": {}},
+    {"L": [{"N": "1"}]},
+    {"B": "AAAA"},
+    {"NS": ["1"]},
+)
+
+
+def value(rng: random.Random, depth: int = 3) -> Any:
+    """Any JSON value."""
+    kind = rng.random()
+    if depth and kind < 0.2:
+        return [value(rng, depth - 1) for _ in range(rng.randrange(4))]
+    if depth and kind < 0.5:
+        return {text(rng): value(rng, depth - 1) for _ in range(rng.randrange(4))}
+    if kind < 0.7:
+        return text(rng)
+    if kind < 0.8:
+        return rng.randrange(-(10 ** rng.randrange(1, 25)), 10 ** rng.randrange(1, 25))
+    return copy.deepcopy(rng.choice(VALUES))
+
+
+def text(rng: random.Random) -> str:
+    """Any text, often one that is special somewhere."""
+    if rng.random() < 0.6:
+        return rng.choice(WORDS)
+    return "".join(chr(rng.choice([rng.randrange(128), rng.randrange(0x3000)])) for _ in range(rng.randrange(12)))
+
+
+def mutated(rng: random.Random, whole: Any, times: int = 1) -> Any:
+    """A copy of a JSON value in which some part is gone, is another, is doubled or is wrapped."""
+    found = copy.deepcopy(whole)
+    for _ in range(times):
+        found = _mutate(rng, found)
+    return found
+
+
+def _mutate(rng: random.Random, whole: Any) -> Any:
+    places = list(_places(whole))
+    if not places:
+        return value(rng)
+    holder, key = rng.choice(places)
+    what = rng.random()
+    if what < 0.25:
+        del holder[key]
+    elif what < 0.6:
+        holder[key] = value(rng)
+    elif what < 0.75:
+        holder[key] = {text(rng): holder[key]} if rng.random() < 0.5 else [holder[key], holder[key]]
+    elif what < 0.85 and isinstance(holder, dict):
+        holder[text(rng)] = holder.pop(key)
+    elif what < 0.95 and isinstance(holder, dict):
+        holder[text(rng)] = value(rng)
+    else:
+        other, name = rng.choice(places)
+        holder[key] = copy.deepcopy(other[name]) if isinstance(other, list) or name in other else value(rng)
+    return whole
+
+
+def _places(whole: Any) -> Any:
+    """Every part of a value, as what holds it and the key or position there."""
+    if isinstance(whole, dict | list):
+        for key, part in whole.items() if isinstance(whole, dict) else enumerate(whole):
+            yield whole, key
+            yield from _places(part)
+
+
+def body(rng: random.Random, event: dict[str, Any]) -> str:
+    """A message's body: noise, any JSON, or nearly the event."""
+    kind = rng.random()
+    if kind < 0.2:
+        noise = rng.randbytes(rng.randrange(60))
+        return noise.decode(rng.choice(["latin-1", "utf-8", "ascii"]), rng.choice(["replace", "surrogateescape"]))
+    if kind < 0.4:
+        return json.dumps(value(rng, 5), ensure_ascii=rng.random() < 0.5)
+    if kind < 0.8:
+        return json.dumps(mutated(rng, event, rng.choice([1, 1, 1, 2, 3])), ensure_ascii=rng.random() < 0.5)
+    return _miswritten(rng, event)
+
+
+def _miswritten(rng: random.Random, event: dict[str, Any]) -> str:
+    """An event as a text in which some characters are wrong, or more than there should be."""
+    written = json.dumps(event)
+    at = rng.randrange(len(written))
+    twice = f'{{"{rng.choice(list(event))}":{json.dumps(value(rng))},{written[1:]}'  # a key that stands there twice
+    nested = "[" * rng.choice([10, 500, 100_000]) + written
+    return rng.choice(
+        [
+            written[:at] + chr(rng.randrange(256)) + written[at + rng.randrange(2) :],
+            written[:at],
+            twice,
+            nested,
+            written.replace("1", "1" * rng.choice([17, 400, 5000]), 1),
+            " " * rng.randrange(3) + written + rng.choice(["", " ", "\n", "x", written]),
+        ]
+    )
