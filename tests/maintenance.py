@@ -1,0 +1,57 @@
+"""Care for what was refused and parked, over the clients of a stack."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from standings.domain.definitions import parse_boards
+from standings.dynamodb.rankings import DynamoRankings
+from standings.dynamodb.scores import DynamoScores, decode_parked
+from standings.failures.bucket import FailureBucket
+from standings.services.dead_letters import DeadLetterCare
+from standings.services.pacing import Pacing
+from standings.services.parked import ParkedCare
+from standings.sqs.dead_letter_queue import DeadLetterQueue
+from standings.sqs.sending import Sender
+from tests.stack import ENVIRONMENT, Sqs, Stack
+
+
+def soon(seconds: float = 60.0) -> float:
+    """A deadline."""
+    return time.monotonic() + seconds
+
+
+def pacing(clock: Callable[[], int]) -> Pacing:
+    return Pacing(clock, time.monotonic, time.sleep, random.Random(1).random)
+
+
+def dead_letter_care(stack: Stack) -> DeadLetterCare:
+    sqs: Any = Sqs(stack.activity, stack.dead_letters)
+    queue = DeadLetterQueue(
+        lambda: sqs,
+        ENVIRONMENT["DEAD_LETTER_QUEUE_URL"],
+        Sender(lambda: sqs, ENVIRONMENT["ACTIVITY_QUEUE_URL"]),
+        bucket(stack),
+    )
+    return DeadLetterCare(queue, pacing(stack.clock))
+
+
+def parked_care(
+    stack: Stack, boards: str, written: Callable[[str], Sequence[int]] = lambda _: (0,), client: Any = None
+) -> ParkedCare:
+    dynamodb = client if client is not None else stack.dynamodb
+    return ParkedCare(
+        parse_boards(boards),
+        DynamoScores(dynamodb, "Scores", "Receipts"),
+        DynamoRankings(dynamodb, "Rankings"),
+        bucket(stack),
+        decode_parked,
+        pacing(stack.clock),
+        written=written,
+    )
+
+
+def bucket(stack: Stack) -> FailureBucket:
+    s3: Any = stack.bucket
+    return FailureBucket(lambda: s3, ENVIRONMENT["FAILURE_BUCKET"])
