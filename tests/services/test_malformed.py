@@ -1,8 +1,11 @@
 """Whatever comes as a message or as a record: no batch crashes, nothing is lost, and what is good beside it counts."""
 
 import json
+import logging
 import random
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 from unittest import mock
@@ -111,9 +114,15 @@ def test_noise_that_is_posted(engine: Any) -> None:
         assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
 
 
-def quiet() -> Any:
-    """Without a line of the log for each of thousands."""
-    return mock.patch("sys.stdout.write")
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without a line of the log, and a metric's line, for each of thousands."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with mock.patch("builtins.print"):
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def parked(stack: Stack) -> list[Any]:

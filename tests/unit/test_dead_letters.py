@@ -1,5 +1,6 @@
 """Refused messages: nothing of them is lost, whatever they carry."""
 
+import json
 from base64 import b64encode
 from typing import Any
 
@@ -142,3 +143,63 @@ def test_what_cannot_be_sent_is_reported(letters: DeadLetters, queue: Queue, obj
     objects.broken = True
     assert list(letters.send([(record(4, "x" * MOST_BYTES), "why"), (record(5, "e"), "why")])) == ["id-4"]
     assert [entry["MessageBody"] for entry in queue.sent] == ["a", "e"]
+
+
+def test_when_it_was_first_received_is_kept_beside_the_reason(letters: DeadLetters, queue: Queue) -> None:
+    def received(number: int, at: str, before: str | None) -> dict[str, Any]:
+        told = {"SentTimestamp": "1", "ApproximateFirstReceiveTimestamp": at}
+        attributes = {} if before is None else {"first_received": {"stringValue": before, "dataType": "Number"}}
+        return {**record(number, f"{number}", attributes), "attributes": told}
+
+    letters.send(
+        [
+            (received(1, "2000", None), "why"),
+            (received(2, "2000", "1500"), "why"),
+            (received(3, "2000", "2500"), "why"),
+            (received(4, "2000", "soon"), "why"),
+        ]
+    )
+
+    kept = [entry["MessageAttributes"]["first_received"]["StringValue"] for entry in queue.sent]
+    assert kept == ["2000", "1500", "2000", "2000"]
+
+
+def test_our_own_attributes_outlast_others(letters: DeadLetters, queue: Queue) -> None:
+    attributes = {f"a{n}": {"stringValue": "x", "dataType": "String"} for n in range(9)}
+    attributes["at_filled_in"] = {"stringValue": "true", "dataType": "String"}
+    letters.send([({**record(1, "b", attributes), "attributes": {"SentTimestamp": "7"}}, "why")])
+
+    ours = {"at_filled_in", "reason", "first_received"}
+    assert queue.sent[0]["MessageAttributes"].keys() == ours | {f"a{n}" for n in range(7)}
+
+
+def test_what_no_message_can_have_is_kept_whole_elsewhere(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+    letters.send([(record(1, "half \ud800"), "an \x00 odd reason"), (record(2, "nul \x00"), "why")])
+
+    kept = [json.loads(objects.kept[f"refused/id-{n}.json"])["record"]["body"] for n in (1, 2)]
+    assert kept == ["half \ud800", "nul \x00"]
+    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "an ? odd reason"
+    assert queue.sent[0]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
+
+
+def test_a_producer_cannot_name_an_object_that_is_not_its_own(letters: DeadLetters, queue: Queue) -> None:
+    attributes = {"kept_in": {"stringValue": "refused/another.json", "dataType": "String"}}
+    letters.send([(record(1, "b", attributes), "why")])
+
+    assert queue.sent[0]["MessageAttributes"].keys() == {"reason"}
+
+
+def test_a_message_in_the_place_of_a_body_still_names_it_after_the_queues_own_redrive(
+    letters: DeadLetters, queue: Queue
+) -> None:
+    letters.send([(record(1, "x" * MOST_BYTES), "why")])
+    (stand_in,) = queue.sent
+    attributes = {
+        name: {"stringValue": value["StringValue"], "dataType": "String"}
+        for name, value in stand_in["MessageAttributes"].items()
+    }
+    letters.send([(record(2, stand_in["MessageBody"], attributes), "no such field")])
+
+    assert queue.sent[1]["MessageBody"] == stand_in["MessageBody"]
+    assert queue.sent[1]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
+    assert queue.sent[1]["MessageAttributes"]["reason"]["StringValue"] == "no such field"

@@ -1,6 +1,6 @@
 """The truth in DynamoDB: members' items, and receipts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,16 +43,19 @@ _MARK: Final = "m"
 
 def decode_image(item: Item) -> Image:
     """A member's item as an image; KeyError, ValueError or TypeError for what is none."""
+    # With a base, int() takes nothing but text.
+    values = {name: int(value["N"], 10) for name, value in item.items() if name not in _OTHERS and "N" in value}
+    if values:
+        _check_bounds(min(values.values()), MAX_UNITS)
+        _check_bounds(max(values.values()), MAX_UNITS)
     return Image(
         board=board_of(item["pk"]["S"]),
         member=item["sk"]["S"],
-        version=_number(item["v"], MOST_NUMBER),
-        stamp=_number(item["t"], LAST_INSTANT),
-        magnitude=_number(item["g"], MOST_NUMBER) if "g" in item else 0,
+        version=_check_bounds(int(item["v"]["N"], 10), MOST_NUMBER),
+        stamp=_check_bounds(int(item["t"]["N"], 10), LAST_INSTANT),
+        magnitude=_check_bounds(int(item["g"]["N"], 10), MOST_NUMBER) if "g" in item else 0,
         hidden="h" in item and bool(item["h"]["BOOL"]),
-        values={
-            name: _number(value, MAX_UNITS) for name, value in item.items() if name not in _OTHERS and "N" in value
-        },
+        values=values,
         marks={
             name.removeprefix(_MARK): value["S"] for name, value in item.items() if name not in _OTHERS and "S" in value
         },
@@ -60,14 +63,10 @@ def decode_image(item: Item) -> Image:
     )
 
 
-def _number(value: Mapping[str, Any], most: int) -> int:
-    """A whole number no further from 0 than `most`: what is beyond would be refused late, by whoever reads it."""
-    text = value["N"]
-    if not isinstance(text, str):
-        raise TypeError(f"no number: {text!r}")
-    number = int(text)
+def _check_bounds(number: int, most: int) -> int:
+    """A number, no further from 0 than `most`: what is beyond would be refused late, by whoever reads it."""
     if not -most <= number <= most:
-        raise ValueError(f"out of bounds: {text[:50]}")
+        raise ValueError(f"a number beyond {most}")
     return number
 
 

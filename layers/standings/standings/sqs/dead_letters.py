@@ -16,6 +16,8 @@ REASON: Final = "reason"
 KEPT_IN: Final = "kept_in"
 """The message attribute that names the object in which a body is kept that has no room in the queue."""
 
+_KEPT: Final = "kept whole in "
+
 LONGEST_REASON: Final = 1_000
 NOT_OF_SQS: Final = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no message can have: the characters that XML has not."""
@@ -49,7 +51,7 @@ class DeadLetters:
         reason = NOT_OF_SQS.sub("?", reason)
         ours = received_at(first_received(record))
         if not NOT_OF_SQS.search(body):
-            attributes = fitting(attributes_of(record), {REASON: _text("."), **ours})
+            attributes = fitting(attributes_of(record), {REASON: _text("."), **_kept_before(record), **ours})
             room = MOST_BYTES - size(body, attributes) + len(".")
             text = _cut(reason, min(room, LONGEST_REASON))
             if text:
@@ -57,8 +59,15 @@ class DeadLetters:
                 return Message(body, attributes)
         key = f"refused/{record['messageId']}.json"
         address = self._bucket.keep(key, {"reason": reason, "record": dict(record)})
-        body = orjson.dumps({"body": f"kept whole in {address}"}).decode()
+        body = orjson.dumps({"body": f"{_KEPT}{address}"}).decode()
         return Message(body, {REASON: _text(_cut(reason, LONGEST_REASON)), KEPT_IN: _text(key), **ours})
+
+
+def _kept_before(record: Mapping[str, Any]) -> Attributes:
+    """The name of the object, for a message in the place of a body that the queue's own redrive has sent here."""
+    key = record.get("messageAttributes", {}).get(KEPT_IN, {}).get("stringValue")
+    body: str = record["body"]
+    return {KEPT_IN: _text(key)} if key and _KEPT in body and body.endswith(f'/{key}"}}') else {}
 
 
 def attributes_of(record: Mapping[str, Any]) -> Attributes:

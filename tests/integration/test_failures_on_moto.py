@@ -1,0 +1,125 @@
+"""Dead letters and parked objects on another's SQS and S3: what the two really answer, page by page."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from standings.failures.bucket import FailureBucket
+from standings.services.dead_letters import RECEIVED_TOO_OFTEN, Chosen, DeadLetterCare
+from standings.services.store import StoreUnavailableError
+from standings.sqs.dead_letter_queue import DeadLetterQueue
+from standings.sqs.dead_letters import DeadLetters
+from standings.sqs.sending import MOST_BYTES, Sender
+from tests.maintenance import pacing, soon
+
+
+class Queues:
+    """A queue of events with its dead-letter queue, and the failure bucket."""
+
+    def __init__(self) -> None:
+        self.sqs: Any = boto3.client("sqs", region_name="us-east-1")
+        self.s3: Any = boto3.client("s3", region_name="us-east-1")
+        self.s3.create_bucket(Bucket="failures")
+        self.dead = self.sqs.create_queue(QueueName="dead")["QueueUrl"]
+        arn = self.sqs.get_queue_attributes(QueueUrl=self.dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 1})
+        self.activity = self.sqs.create_queue(QueueName="activity", Attributes={"RedrivePolicy": policy})["QueueUrl"]
+        self.bucket = FailureBucket(lambda: self.s3, "failures")
+        self.letters = DeadLetters(Sender(lambda: self.sqs, self.dead), self.bucket)
+        activity = Sender(lambda: self.sqs, self.activity)
+        queue = DeadLetterQueue(lambda: self.sqs, self.dead, activity, self.bucket)
+        self.care = DeadLetterCare(queue, pacing(lambda: time.time_ns() // 1_000_000))
+
+    def refuse(self, number: int, body: str, reason: str = "why", **attributes: Any) -> None:
+        record = {
+            "messageId": f"id-{number}",
+            "body": body,
+            "attributes": {"ApproximateFirstReceiveTimestamp": str(time.time_ns() // 1_000_000 - 60_000)},
+            "messageAttributes": attributes,
+        }
+        assert self.letters.send([(record, reason)]) == {}
+
+    def replayed(self) -> list[dict[str, Any]]:
+        """All messages on the queue of events."""
+        found: list[dict[str, Any]] = []
+        while True:
+            answer = self.sqs.receive_message(
+                QueueUrl=self.activity, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
+            )
+            if "Messages" not in answer:
+                return found
+            found += answer["Messages"]
+
+
+@pytest.fixture
+def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
+    monkeypatch.setattr("standings.sqs.dead_letter_queue.WAIT", 0)
+    with mock_aws():
+        yield Queues()
+
+
+def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
+    for number in range(37):
+        filled = {"at_filled_in": {"dataType": "String", "stringValue": "true"}} if number % 2 else {}
+        body = json.dumps({"id": str(number), "board": "even" if number % 2 == 0 else "odd", "text": "用户"})
+        queues.refuse(number, body, f"why {number % 3}", **filled)
+    for _ in range(2):
+        listed = queues.care.list(soon(), limit=1000)
+        assert (listed["done"], listed["seen"], len(listed["messages"])) == (True, 37, 37)
+        assert {one["reason"]: one["messages"] for one in listed["reasons"]} == {"why 0": 13, "why 1": 12, "why 2": 12}
+        assert {one["event"] for one in listed["messages"]} == {str(number) for number in range(37)}
+
+    some = queues.care.replay(soon(), chosen=Chosen(board="even"))
+    assert (some["replayed"], some["not_chosen"]) == (19, 18)
+    messages = queues.replayed()
+    assert {json.loads(one["Body"])["id"] for one in messages} == {str(number) for number in range(0, 37, 2)}
+    assert all(one["MessageAttributes"].keys() == {"first_received"} for one in messages)
+    rest = queues.care.replay(soon())
+    assert rest["replayed"] == 18
+    assert all(one["MessageAttributes"].keys() == {"first_received", "at_filled_in"} for one in queues.replayed())
+
+
+def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> None:
+    queues.sqs.send_message(QueueUrl=queues.activity, MessageBody="{}")
+    for _ in range(3):
+        queues.sqs.receive_message(QueueUrl=queues.activity, VisibilityTimeout=0)
+    queues.refuse(1, "{", "json")
+    listed = queues.care.list(soon())
+
+    assert {one["reason"]: one["body"] for one in listed["messages"]} == {RECEIVED_TOO_OFTEN: "{}", "json": "{"}
+    assert queues.care.delete(soon(), ids=frozenset(one["id"] for one in listed["messages"]))["deleted"] == 2
+    assert queues.care.list(soon())["seen"] == 0
+
+
+def test_a_body_too_large_beside_its_reason_comes_back_from_the_bucket(queues: Queues) -> None:
+    # Room for its age, and for nothing else.
+    body = "x" * (MOST_BYTES - 33)
+    queues.refuse(1, body)
+    assert queues.bucket.content("refused/id-1.json") is not None
+    (shown,) = queues.care.list(soon())["messages"]
+    assert (shown["size"], shown["kept_in"]) == (len(body), "refused/id-1.json")
+    assert queues.care.replay(soon())["replayed"] == 1
+    assert [one["Body"] for one in queues.replayed()] == [body]
+    assert queues.bucket.content("refused/id-1.json") is None
+
+
+def test_objects_are_listed_page_by_page(queues: Queues) -> None:
+    keys = [f"parked/2026-11-{day:02}/{number}.json" for day in range(1, 4) for number in range(3)]
+    for key in [*keys, "refused/1.json"]:
+        queues.bucket.keep(key, {"nan": float("nan"), "half": "\ud800", "long": 10**40})
+    found: list[str] = []
+    while page := queues.bucket.listed("parked/", found[-1] if found else "parked/", 4):
+        assert all(abs(kept.at - time.time() * 1000) < 60_000 for kept in page)
+        found += [kept.key for kept in page]
+    assert found == keys
+    assert json.loads(queues.bucket.content(keys[0]) or b"")["long"] == 10**40
+    queues.bucket.delete(keys[0])
+    queues.bucket.delete(keys[0])
+    assert queues.bucket.content(keys[0]) is None
+    with pytest.raises(StoreUnavailableError, match="failure bucket"):
+        FailureBucket(lambda: queues.s3, "no-such-bucket").listed("parked/", "", 1)
