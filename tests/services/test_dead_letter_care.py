@@ -301,3 +301,53 @@ def test_a_store_that_is_down_ends_a_call_with_its_words(stack: Stack) -> None:
     assert not answer["done"]
     assert "ServiceUnavailable" in answer["why"]
     json.dumps(answer)
+
+
+def test_what_was_sent_and_could_not_be_cleared_away_is_replayed_again_in_vain(stack: Stack) -> None:
+    send(stack, event("1", board="b") | {"x": 1}, event("2", points=7))
+    write(stack)
+    stack.dead_letters.messages[0]["MessageBody"] = orjson.dumps(event("1", points=5)).decode()
+    refusal = ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "no"}}, "DeleteMessageBatch")
+    with mock.patch.object(stack.dead_letters, "delete_message_batch", side_effect=refusal):
+        broken = dead_letter_care(stack).replay(soon())
+    assert (broken["replayed"], broken["failed"]) == (0, 1)
+    assert "sent, but not cleared away" in broken["problems"][0]["why"]
+    write(stack)
+    assert dead_letter_care(stack).replay(soon())["replayed"] == 1
+    write(stack)
+
+    assert stack.dead_letters.messages == []
+    assert total(stack) == {"m": 12}
+
+
+def test_tasks_as_they_are_asked_for(stack: Stack) -> None:
+    send(stack, event("1") | {"x": 1}, event("2", board="c") | {"x": 1})
+    write(stack)
+    care = dead_letter_care(stack)
+    listed = care.do({"list": {"board": "c", "limit": 5, "reason": None}}, soon())
+    ids = [one["id"] for one in listed["messages"]]
+    assert (len(ids), listed["seen"]) == (1, 2)
+    replayed = care.do({"replay": {"ids": ids}}, soon())
+    assert replayed["replayed"] == 1
+    assert care.do({"replay": {"cursor": replayed["cursor"], "reason": "no such reason"}}, soon())["not_chosen"] == 1
+    assert care.do({"delete": {"ids": ids}}, soon())["deleted"] == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (None, "must be an object with one of list, replay, delete"),
+        ({}, "must be an object"),
+        ({"list": {}, "replay": {}}, "must be an object"),
+        ({"purge": {}}, "no such task"),
+        ({"list": []}, "must be an object of arguments"),
+        ({"list": {"board": 1}}, "board must be of type str"),
+        ({"list": {"limit": True}}, "limit must be of type int"),
+        ({"replay": {"bord": "b"}}, "no argument 'bord'; there are ids, reason, board, cursor"),
+        ({"replay": {"ids": [1]}}, "ids: must be a list of texts"),
+        ({"delete": {}}, "ids is missing"),
+    ],
+)
+def test_a_task_that_is_none_is_told(stack: Stack, asked: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        dead_letter_care(stack).do(asked, soon())

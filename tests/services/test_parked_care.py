@@ -381,3 +381,16 @@ def test_any_records_parked_and_replayed_at_any_time(engine: Any, seed: int) -> 
 
     assert (replayed["done"], replayed["left"], stack.bucket.objects) == (True, 0, {})
     assert {name: found.get(name) for name in expected} == expected
+
+
+def test_tasks_as_they_are_asked_for(stack: Stack) -> None:
+    write(stack, "1", "m", 10)
+    for record in unprojected(stack):
+        park(stack, record)
+    care = parked_care(stack, BOARDS)
+    (listed,) = care.do({"list": {"board": "b", "cursor": "", "limit": 1}}, soon())["objects"]
+    assert care.do({"replay": {"reason": "another"}}, soon())["placed"] == 0
+    answer = care.do({"replay": {"keys": [listed["key"]], "cursor": {}}}, soon())
+    assert (answer["placed"], answer["removed"]) == (1, 1)
+    with pytest.raises(ValueError, match="no such task; there are list, replay"):
+        care.do({"delete": {}}, soon())

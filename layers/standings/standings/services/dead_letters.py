@@ -11,6 +11,7 @@ from standings.domain.windows import DAY
 from standings.services.answers import instant
 from standings.services.pacing import Pacing, patiently
 from standings.services.store import REPLAYABLE_DAYS, StoreUnavailableError
+from standings.services.tasks import Arguments, task_of, texts
 
 MOST_SHOWN: Final = 1_000
 MOST_REASONS: Final = 100
@@ -50,6 +51,13 @@ class DeadLetter(NamedTuple):
     attributes: dict[str, Any]
     kept_in: str | None = None
     problem: str | None = None
+
+
+TASKS: Final[Mapping[str, Arguments]] = {
+    "list": {"ids": list, "reason": str, "board": str, "limit": int},
+    "replay": {"ids": list, "reason": str, "board": str, "cursor": int},
+    "delete": {"ids": list},
+}
 
 
 class Queue(Protocol):
@@ -97,6 +105,18 @@ class DeadLetterCare:
     def __init__(self, queue: Queue, pacing: Pacing) -> None:
         self._queue = queue
         self._pacing = pacing
+
+    def do(self, asked: Any, deadline: float) -> dict[str, Any]:
+        """One of `TASKS` as it is asked for, with its arguments; ValueError says what is wrong with them."""
+        task, given = task_of(asked, TASKS)
+        if task == "delete" and "ids" not in given:
+            raise ValueError("delete: ids is missing: say which messages")
+        ids = texts("ids", given.pop("ids")) if "ids" in given else None
+        if task == "delete":
+            return self.delete(deadline, ids=ids or frozenset())
+        chosen = Chosen(ids, given.pop("reason", None), given.pop("board", None))
+        do = self.list if task == "list" else self.replay
+        return do(deadline, chosen=chosen, **given)
 
     def list(self, deadline: float, *, chosen: Chosen = ALL, limit: int = 100) -> dict[str, Any]:
         """Messages with their reasons, up to `limit` of them, and how many there are for each reason.

@@ -27,6 +27,7 @@ from standings.services.store import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+from standings.services.tasks import Arguments, task_of, texts
 
 OURS: Final = "parked/"
 """Where the projector parks records, one to an object."""
@@ -63,6 +64,11 @@ class Chosen(NamedTuple):
 
 
 ALL: Final = Chosen()
+
+TASKS: Final[Mapping[str, Arguments]] = {
+    "list": {"keys": list, "reason": str, "board": str, "limit": int, "cursor": str},
+    "replay": {"keys": list, "reason": str, "board": str, "cursor": dict},
+}
 
 
 @dataclass(slots=True)
@@ -101,6 +107,14 @@ class ParkedCare:
         self._decode = decode
         self._written = written
         self._side_by_side = side_by_side
+
+    def do(self, asked: Any, deadline: float) -> dict[str, Any]:
+        """One of `TASKS` as it is asked for, with its arguments; ValueError says what is wrong with them."""
+        task, given = task_of(asked, TASKS)
+        keys = texts("keys", given.pop("keys")) if "keys" in given else None
+        chosen = Chosen(keys, given.pop("reason", None), given.pop("board", None))
+        do = self.list if task == "list" else self.replay
+        return do(deadline, chosen=chosen, **given)
 
     def list(
         self, deadline: float, *, chosen: Chosen = ALL, limit: int = MOST_LISTED, cursor: str = ""
