@@ -14,13 +14,15 @@ from standings.domain.definitions import parse_boards
 from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.purging import DynamoPurging
 from standings.dynamodb.rankings import DynamoRankings
-from standings.dynamodb.scores import DynamoScores
+from standings.dynamodb.scores import DynamoScores, decode_parked
 from standings.dynamodb.standing import SIDE_BY_SIDE, DynamoStanding
 from standings.failures.bucket import FailureBucket
 from standings.runtime.config import BOARDS_FILE, Config
 from standings.services.care import Care
+from standings.services.dead_letters import DeadLetterCare
 from standings.services.moving import SideBySide
 from standings.services.pacing import Pacing
+from standings.services.parked import ParkedCare
 from standings.services.placing import Placer
 from standings.services.posting import Posting
 from standings.services.projector import Projector
@@ -29,6 +31,7 @@ from standings.services.rebuild import Rebuild
 from standings.services.registry import Registry
 from standings.services.writer import Writer
 from standings.sqs.activity import ActivityQueue
+from standings.sqs.dead_letter_queue import DeadLetterQueue
 from standings.sqs.dead_letters import DeadLetters
 from standings.sqs.sending import Sender
 
@@ -148,20 +151,42 @@ class Maintenance:
         return _registry(self._dynamodb, self._config, self._tools)
 
     @cached_property
-    def scores(self) -> DynamoScores:
-        """The truth."""
+    def _scores(self) -> DynamoScores:
         return DynamoScores(self._dynamodb, self._config.scores_table, self._config.receipts_table)
 
     @cached_property
-    def placer(self) -> Placer:
-        """Places members as their items are."""
-        return Placer(DynamoRankings(self._dynamodb, self._config.rankings_table), self._tools, _side_by_side())
+    def _rankings(self) -> DynamoRankings:
+        return DynamoRankings(self._dynamodb, self._config.rankings_table)
 
     @cached_property
     def rebuild(self) -> Rebuild:
         """Rebuilds boards, and deletes them."""
+        placer = Placer(self._rankings, self._tools, _side_by_side())
         purging = DynamoPurging(self._dynamodb, self._config.rankings_table, self._tools)
-        return Rebuild(self.registry, self.scores, self.placer, purging, self._tools)
+        return Rebuild(self.registry, self._scores, placer, purging, self._tools)
+
+    @cached_property
+    def dead_letters(self) -> DeadLetterCare:
+        """Looks into the dead-letter queue, and replays what is there."""
+        activity = Sender(lambda: client("sqs"), self._config.activity_queue_url)
+        bucket = failure_bucket(self._config)
+        queue = DeadLetterQueue(lambda: client("sqs"), self._config.dead_letter_queue_url, activity, bucket)
+        return DeadLetterCare(queue, self._tools)
+
+    @cached_property
+    def parked(self) -> ParkedCare:
+        """Looks into what is parked, and replays it."""
+        registry = self.registry
+        return ParkedCare(
+            boards(),
+            self._scores,
+            self._rankings,
+            failure_bucket(self._config),
+            decode_parked,
+            self._tools,
+            written=lambda board: registry.written([board])[board],
+            side_by_side=_side_by_side(),
+        )
 
 
 def maintenance(config: Config, tools: Pacing) -> Maintenance:

@@ -57,7 +57,7 @@ RETIRED: Final = "retired"
 _WAITING: Final = frozenset({LEAVING, ANNOUNCED, SWITCHED, RETIRED})
 
 
-class NoSuchBoardError(Exception):
+class NoSuchBoardError(ValueError):
     """A board that has no events, or that no family of `boards.toml` matches."""
 
 
