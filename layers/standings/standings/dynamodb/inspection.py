@@ -8,7 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from standings.domain.boards import MAX_UNITS, Ranking
 from standings.domain.differences import Row
 from standings.domain.members import Image
-from standings.domain.places import ROOT, Path, Place, read_sort_key
+from standings.domain.places import ROOT, Path, Place, read_sort_key, sort_key
 from standings.dynamodb.keys import PLACES, counter_digit, entry_key, index_key, member_item_key, node_key, shard_of
 from standings.dynamodb.scores import DynamoScores, decode_image
 from standings.dynamodb.transactions import Item, batch_get, query, store_error
@@ -160,13 +160,16 @@ def _counters(lanes: Iterable[Item | None]) -> dict[int, int]:
 
 def _listed(item: Item, ranking: Ranking) -> Listed:
     key = item["s"]["S"]
+    return Listed(key, item["pk"]["S"].removeprefix(entry_key(ranking, "")), _place(key, ranking))
+
+
+def _place(key: str, ranking: Ranking) -> Place | None:
+    """The place that a sort key says; None for what is no key of ours, and stands anywhere in the order."""
     try:
-        place: Place | None = read_sort_key(key, dated=ranking.metric.dated)[0]
+        place, member = read_sort_key(key, dated=ranking.metric.dated)
     except (KeyError, IndexError):
-        place = None
-    if place is not None and abs(place.ordinal) > MAX_UNITS:
-        place = None
-    return Listed(key, item["pk"]["S"].removeprefix(entry_key(ranking, "")), place)
+        return None
+    return place if sort_key(place, member) == key and abs(place.ordinal) <= MAX_UNITS else None
 
 
 def _size(image: Image) -> int:

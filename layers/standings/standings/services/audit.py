@@ -92,6 +92,8 @@ class _BoardAudit:
 
     def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
         at: Mapping[str, Any] = cursor if cursor is not None else {"stage": "members", "slot": 0, "after": None}
+        # Whatever time there is, a call gets on.
+        worked = at["stage"] == "members"
         if at["stage"] == "members":
             for slot in range(at["slot"], SLOTS):
                 after = self._members(slot, at["after"] if slot == at["slot"] else None)
@@ -104,11 +106,12 @@ class _BoardAudit:
             if code < at["ranking"]:
                 continue
             within = at["within"] if code == at["ranking"] else None
-            if self._look.expired:
+            if worked and self._look.expired:
                 return self._cursor(stage="tiers", ranking=code, within=within)
             self._look.report.rankings += within is None
             tiers = TierAudit(self._look, ranking, partial(self._strangers, ranking), self._settling)
             rest = tiers.run(within)
+            worked = True
             if rest is not None:
                 return self._cursor(stage="tiers", ranking=code, within=rest)
         return None

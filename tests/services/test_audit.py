@@ -1,0 +1,80 @@
+"""The audit: it names what is corrupted, each by its kind, and nothing else, whatever happens while it looks."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+import pytest
+
+from standings.services import report
+from tests.auditing import NOW, Audited, Busy, Corruption, Lagging, counters_off, family, findings, populate
+from tests.engine.dynamodb import Engine
+from tests.engine.tables import create_tables
+from tests.stack import Clock, running
+
+KINDS = (
+    *("deleted", "emptied", "moved", "unreadable", "elsewhere", "future", "ghost", "unhidden"),
+    *("counter", "lost", "stray"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _all_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "MOST_EXAMPLES", 10_000)
+
+
+@contextmanager
+def board(seed: int, members: int = 25, events: int = 80) -> Iterator[Audited]:
+    """A board of 1 or 3 shards, with ties of either kind, that has come to rest."""
+    print(f"seed {seed}")
+    engine = Engine(shards=2)
+    create_tables(engine)
+    rng = random.Random(seed)
+    text, boards = family(rng.choice([1, 3]), rng.choice(["member", "first"]))
+    with running(engine, Clock(NOW), text) as stack:
+        audited = Audited(stack, rng, boards)
+        populate(audited, members, events)
+        yield audited
+
+
+def found(answers: list[dict[str, Any]], kind: str) -> int:
+    return sum(answer["found"][kind] for answer in answers)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_board_at_rest_has_no_difference(seed: int) -> None:
+    with board(seed) as audited:
+        answers = audited.audit(seconds=audited.rng.choice([0, 1000]))
+
+    assert {kind: found(answers, kind) for kind in answers[0]["found"] if found(answers, kind)} == {}
+    assert sum(answer["looked_at"]["members"] for answer in answers) >= 20
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
+    with board(seed) as audited:
+        corruption = Corruption(audited)
+        for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
+            corruption.corrupt(kind)
+        expected = corruption.expected | counters_off(audited)
+        # Much at one call, or little at each of many.
+        slow = Busy(audited, 0, step=audited.rng.choice([2, 1_500]))
+        answers = audited.audit(slow, seconds=80)
+
+    assert sorted(findings(answers)) == sorted(expected)
+    assert found(answers, "unsettled") + found(answers, "behind") == 0
+    for answer in answers:
+        assert len(orjson.dumps(answer["cursor"])) < 2_000
+
+
+@pytest.mark.parametrize("seed", range(220))
+def test_no_false_alarm_while_events_flow(seed: int) -> None:
+    with board(seed, 20, 40) as audited:
+        Lagging(audited, 3_000)
+        busy = Busy(audited, audited.rng.choice([0.05, 0.3, 0.9]), prefix=audited.rng.choice("mx"))
+        answers = audited.audit(busy, seconds=audited.rng.choice([5, 60, 10_000]))
+
+    assert findings(answers) == []
+    assert busy.calls["transact_get_items"]
