@@ -142,12 +142,15 @@ class Lagging:
         self._lag = milliseconds
         self._since: dict[Any, int] = {}
         self._bring_in = self._index.bring_in
+        self._index.mark, self._mark = self.mark, self._index.mark
         self._index.bring_in = self.bring_in
+
+    def mark(self, key: Any) -> None:
+        self._since.setdefault(key, self._clock())
+        self._mark(key)
 
     def bring_in(self) -> None:
         waiting = dict(self._index._marked)
-        for key in waiting:
-            self._since.setdefault(key, self._clock())
         due = {key: None for key in waiting if self._clock() - self._since[key] >= self._lag}
         self._index._marked = due
         self._bring_in()
@@ -209,7 +212,7 @@ class Corruption:
             prefix = entry_key(ranking, "")
             for row in rows(self._audited.engine, "Rankings"):
                 key = row["pk"]["S"]
-                if key.startswith(prefix) and "s" in row and (ranking.key, key) not in self._touched:
+                if key.startswith(f"{prefix}m") and "s" in row and (ranking.key, key) not in self._touched:
                     found.append((ranking, key.removeprefix(prefix), row))
         if not found:
             return None

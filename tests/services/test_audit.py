@@ -43,7 +43,7 @@ def found(answers: list[dict[str, Any]], kind: str) -> int:
     return sum(answer["found"][kind] for answer in answers)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_board_at_rest_has_no_difference(seed: int) -> None:
     with board(seed) as audited:
         answers = audited.audit(seconds=audited.rng.choice([0, 1000]))
@@ -52,16 +52,15 @@ def test_a_board_at_rest_has_no_difference(seed: int) -> None:
     assert sum(answer["looked_at"]["members"] for answer in answers) >= 20
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
+def _name_corruptions_at_rest(seed: int) -> None:
     with board(seed) as audited:
         corruption = Corruption(audited)
         for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
             corruption.corrupt(kind)
         expected = corruption.expected | counters_off(audited)
         # Much at one call, or little at each of many.
-        slow = Busy(audited, 0, step=audited.rng.choice([2, 1_500]))
-        answers = audited.audit(slow, seconds=80)
+        slow = Busy(audited, 0, step=audited.rng.choice([2, 300]))
+        answers = audited.audit(slow, seconds=60)
 
     assert sorted(findings(answers)) == sorted(expected)
     assert found(answers, "unsettled") + found(answers, "behind") == 0
@@ -69,8 +68,12 @@ def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
         assert len(orjson.dumps(answer["cursor"])) < 2_000
 
 
-@pytest.mark.parametrize("seed", range(220))
-def test_no_false_alarm_while_events_flow(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(40))
+def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
+    _name_corruptions_at_rest(seed)
+
+
+def _look_while_events_flow(seed: int) -> None:
     with board(seed, 20, 40) as audited:
         Lagging(audited, 3_000)
         busy = Busy(audited, audited.rng.choice([0.05, 0.3, 0.9]), prefix=audited.rng.choice("mx"))
@@ -78,3 +81,42 @@ def test_no_false_alarm_while_events_flow(seed: int) -> None:
 
     assert findings(answers) == []
     assert busy.calls["transact_get_items"]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_false_alarm_while_events_flow(seed: int) -> None:
+    _look_while_events_flow(seed)
+
+
+def _name_corruptions_while_events_flow(seed: int) -> None:
+    with board(seed) as audited:
+        Lagging(audited, 3_000)
+        corruption = Corruption(audited)
+        for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
+            corruption.corrupt(kind)
+        audited.clock.milliseconds += 60_000
+        answers = audited.audit(Busy(audited, audited.rng.choice([0.02, 0.1, 0.3])), seconds=1_000)
+        # Moves leave every counter as far off as it was.
+        counters = counters_off(audited)
+
+    named = findings(answers)
+    assert sorted(one for one in named if one[0] != "counter") == sorted(corruption.expected)
+    off = {one for one in named if one[0] == "counter"}
+    if found(answers, "unsettled") == 0:
+        assert off == counters
+    else:
+        # Around a leaf that never rests it may be a neighbour that is named.
+        assert {one[1] for one in off} <= {one[1] for one in counters}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
+    _name_corruptions_while_events_flow(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1_000, 1_300))
+def test_audits_of_many_seeds(seed: int) -> None:
+    _name_corruptions_at_rest(seed)
+    _look_while_events_flow(seed)
+    _name_corruptions_while_events_flow(seed)

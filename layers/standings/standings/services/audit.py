@@ -29,7 +29,7 @@ from standings.services.evidence import Evidence
 from standings.services.pacing import Pacing
 from standings.services.report import Look, Report
 from standings.services.store import SLOTS
-from standings.services.tiering import SETTLING, TierAudit
+from standings.services.tiering import ROUNDS, SETTLING, TierAudit
 
 GRACE: Final = 15 * MINUTE
 """How long after an item's last change the stream may take to bring it: what takes longer is a difference."""
@@ -106,7 +106,8 @@ class _BoardAudit:
             if code < at["ranking"]:
                 continue
             within = at["within"] if code == at["ranking"] else None
-            if worked and self._look.expired:
+            # What tiers leave in doubt takes time to settle: it is not begun with less.
+            if worked and self._look.pacing.monotonic() >= self._look.deadline - ROUNDS * self._settling:
                 return self._cursor(stage="tiers", ranking=code, within=within)
             self._look.report.rankings += within is None
             tiers = TierAudit(self._look, ranking, partial(self._strangers, ranking), self._settling)

@@ -102,7 +102,7 @@ class TierAudit:
         self._entries = merge(*shards, key=lambda entry: entry.key)
         self._advance()
         # What is left in doubt takes a few looks: their time is kept free.
-        reserve = min(ROUNDS * self._settling, max(0.0, look.deadline - look.pacing.monotonic()) / 2)
+        reserve = ROUNDS * self._settling
         for leaf in self._node(ROOT, self._nodes([ROOT]).get(ROOT, {})):
             if look.pacing.monotonic() >= look.deadline - reserve:
                 self._settle()
