@@ -257,6 +257,24 @@ SINGLE: list[Request] = [
     ("batch_get_item", {"RequestItems": {"Nothing": {"Keys": [key("none")]}}}),
     ("transact_get_items", {"TransactItems": [{"Get": {"TableName": "Things", "Key": key(k)}} for k in ("a", "none")]}),
     ("transact_get_items", {"TransactItems": [{"Get": {"TableName": "Things", "Key": key("a")}}] * 2}),
+    (
+        "transact_get_items",
+        {
+            "TransactItems": [
+                {"Get": {"TableName": "Things", "Key": key("a"), "ProjectionExpression": "n, missing"}},
+                {"Get": {"TableName": "Things", "Key": key("full"), "ProjectionExpression": "missing"}},
+            ]
+        },
+    ),
+    (
+        "transact_get_items",
+        {"TransactItems": [{"Get": {"TableName": "Things", "Key": key(str(i))}} for i in range(100)]},
+    ),
+    (
+        "transact_get_items",
+        {"TransactItems": [{"Get": {"TableName": "Things", "Key": key(str(i))}} for i in range(101)]},
+    ),
+    ("transact_get_items", {"TransactItems": [{"Get": {"TableName": "Nothing", "Key": key("a")}}]}),
     ("batch_write_item", {"RequestItems": {"Things": [{"DeleteRequest": {"Key": key("a")}}]}}),
     ("batch_write_item", {"RequestItems": {"Things": [{"DeleteRequest": {"Key": key("a")}}] * 2}}),
     (
