@@ -9,7 +9,7 @@ from typing import Any
 from standings.domain.boards import Boards, Ranking
 from standings.domain.definitions import parse_boards
 from standings.domain.members import open_rankings
-from standings.domain.places import Path, Place, path, prefixes, read_sort_key, sort_key
+from standings.domain.places import ROOT, Path, Place, path, prefixes, read_sort_key, sort_key
 from standings.dynamodb.inspection import DynamoInspection
 from standings.dynamodb.keys import counter_digit, counter_name, entry_key, index_key, node_key, shard_of
 from standings.services.audit import Auditor
@@ -129,7 +129,38 @@ def populate(audited: Audited, members: int, events: int) -> None:
         audited.happen(f"m{audited.rng.randrange(members)}")
         audited.clock.milliseconds += 7
     audited.project()
+    if audited.rng.random() < 0.5:
+        _use_lanes(audited)
     audited.clock.milliseconds += 3_600_000
+
+
+def _use_lanes(audited: Audited) -> None:
+    """Some moves were counted in other lanes: in each alone a counter may be anything."""
+    rng = audited.rng
+    for ranking in audited.rankings():
+        lanes = rng.choice([2, 4])
+        for node, counters in nodes_of(audited.engine, ranking).items():
+            if node == ROOT:
+                key = {"pk": {"S": node_key(ranking, ROOT)}}
+                audited.engine.update_item(
+                    TableName="Rankings",
+                    Key=key,
+                    UpdateExpression="SET l = :l",
+                    ExpressionAttributeValues={":l": {"N": str(lanes)}},
+                )
+            for digit in counters:
+                count = rng.choice([-3, 0, 1])
+                _add(audited.engine, ranking, node, digit, count)
+                _add(audited.engine, ranking, node, digit, -count, rng.randrange(1, lanes))
+
+
+def _add(engine: Any, ranking: Ranking, node: Path, digit: int, count: int, lane: int = 0) -> None:
+    engine.update_item(
+        TableName="Rankings",
+        Key={"pk": {"S": node_key(ranking, node, lane)}},
+        UpdateExpression=f"SET t = if_not_exists(t, :t) ADD {counter_name(digit)} :n",
+        ExpressionAttributeValues={":n": {"N": str(count)}, ":t": {"N": str(NOW)}},
+    )
 
 
 class Lagging:
@@ -339,22 +370,22 @@ class Corruption:
             self._add(ranking, node, way[len(node)], 3 if len(node) == length else 0)
 
     def _add(self, ranking: Ranking, node: Path, digit: int, count: int) -> None:
-        self._audited.engine.update_item(
-            TableName="Rankings",
-            Key={"pk": {"S": node_key(ranking, node)}},
-            UpdateExpression=f"SET t = if_not_exists(t, :t) ADD {counter_name(digit)} :n",
-            ExpressionAttributeValues={":n": {"N": str(count)}, ":t": {"N": str(NOW)}},
-        )
+        _add(self._audited.engine, ranking, node, digit, count)
 
 
 def nodes_of(engine: Any, ranking: Ranking) -> dict[Path, dict[int, int]]:
-    """The counters of a ranking's nodes, also those of 0."""
-    found = {}
-    for row in rows(engine, "Rankings"):
-        key, slash, way = row["pk"]["S"].partition("/")
-        if slash and key == ranking.key:
-            counters = ((counter_digit(name), value) for name, value in row.items())
-            found[tuple(bytes.fromhex(way))] = {d: int(value["N"]) for d, value in counters if d is not None}
+    """The counters of a ranking's nodes, also those of 0, summed over the lanes that the root names."""
+    there = {row["pk"]["S"]: row for row in rows(engine, "Rankings") if row["pk"]["S"].startswith(f"{ranking.key}/")}
+    lanes = int(there.get(node_key(ranking, ROOT), {}).get("l", {"N": "1"})["N"])
+    found: dict[Path, dict[int, int]] = {}
+    for key, row in there.items():
+        way, _, lane = key.removeprefix(f"{ranking.key}/").partition("+")
+        if int(lane or 0) < lanes:
+            node = found.setdefault(tuple(bytes.fromhex(way)), {})
+            for name, value in row.items():
+                digit = counter_digit(name)
+                if digit is not None:
+                    node[digit] = node.get(digit, 0) + int(value["N"])
     return found
 
 
