@@ -70,13 +70,17 @@ def place_members(
     rows = (move for move in moves if entries is None or move.member in entries)
     client.load("Rankings", (entry_action("Rankings", ranking, move, expiry)["Put"]["Item"] for move in rows))
     named = ranking.metric.shards > 1
-    nodes = node_actions("Rankings", ranking, moves, expiry, name_shards=named)
+    nodes = node_actions("Rankings", ranking, moves, expiry, NOW, name_shards=named)
     client.load("Rankings", (_put_by(action["Update"]) for action in nodes))
 
 
 def _put_by(update: Mapping[str, Any]) -> dict[str, Any]:
-    """What an update that sets and adds leaves where nothing was: each value is named for its attribute."""
-    return {**update["Key"], **{name[1:]: value for name, value in update["ExpressionAttributeValues"].items()}}
+    """What an update that sets and adds leaves where nothing was: each value is named for its attribute.
+
+    But for the one by which the version is more than the clock.
+    """
+    values = {name[1:]: value for name, value in update["ExpressionAttributeValues"].items() if name != ":one"}
+    return {**update["Key"], **values}
 
 
 def sample(rng: Random, names: Iterable[str], count: int) -> list[str]:

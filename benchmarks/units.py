@@ -82,7 +82,7 @@ def writes(seed: int, families: str, board: str) -> dict[str, Any]:
     # What is known of boards is read once a minute: that is not counted.
     registry = Registry(boards, DynamoBoards(client, "Scores"), pacing())  # type: ignore[arg-type]
     writer = Writer(registry, DynamoScores(meter, "Scores", "Receipts"), pacing())  # type: ignore[arg-type]
-    projector = Projector(registry, DynamoRankings(meter, "Rankings"), pacing())  # type: ignore[arg-type]
+    projector = Projector(registry, DynamoRankings(meter, "Rankings", pacing()), pacing())  # type: ignore[arg-type]
     chosen = population.sample(rng, scores, BATCH * BATCHES)
     # Their items, with the scores that they are ranked with.
     for start in range(0, len(chosen), BATCH):

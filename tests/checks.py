@@ -1,6 +1,7 @@
 """Looks into the Rankings table: entries as they stand, and whether the tiers count exactly them."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from standings.domain.places import Path, path, read_sort_key
@@ -37,17 +38,36 @@ def entries(client: Any) -> dict[str, dict[str, int]]:
 
 
 def tiers(client: Any) -> dict[str, dict[tuple[Path, int], int]]:
-    """Counters that are not 0, for each ranking by its key."""
-    found: dict[str, dict[tuple[Path, int], int]] = {}
-    for row in rows(client, "Rankings"):
-        ranking, slash, way = row["pk"]["S"].partition("/")
-        if not slash or "#" in way or ranking.count("#") != 1:
-            continue
+    """Counters that are not 0, summed over their lanes, for each ranking by its key."""
+    found: dict[str, Counter[tuple[Path, int]]] = {}
+    known = lanes(client)
+    for ranking, way, lane, row in nodes(client):
+        assert lane < known.get(ranking, 1), "a lane that readers do not know of"
         for name, value in row.items():
             digit = counter_digit(name)
-            if digit is not None and value["N"] != "0":
-                found.setdefault(ranking, {})[tuple(bytes.fromhex(way)), digit] = int(value["N"])
-    return found
+            if digit is not None:
+                found.setdefault(ranking, Counter())[way, digit] += int(value["N"])
+    return {
+        ranking: there
+        for ranking, counters in found.items()
+        if (there := {counter: count for counter, count in counters.items() if count})
+    }
+
+
+def nodes(client: Any) -> Iterator[tuple[str, Path, int, dict[str, Any]]]:
+    """The items of tier trees: ranking, path, lane, and the item."""
+    for row in rows(client, "Rankings"):
+        ranking, slash, rest = row["pk"]["S"].partition("/")
+        if slash and "#" not in rest and ranking.count("#") == 1:
+            way, _, lane = rest.partition("+")
+            yield ranking, tuple(bytes.fromhex(way)), int(lane or 0), row
+
+
+def lanes(client: Any) -> dict[str, int]:
+    """How many lanes rankings have, of those whose roots name them."""
+    return {
+        ranking: int(row["l"]["N"]) for ranking, way, lane, row in nodes(client) if not way and not lane and "l" in row
+    }
 
 
 def assert_tiers_count_the_entries(client: Any) -> None:

@@ -30,6 +30,7 @@ from standings.services.store import (
     Span,
     StoreRefusedError,
 )
+from tests import faults
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
@@ -47,7 +48,7 @@ def boards(client: Any, tables: dict[str, str]) -> DynamoBoards:
 
 @pytest.fixture
 def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
-    return DynamoRankings(client, tables["RankingsTable"])
+    return DynamoRankings(client, tables["RankingsTable"], faults.Time(NOW).pacing())
 
 
 @pytest.fixture
@@ -345,7 +346,7 @@ def test_entries_of_shards_and_a_root_that_names_them(
     assert all(len(entries) > 3 for entries in found)
     # A change that leaves the tiers as they are names the shards all the same.
     day = Ranking("c", metric, metric.windows[0], 0)
-    again = DynamoRankings(rankings._client, rankings._rankings)
+    again = DynamoRankings(rankings._client, rankings._rankings, rankings._pacing)
     assert again.commit(day, [Move(day, "m", None, None, 1, NOW)]) == []
     assert standing.nodes([(day, ROOT)])[day, ROOT].shards == 3
 

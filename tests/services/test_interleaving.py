@@ -87,8 +87,9 @@ class Subject:
         self.client = faults.Faulty(engine)
         self.time = faults.Time(NOW)
         self.client.steps.append(self.step)
-        rankings = DynamoRankings(self.client, "Rankings")  # type: ignore[arg-type]
-        self.projector = Projector(registry(BOARDS, engine, self.time.pacing()), rankings, self.time.pacing())
+        pacing = self.time.pacing()
+        rankings = DynamoRankings(self.client, "Rankings", pacing)  # type: ignore[arg-type]
+        self.projector = Projector(registry(BOARDS, engine, pacing), rankings, pacing)
 
     def step(self, faulty: faults.Faulty, request: dict[str, Any]) -> Any:
         """Every call: others may come between, and it may fail, or die before or after it is done."""

@@ -41,11 +41,9 @@ class Subject:
     def __init__(self, engine: Any) -> None:
         self.client = faults.Faulty(engine)
         self.time = faults.Time(NOW)
-        self.projector = Projector(
-            registry(BOARDS, engine, self.time.pacing()),
-            DynamoRankings(self.client, "Rankings"),  # type: ignore[arg-type]
-            self.time.pacing(),
-        )
+        pacing = self.time.pacing()
+        rankings = DynamoRankings(self.client, "Rankings", pacing)  # type: ignore[arg-type]
+        self.projector = Projector(registry(BOARDS, engine, pacing), rankings, pacing)
         self.parking = Parking()
 
     def project(self, *records: Record, patience: float = 30.0) -> Projected:
@@ -61,7 +59,7 @@ class Subject:
         return {member: -ordinal for member, ordinal in found.items()}
 
     def versions(self) -> set[int]:
-        return {int(row["v"]["N"]) for row in rows(self.client, "Rankings") if "v" in row}
+        return {int(row["v"]["N"]) for row in rows(self.client, "Rankings") if "/" not in row["pk"]["S"]}
 
 
 @pytest.fixture

@@ -45,6 +45,15 @@ def deltas(moves: Iterable[tuple[int | None, int | None]]) -> dict[Path, dict[in
     return {node: counters for node, counters in changed.items() if counters}
 
 
+def summed(lanes: Iterable[Counters]) -> dict[int, int]:
+    """The counters of a node that several lanes make up."""
+    found: dict[int, int] = {}
+    for counters in lanes:
+        for digit, count in counters.items():
+            found[digit] = found.get(digit, 0) + count
+    return found
+
+
 def nodes_for(number: int) -> list[Path]:
     """The nodes that tell the rank of an ordinal: the root first."""
     return list(prefixes(path(number)))

@@ -1,15 +1,17 @@
 """The read model in DynamoDB, as the projector writes it: entries and tiers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.boards import Ranking
 from standings.domain.moves import Move
-from standings.domain.places import ROOT, Path, Place, read_sort_key, sort_key
+from standings.domain.places import ROOT, Place, read_sort_key, sort_key
 from standings.domain.tiers import deltas
 from standings.domain.windows import DAY, SECOND
 from standings.dynamodb.keys import counter_name, entry_key, index_key, node_key, shard_of
 from standings.dynamodb.transactions import Item, transact
+from standings.services.pacing import Pacing
 from standings.services.store import Hindrance, MoveObstacle, Row, StoreRefusedError
 
 if TYPE_CHECKING:
@@ -22,24 +24,61 @@ ROW_LIFETIME: Final = 60 * DAY
 """How long a row without a score stays in a ranking that never ends: longer than anything older can be replayed."""
 
 
-MOST_NAMED: Final = 10_000
+MOST_LANES: Final = 4
+"""Lanes of a ranking at most: each costs its readers as much as the first."""
+
+CONFLICTS: Final = 2
+"""Conflicts on tiers of a ranking, one after the other, that make it worth another lane."""
+
+MOST_KNOWN: Final = 10_000
+"""Rankings of which something is remembered."""
+
+
+@dataclass(slots=True)
+class _Lane:
+    """The lane in which this process counts in a ranking, of how many, and how often in a row it met somebody there."""
+
+    number: int = 0
+    of: int = 1
+    conflicts: int = 0
 
 
 class DynamoRankings:
-    """Rankings (`services.store.Rankings`)."""
+    """Rankings (`services.store.Rankings`).
 
-    def __init__(self, client: "DynamoDBClient", rankings: str) -> None:
+    Everyone counts in the first lane of a ranking's tiers, until conflicts there tell of others at work; then in one
+    of several lanes, by chance. The first lane's root names them before one is used, so that readers know of it.
+    """
+
+    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Pacing, most_lanes: int = MOST_LANES) -> None:
         self._client = client
         self._rankings = rankings
+        self._pacing = pacing
+        self._most_lanes = most_lanes
         # Rankings whose root names their shards: it has to before an entry is in one of them.
         self._named: set[tuple[str, int]] = set()
+        # Rankings in which somebody was met.
+        self._lanes: dict[str, _Lane] = {}
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveObstacle]:
         expiry = _expiry(ranking)
+        lane = self._lanes.get(ranking.key)
+        if lane is not None and lane.conflicts >= CONFLICTS:
+            hindered = self._change_lane(ranking, lane, expiry)
+            if hindered:
+                return hindered
         shards = ranking.metric.shards
         named = shards == 1 or (ranking.key, shards) in self._named
         actions = [entry_action(self._rankings, ranking, move, expiry) for move in moves]
-        actions += node_actions(self._rankings, ranking, moves, expiry, name_shards=not named)
+        actions += node_actions(
+            self._rankings,
+            ranking,
+            moves,
+            expiry,
+            self._pacing.now(),
+            lane=lane.number if lane is not None else 0,
+            name_shards=not named,
+        )
         obstacles = []
         for index, hindrance, item, message in transact(self._client, actions):
             if index < len(moves):
@@ -48,11 +87,39 @@ class DynamoRankings:
                 obstacles.append(MoveObstacle(None, hindrance, None, message))
             else:
                 raise StoreRefusedError(message)
+        self._note(ranking, obstacles)
         if not obstacles and not named:
-            if len(self._named) >= MOST_NAMED:
+            if len(self._named) >= MOST_KNOWN:
                 self._named.clear()
             self._named.add((ranking.key, shards))
         return obstacles
+
+    def _note(self, ranking: Ranking, obstacles: Sequence[MoveObstacle]) -> None:
+        """Remember whom a transaction met: whoever has the same entries would be met in any lane."""
+        busy = {obstacle.position for obstacle in obstacles if obstacle.hindrance is Hindrance.BUSY}
+        if busy == {None}:
+            if len(self._lanes) >= MOST_KNOWN:
+                self._lanes.clear()
+            self._lanes.setdefault(ranking.key, _Lane()).conflicts += 1
+        elif not obstacles and ranking.key in self._lanes:
+            self._lanes[ranking.key].conflicts = 0
+
+    def _change_lane(self, ranking: Ranking, lane: _Lane, expiry: int | None) -> list[MoveObstacle]:
+        """Take one lane of more than there were, by chance; what stood in the way, if others have the root just now."""
+        wanted = min(2 * lane.of, self._most_lanes)
+        if wanted > lane.of:
+            for _, hindrance, item, message in transact(
+                self._client, [_naming(self._rankings, ranking, wanted, expiry, self._pacing.now())]
+            ):
+                if hindrance is Hindrance.BUSY:
+                    return [MoveObstacle(None, hindrance, None, message)]
+                if hindrance is not Hindrance.CONDITION or item is None:
+                    raise StoreRefusedError(message)
+                wanted = int(item["l"]["N"])
+            lane.of = wanted
+        lane.number = int(self._pacing.random() * lane.of)
+        lane.conflicts = 0
+        return []
 
 
 def _row(item: Item | None, ranking: Ranking) -> Row | None:
@@ -98,56 +165,70 @@ def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -
 
 
 def node_actions(
-    table: str, ranking: Ranking, moves: Sequence[Move], expiry: int | None, *, name_shards: bool = False
+    table: str,
+    ranking: Ranking,
+    moves: Sequence[Move],
+    expiry: int | None,
+    now: int,
+    *,
+    lane: int = 0,
+    name_shards: bool = False,
 ) -> list[dict[str, Any]]:
-    """The net change of the tiers that moves make, one update for each node.
+    """The net change of the tiers that moves make, one update for each node, in one of the nodes' lanes.
 
-    With `name_shards` the root says how many shards there are, beside all numbers that there ever were: so whoever
-    reads knows all places to look, while the number changes and for ever after.
+    With `name_shards` the first lane's root says how many shards there are, beside all numbers that there ever were:
+    so whoever reads knows all places to look, while the number changes and for ever after.
     """
     stamp = max(move.stamp for move in moves)
     net = deltas((_ordinal(move.old), _ordinal(move.new)) for move in moves)
+    changed = {(path, lane): counters for path, counters in net.items()}
     if name_shards:
-        net.setdefault(ROOT, {})
-    return [
-        _node_action(table, ranking, path, counters, stamp, expiry, name_shards=name_shards and path == ROOT)
-        for path, counters in sorted(net.items())
-    ]
+        changed.setdefault((ROOT, 0), {})
+    actions = []
+    for (path, number), counters in sorted(changed.items()):
+        adds: dict[str, dict[str, Any]] = {counter_name(digit): {"N": str(n)} for digit, n in counters.items()}
+        if name_shards and (path, number) == (ROOT, 0):
+            adds["n"] = {"NS": [str(ranking.metric.shards)]}
+        sets = {"t": {"N": str(stamp)}}
+        actions.append({"Update": _node_update(table, node_key(ranking, path, number), sets, adds, expiry, now)})
+    return actions
 
 
 def _ordinal(place: Place | None) -> int | None:
     return place.ordinal if place is not None else None
 
 
-def _node_action(
-    table: str,
-    ranking: Ranking,
-    path: Path,
-    counters: dict[int, int],
-    stamp: int,
-    expiry: int | None,
-    *,
-    name_shards: bool,
+def _naming(table: str, ranking: Ranking, lanes: int, expiry: int | None, now: int) -> dict[str, Any]:
+    """Has the first lane's root say how many lanes there are, unless it knows of as many."""
+    update = _node_update(table, node_key(ranking, ROOT), {"l": {"N": str(lanes)}}, {}, expiry, now)
+    condition = {
+        "ConditionExpression": "attribute_not_exists(l) OR l < :l",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    return {"Update": {**update, **condition}}
+
+
+def _node_update(
+    table: str, key: str, sets: Mapping[str, Any], adds: Mapping[str, Any], expiry: int | None, now: int
 ) -> dict[str, Any]:
-    names = {digit: counter_name(digit) for digit in counters}
-    values: dict[str, Any] = {f":{names[digit]}": {"N": str(count)} for digit, count in counters.items()}
-    values[":t"] = {"N": str(stamp)}
-    sets = "t = :t"
-    if expiry is not None:
-        sets += ", e = :e"
-        values[":e"] = {"N": str(expiry)}
-    added = [f"{name} :{name}" for name in names.values()]
-    if name_shards:
-        added.append("n :n")
-        values[":n"] = {"NS": [str(ranking.metric.shards)]}
-    adds = ", ".join(added)
+    """A write of one lane of a node. Its version tells whether it is still the one that was read.
+
+    A new one begins at the clock, so that it is none that was there before and was removed.
+    """
+    values = {**sets, **adds, **({"e": {"N": str(expiry)}} if expiry is not None else {})}
+    plain = [f"{name} = :{name}" for name in values if name not in adds]
+    expression = f"SET {', '.join(plain)}, v = if_not_exists(v, :v) + :one"
+    if adds:
+        expression += f" ADD {', '.join(f'{name} :{name}' for name in adds)}"
     return {
-        "Update": {
-            "TableName": table,
-            "Key": {"pk": {"S": node_key(ranking, path)}},
-            "UpdateExpression": f"SET {sets} ADD {adds}",
-            "ExpressionAttributeValues": values,
-        }
+        "TableName": table,
+        "Key": {"pk": {"S": key}},
+        "UpdateExpression": expression,
+        "ExpressionAttributeValues": {
+            **{f":{name}": value for name, value in values.items()},
+            ":v": {"N": str(now)},
+            ":one": {"N": "1"},
+        },
     }
 
 

@@ -1,16 +1,18 @@
 """The read model in DynamoDB, as readers see it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from standings.domain.boards import Ranking
 from standings.domain.members import Image
 from standings.domain.places import Path, read_sort_key
+from standings.domain.tiers import summed
 from standings.dynamodb.boards import list_boards, read_records
-from standings.dynamodb.keys import PLACES, counter_digit, entry_key, index_key, node_key
+from standings.dynamodb.keys import PLACES, entry_key, index_key
 from standings.dynamodb.scores import read_image
 from standings.dynamodb.transactions import MOST_KEYS, Item, batch_get, get_item, query
+from standings.dynamodb.trees import KnownLanes, lane_of
 from standings.services.store import BoardRecord, Entry, Node, Span
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class DynamoStanding:
         self._client = client
         self._rankings = rankings
         self._scores = scores
+        self._lanes = KnownLanes()
         self._pool = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="reads")
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
@@ -39,8 +42,8 @@ class DynamoStanding:
         return {asked: _entry(item, asked[0]) for asked, item in found.items() if "s" in item}
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
-        found = self._items({node_key(ranking, path): (ranking, path) for ranking, path in wanted})
-        return {asked: _node(item) for asked, item in found.items()}
+        found = self._lanes.read(wanted, self._items)
+        return {asked: _node(lanes) for asked, lanes in found.items()}
 
     def _items(self, keys: dict[str, T]) -> dict[T, Item]:
         """The items of Rankings under some keys, by what the keys stand for."""
@@ -112,7 +115,11 @@ def _entry(item: Item, ranking: Ranking) -> Entry:
     return Entry(key, *read_sort_key(key, dated=ranking.metric.dated), int(item["t"]["N"]))
 
 
-def _node(item: Item) -> Node:
-    counters = {digit: int(value["N"]) for name, value in item.items() if (digit := counter_digit(name)) is not None}
-    shards = max(map(int, item["n"]["NS"])) if "n" in item else 1
-    return Node(counters, int(item["t"]["N"]), shards)
+def _node(lanes: Mapping[int, Item]) -> Node:
+    """A node as all its lanes together make it; what it was spread over, its first lane says."""
+    read = [lane_of(item) for item in lanes.values()]
+    # Lanes may be of different moments, while members move.
+    counters = {digit: max(count, 0) for digit, count in summed(lane.counters for lane in read).items()}
+    stamp = max((lane.stamp for lane in read if lane.stamp is not None), default=None)
+    first = lanes.get(0, {})
+    return Node(counters, stamp, max(map(int, first["n"]["NS"])) if "n" in first else 1)

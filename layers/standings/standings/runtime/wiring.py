@@ -98,7 +98,7 @@ def _side_by_side() -> SideBySide:
 def projector(config: Config, tools: Pacing) -> Projector:
     """The projector's service."""
     dynamodb = client("dynamodb")
-    rankings = DynamoRankings(dynamodb, config.rankings_table)
+    rankings = DynamoRankings(dynamodb, config.rankings_table, tools)
     return Projector(_registry(dynamodb, config, tools), rankings, tools, _side_by_side())
 
 
@@ -156,7 +156,7 @@ class Maintenance:
 
     @cached_property
     def _rankings(self) -> DynamoRankings:
-        return DynamoRankings(self._dynamodb, self._config.rankings_table)
+        return DynamoRankings(self._dynamodb, self._config.rankings_table, self._tools)
 
     @cached_property
     def rebuild(self) -> Rebuild:

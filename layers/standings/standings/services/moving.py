@@ -129,7 +129,9 @@ def cut(found: Sequence[Move]) -> Iterator[list[Move]]:
     tiers: set[Path] = set()
     for move in found:
         mine = _nodes(move)
-        if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | mine) > MOST_ACTIONS):
+        # In another lane than the first, that one's root comes on top while it does not name the shards.
+        most = MOST_ACTIONS - (move.ranking.metric.shards > 1)
+        if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | mine) > most):
             yield chunk
             chunk, tiers = [], set()
         chunk.append(move)

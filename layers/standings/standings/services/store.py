@@ -1,6 +1,6 @@
 """What the services need of a store, and how it says that something stands in the way."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
@@ -218,6 +218,42 @@ class Node(NamedTuple):
     counters: Mapping[int, int]
     stamp: int | None
     shards: int = 1
+
+
+class Lane(NamedTuple):
+    """One lane of a node as it is now: its counters by digit, its version, and the latest stamp that it knows of.
+
+    A member counts in any lane, so that a counter of one alone may be less than 0. Version 0 is one without.
+    """
+
+    counters: Mapping[int, int]
+    version: int
+    stamp: int | None
+
+
+Lanes = Mapping[int, Lane]
+"""The lanes of a node by number; one that is not there is left out."""
+
+
+class Removal(NamedTuple):
+    """Takes counters out of a node, in each of its lanes on condition that they are still as they were read."""
+
+    path: Path
+    digits: Collection[int]
+    lanes: Lanes
+
+
+class Trees(Protocol):
+    """Tier trees lane by lane, for those who look after them."""
+
+    def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
+        """Lanes of nodes as they are now; a node without any is left out."""
+
+    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[Hindrance]:
+        """Remove nodes and, out of others, counters, all or nothing: what stood in the way, or an empty list.
+
+        A node goes on condition that its lanes have the versions that were read.
+        """
 
 
 class Entry(NamedTuple):

@@ -1,0 +1,115 @@
+"""Tier trees in DynamoDB: a node is an item in each of its lanes, and the root of the first names the lanes."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from standings.domain.boards import Ranking
+from standings.domain.places import Path
+from standings.dynamodb.keys import counter_digit, counter_name, node_key
+from standings.dynamodb.transactions import Item, batch_get, transact
+from standings.services.store import Hindrance, Lane, Lanes, Removal
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+MOST_KNOWN: Final = 10_000
+"""Rankings of several lanes that are remembered."""
+
+Node = tuple[Ranking, Path]
+T = TypeVar("T")
+Read = Callable[[dict[str, tuple[Node, int]]], dict[tuple[Node, int], Item]]
+"""Reads items of Rankings by key; each is given back by what its key stands for."""
+
+
+def lane_of(item: Item) -> Lane:
+    """What an item says of one lane of a node. One that only names lanes knows of no stamp."""
+    counters = {digit: int(value["N"]) for name, value in item.items() if (digit := counter_digit(name)) is not None}
+    stamp = int(item["t"]["N"]) if "t" in item else None
+    return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, stamp)
+
+
+class KnownLanes:
+    """Reads nodes in all their lanes, and remembers how many those are: their number only grows.
+
+    It is known once a ranking's root has been read; so read that first, or along with other nodes.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, int] = {}
+
+    def read(self, wanted: Iterable[Node], read: Read) -> dict[Node, dict[int, Item]]:
+        """The items of nodes by lane; a node without any is left out."""
+        nodes = list(dict.fromkeys(wanted))
+        read_to = {ranking.key: 0 for ranking, _ in nodes}
+        to = {key: self._of.get(key, 1) for key in read_to}
+        found: dict[Node, dict[int, Item]] = {}
+        while asked := {
+            node_key(*node, lane): (node, lane)
+            for node in nodes
+            for lane in range(read_to[node[0].key], to[node[0].key])
+        }:
+            read_to = dict(to)
+            for (node, lane), item in read(asked).items():
+                found.setdefault(node, {})[lane] = item
+                if "l" in item and lane == 0:
+                    key = node[0].key
+                    to[key] = max(to[key], int(item["l"]["N"]))
+                    self._remember(key, to[key])
+        return found
+
+    def _remember(self, key: str, lanes: int) -> None:
+        """Keep a number, as the latest: those of one question are never forgotten in the midst of it."""
+        self._of.pop(key, None)
+        for oldest in list(self._of)[: len(self._of) + 1 - MOST_KNOWN]:
+            self._of.pop(oldest, None)
+        self._of[key] = lanes
+
+
+class DynamoTrees:
+    """Tier trees (`services.store.Trees`), strongly consistent."""
+
+    def __init__(self, client: "DynamoDBClient", rankings: str) -> None:
+        self._client = client
+        self._rankings = rankings
+        self._lanes = KnownLanes()
+
+    def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
+        found = self._lanes.read([(ranking, path) for path in paths], self._read)
+        return {path: {lane: lane_of(item) for lane, item in lanes.items()} for (_, path), lanes in found.items()}
+
+    def _read(self, keys: dict[str, T]) -> dict[T, Item]:
+        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], consistent=True)
+        return {keys[item["pk"]["S"]]: item for item in items}
+
+    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[Hindrance]:
+        actions: list[dict[str, Any]] = [
+            {
+                "Delete": {
+                    "TableName": self._rankings,
+                    "Key": {"pk": {"S": node_key(ranking, path, number)}},
+                    "ConditionExpression": "v = :v",
+                    "ExpressionAttributeValues": {":v": {"N": str(lane.version)}},
+                }
+            }
+            for path, lanes in nodes.items()
+            for number, lane in lanes.items()
+        ]
+        actions += [action for removal in counters for action in self._counters_out(ranking, removal)]
+        return [hindrance for _, hindrance, _, _ in transact(self._client, actions)] if actions else []
+
+    def _counters_out(self, ranking: Ranking, removal: Removal) -> Iterator[dict[str, Any]]:
+        for number, lane in removal.lanes.items():
+            counted = {counter_name(digit): lane.counters[digit] for digit in removal.digits if digit in lane.counters}
+            if counted:
+                yield {
+                    "Update": {
+                        "TableName": self._rankings,
+                        "Key": {"pk": {"S": node_key(ranking, removal.path, number)}},
+                        "UpdateExpression": f"SET v = v + :one REMOVE {', '.join(counted)}",
+                        "ConditionExpression": " AND ".join(f"{name} = :{name}" for name in counted),
+                        "ExpressionAttributeValues": {
+                            ":one": {"N": "1"},
+                            **{f":{name}": {"N": str(count)} for name, count in counted.items()},
+                        },
+                    }
+                }
