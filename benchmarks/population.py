@@ -7,8 +7,9 @@ from typing import Any, Final
 from standings.domain.boards import Boards, Family, Ranking
 from standings.domain.definitions import parse_boards
 from standings.domain.moves import Move
-from standings.domain.places import Place, ordinal
+from standings.domain.places import ROOT, Place, ordinal
 from standings.domain.windows import SECOND
+from standings.dynamodb.keys import node_key
 from standings.dynamodb.rankings import EXPIRY_MARGIN, entry_action, node_actions
 from tests.engine.dynamodb import Engine
 
@@ -59,9 +60,17 @@ def ranking_of(board_family: Family) -> Ranking:
 
 
 def place_members(
-    client: Engine, ranking: Ranking, scores: Mapping[str, int], *, entries: Collection[str] | None = None
+    client: Engine,
+    ranking: Ranking,
+    scores: Mapping[str, int],
+    *,
+    entries: Collection[str] | None = None,
+    lanes: int = 1,
 ) -> None:
-    """Put in place the entries of all members (or of those in `entries` only) and the tiers that count all of them."""
+    """Put in place the entries of all members (or of those in `entries` only) and the tiers that count all of them.
+
+    Of several lanes each counts as many members.
+    """
     until = ranking.readable_until
     expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
     moves = [
@@ -70,8 +79,17 @@ def place_members(
     rows = (move for move in moves if entries is None or move.member in entries)
     client.load("Rankings", (entry_action("Rankings", ranking, move, expiry)["Put"]["Item"] for move in rows))
     named = ranking.metric.shards > 1
-    nodes = node_actions("Rankings", ranking, moves, expiry, NOW, name_shards=named)
-    client.load("Rankings", (_put_by(action["Update"]) for action in nodes))
+    for lane in range(lanes):
+        name = named and lane == 0
+        nodes = node_actions("Rankings", ranking, moves[lane::lanes], expiry, NOW, lane=lane, name_shards=name)
+        client.load("Rankings", (_put_by(action["Update"]) for action in nodes))
+    if lanes > 1:
+        client.update_item(
+            TableName="Rankings",
+            Key={"pk": {"S": node_key(ranking, ROOT)}},
+            UpdateExpression="SET l = :l",
+            ExpressionAttributeValues={":l": {"N": str(lanes)}},
+        )
 
 
 def _put_by(update: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import peers, reads, units
+from benchmarks import lanes, peers, reads, units
 
 READS = json.loads(reads.RESULT.read_text(encoding="utf-8"))
+LANES = json.loads(lanes.RESULT.read_text(encoding="utf-8"))
 UNITS = json.loads(units.RESULT.read_text(encoding="utf-8"))
 
 
@@ -20,8 +21,12 @@ UNITS = json.loads(units.RESULT.read_text(encoding="utf-8"))
         (reads.PAGE, reads.by_population(READS)),
         (reads.PAGE, reads.at_depths(READS)),
         (reads.PAGE, reads.on_others(READS)),
+        (lanes.PAGE, lanes.on_a_busy_board(LANES)),
+        (lanes.PAGE, lanes.on_quiet_boards(LANES)),
+        (lanes.PAGE, lanes.of_a_rank(LANES)),
+        (lanes.PAGE, lanes.of_cleaning(LANES)),
     ],
-    ids=["units", "peers", "reads", "depths", "others"],
+    ids=["units", "peers", "reads", "depths", "others", "busy", "quiet", "rank", "cleaning"],
 )
 def test_a_table_is_that_of_its_result(page: Path, lines: Iterable[str]) -> None:
     assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in page.read_text(encoding="utf-8")
@@ -39,3 +44,18 @@ def test_the_bars_hold_for_the_committed_result() -> None:
         assert cost[reads.FEW, "rank of a member", members]["read_units_most"] <= 3
         assert cost[reads.FEW, "top 100", members]["read_units_most"] <= 2.5
     assert READS["answers_wrong"] == 0
+
+
+def test_lanes_are_paid_for_where_they_are_needed() -> None:
+    busy = {(row["projectors"], row["most_lanes"]): row for row in LANES["busy"]}
+
+    for count in lanes.PROJECTORS[2:]:
+        with_lanes, without = busy[count, 4], busy[count, 1]
+        assert with_lanes["moves_per_second"] > 2 * without["moves_per_second"]
+        assert with_lanes["cancelled_share"] < without["cancelled_share"]
+    assert busy[1, 4]["lanes"] == 1
+    assert all(row["lanes"] == 1 for row in LANES["quiet"])
+    for row in LANES["reads"]:
+        assert row["read_units_most"] <= 0.5 + 2.5 * row["lanes"]
+        assert row["round_trips_most"] == 2
+        assert row["round_trips_first"] <= 3

@@ -54,6 +54,11 @@ def summed(lanes: Iterable[Counters]) -> dict[int, int]:
     return found
 
 
+def is_leaf(node: Path) -> bool:
+    """Whether a node's children are ordinals, and not nodes."""
+    return bool(node) and len(node) == depth(node[0])
+
+
 def nodes_for(number: int) -> list[Path]:
     """The nodes that tell the rank of an ordinal: the root first."""
     return list(prefixes(path(number)))
