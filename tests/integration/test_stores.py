@@ -13,9 +13,10 @@ from standings.domain.moves import Move
 from standings.domain.places import ROOT, Place, sort_key
 from standings.domain.tiers import nodes_for
 from standings.dynamodb.boards import DynamoBoards
-from standings.dynamodb.rankings import DynamoRankings
+from standings.dynamodb.rankings import CONFLICTS, DynamoRankings, _Lane
 from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.standing import DynamoStanding
+from standings.dynamodb.trees import DynamoTrees
 from standings.services.store import (
     Addition,
     BoardRecord,
@@ -25,6 +26,7 @@ from standings.services.store import (
     Job,
     Receipt,
     ReceiptObstacle,
+    Removal,
     Rewrite,
     Row,
     Span,
@@ -349,6 +351,34 @@ def test_entries_of_shards_and_a_root_that_names_them(
     again = DynamoRankings(rankings._client, rankings._rankings, rankings._pacing)
     assert again.commit(day, [Move(day, "m", None, None, 1, NOW)]) == []
     assert standing.nodes([(day, ROOT)])[day, ROOT].shards == 3
+
+
+def test_lanes_are_named_summed_and_removed(
+    rankings: DynamoRankings, standing: DynamoStanding, client: Any, tables: dict[str, str]
+) -> None:
+    trees = DynamoTrees(client, tables["RankingsTable"])
+    assert rankings.commit(ranking(), [move("m", None, 300)]) == []
+    for number in (2, 4):
+        rankings._lanes[ranking().key] = _Lane(of=number // 2, conflicts=CONFLICTS)
+        assert rankings.commit(ranking(), [move(f"n{number}", None, 300)]) == []
+    # One that does not know of them learns how many there are.
+    other = DynamoRankings(client, tables["RankingsTable"], faults.Time(NOW).pacing())
+    other._lanes[ranking().key] = _Lane(conflicts=CONFLICTS)
+    assert other.commit(ranking(), [move("o", None, 5)]) == []
+    assert (other._lanes[ranking().key].number, other._lanes[ranking().key].of) == (2, 4)
+    assert standing.nodes([(ranking(), ROOT)])[ranking(), ROOT].counters == {66: 3, 65: 1}
+
+    old = trees.lanes(ranking(), [(66,), (66, 2), ROOT])
+    assert {lane: dict(there.counters) for lane, there in old[66,].items()} == {0: {2: 1}, 1: {2: 1}, 2: {2: 1}}
+    for member, version in (("m", 2), ("n2", 3), ("n4", 4)):
+        assert rankings.commit(ranking(), [move(member, 300, 6, version)]) == []
+    assert trees.remove(ranking(), {(66, 2): old[66, 2]}, []) != []
+    dead = trees.lanes(ranking(), [(66,), (66, 2), ROOT])
+    nodes = {way: dead[way] for way in ((66,), (66, 2))}
+    assert trees.remove(ranking(), nodes, [Removal(ROOT, [65], old[ROOT])]) != []
+    assert trees.remove(ranking(), nodes, [Removal(ROOT, [66], dead[ROOT])]) == []
+    assert trees.lanes(ranking(), [(66,), (66, 2)]) == {}
+    assert standing.nodes([(ranking(), ROOT)])[ranking(), ROOT].counters == {65: 4}
 
 
 def test_rows_of_a_period_go_by_ttl_after_its_reading_has_ended(
