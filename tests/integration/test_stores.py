@@ -10,7 +10,7 @@ from standings.domain.coverage import Kept, coverage_of
 from standings.domain.definitions import parse_boards
 from standings.domain.members import Image
 from standings.domain.moves import Move
-from standings.domain.places import ROOT, Place, sort_key
+from standings.domain.places import ROOT, Path, Place, sort_key
 from standings.domain.tiers import nodes_for
 from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.rankings import CONFLICTS, DynamoRankings, _Lane
@@ -374,7 +374,8 @@ def test_lanes_are_named_summed_and_removed(
         assert rankings.commit(ranking(), [move(member, 300, 6, version)]) == []
     assert trees.remove(ranking(), {(66, 2): old[66, 2]}, []) != []
     dead = trees.lanes(ranking(), [(66,), (66, 2), ROOT])
-    nodes = {way: dead[way] for way in ((66,), (66, 2))}
+    ways: tuple[Path, ...] = ((66,), (66, 2))
+    nodes = {way: dead[way] for way in ways}
     assert trees.remove(ranking(), nodes, [Removal(ROOT, [65], old[ROOT])]) != []
     assert trees.remove(ranking(), nodes, [Removal(ROOT, [66], dead[ROOT])]) == []
     assert trees.lanes(ranking(), [(66,), (66, 2)]) == {}
