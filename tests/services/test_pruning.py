@@ -17,7 +17,7 @@ from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.standing import DynamoStanding
 from standings.dynamodb.trees import DynamoTrees
 from standings.services.moving import Outcome, cut, move_in_ranking
-from standings.services.pruning import Look, PrunedRankings, prune
+from standings.services.pruning import CHANCE, Look, PrunedRankings, prune
 from standings.services.query import Query
 from standings.services.reader import Reader
 from standings.services.store import MOST_ACTIONS, Hindrance, Removal, StoreRefusedError, StoreUnavailableError
@@ -436,16 +436,24 @@ def test_lanes_and_cleaning_beside_each_other_for_many_seeds(engine: Any, seed: 
     interleaved(engine, seed)
 
 
-@pytest.mark.parametrize(("steps", "without"), [((1, 100), 2), ((100, 2_500), 4)])
+@pytest.mark.parametrize(
+    ("steps", "rounds", "without"),
+    [
+        ((1, 100), 60, 2),
+        ((100, 2_500), 60, 4),
+        pytest.param((1, 100), 200, 4, marks=pytest.mark.soak),
+        pytest.param((100, 2_500), 200, 7, marks=pytest.mark.soak),
+    ],
+)
 def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(
-    engine: Any, steps: tuple[int, int], without: int
+    engine: Any, steps: tuple[int, int], rounds: int, without: int
 ) -> None:
-    needed, looks = rising.rise(engine, steps, 1 / 16, rounds=200)
+    needed, looks = rising.rise(engine, steps, CHANCE, rounds)
     assert rising.nodes(engine) <= 2 * needed + 20
     assert not any(look.unexpected for look in looks)
     assert_tiers_count_the_entries(engine)
 
     never = Engine()
     create_tables(never)
-    needed, _ = rising.rise(never, steps, 0, rounds=60)
+    needed, _ = rising.rise(never, steps, 0, rounds)
     assert rising.nodes(never) > without * needed
