@@ -56,6 +56,10 @@ units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/r
 reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.reads
 
+.PHONY: lanes
+lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.lanes
+
 .PHONY: replay
 replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.replay $(FILE) $(REPLAY_ARGS)
@@ -64,7 +68,7 @@ replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=a
 check: $(SAM_INSTALLED) $(DEV_INSTALLED) ## formatter, linter, types, import rules, template lint
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy layers/standings/standings functions benchmarks demo tests
+	$(VENV)/bin/mypy layers/standings/standings functions benchmarks cli demo tests
 	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 

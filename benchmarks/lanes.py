@@ -17,11 +17,13 @@ from benchmarks.truth import Truth
 from benchmarks.virtual import TRANSACTION, Clock, Meeting
 from standings.domain.members import Image
 from standings.domain.moves import Change
+from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.rankings import MOST_LANES, DynamoRankings
 from standings.dynamodb.trees import DynamoTrees
 from standings.services.pacing import Pacing
 from standings.services.projector import Projected, Projector, Record
 from standings.services.pruning import PrunedRankings
+from standings.services.registry import Registry
 from standings.services.store import StoreUnavailableError
 from tests.engine.dynamodb import Engine
 from tests.engine.tables import create_tables
@@ -55,13 +57,14 @@ class _Run:
         names = list(self.scores)
         for number in range(projectors):
             tools = self._tools(Random(f"{seed} {number}"))
+            registry = Registry(self.boards, DynamoBoards(self.engine, "Scores"), tools)  # type: ignore[arg-type]
             rankings = PrunedRankings(
                 DynamoRankings(self.client, "Rankings", tools, most_lanes),  # type: ignore[arg-type]
                 DynamoTrees(self.client, "Rankings"),  # type: ignore[arg-type]
                 tools,
                 lambda _: None,
             )
-            job = self._job(Projector(self.boards, rankings, tools), names[number::projectors], batch, pause)
+            job = self._job(Projector(registry, rankings, tools), names[number::projectors], batch, pause)
             self.clock.start(job)
         self.clock.run()
 

@@ -44,7 +44,7 @@ def parked_care(
     return ParkedCare(
         parse_boards(boards),
         DynamoScores(dynamodb, "Scores", "Receipts"),
-        DynamoRankings(dynamodb, "Rankings"),
+        DynamoRankings(dynamodb, "Rankings", pacing(stack.clock)),
         bucket(stack),
         decode_parked,
         pacing(stack.clock),

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
 
+from aws_lambda_powertools.metrics import MetricUnit
+
 from standings.runtime import wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger, metrics
@@ -20,6 +22,7 @@ _maintenance = wiring.maintenance(Config.from_environment(), wiring.pacing())
 
 _JOB: Final[Arguments] = {"board": str, "begin": bool}
 _TASKS: Final[dict[str, Arguments]] = {
+    "audit": {"board": str, "cursor": dict, "grace_seconds": int},
     "rebuild": _JOB,
     "delete": _JOB,
     "dead_letters": {"list": dict, "replay": dict, "delete": dict},
@@ -37,6 +40,15 @@ def _job(task: str) -> Callable[[dict[str, Any], float], dict[str, Any]]:
     return go_on
 
 
+def _audit(given: dict[str, Any], deadline: float) -> dict[str, Any]:
+    answer = _maintenance.audits.do(given, deadline)
+    metrics.add_metric("Drift", MetricUnit.Count, answer["drift"])
+    for board in answer["boards"]:
+        if board["drift"]:
+            logger.error("rankings differ from scores", extra=board)
+    return answer
+
+
 def _dead_letters(given: dict[str, Any], deadline: float) -> dict[str, Any]:
     return _maintenance.dead_letters.do(given, deadline)
 
@@ -45,7 +57,13 @@ def _parked(given: dict[str, Any], deadline: float) -> dict[str, Any]:
     return _maintenance.parked.do(given, deadline)
 
 
-_DO: Final = {"rebuild": _job(REBUILD), "delete": _job(DELETE), "dead_letters": _dead_letters, "parked": _parked}
+_DO: Final = {
+    "audit": _audit,
+    "rebuild": _job(REBUILD),
+    "delete": _job(DELETE),
+    "dead_letters": _dead_letters,
+    "parked": _parked,
+}
 
 
 @metrics.log_metrics

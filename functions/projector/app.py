@@ -14,10 +14,12 @@ from standings.runtime import wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger, metrics
 from standings.services.projector import Record
+from standings.services.pruning import Look
 
 _config = Config.from_environment()
 _pacing = wiring.pacing()
-_projector = wiring.projector(_config, _pacing)
+_looks: list[Look] = []
+_projector = wiring.projector(_config, _pacing, _looks.append)
 _bucket = wiring.failure_bucket(_config)
 
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")
@@ -50,6 +52,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     metrics.add_metric("MovesKnown", MetricUnit.Count, projected.old_news)
     metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
     metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
+    metrics.add_metric("TiersRemoved", MetricUnit.Count, _removed())
     metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
     if projected.failed is not None:
         logger.error("batch to be delivered again", extra={"from": projected.failed, "reason": projected.why})
@@ -59,6 +62,15 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         lag = max(0, _pacing.now() - min(projected.stamps))
         metrics.add_metric("WriteToRank", MetricUnit.Milliseconds, lag)
     return {"batchItemFailures": []}
+
+
+def _removed() -> int:
+    """How many dead tiers this batch has removed; what kept others is no harm, but for what nothing will mend."""
+    looks, _looks[:] = list(_looks), []
+    for look in looks:
+        if look.unexpected:
+            logger.error("dead tiers cannot be removed", extra={"reason": look.hindrance})
+    return sum(look.removed for look in looks)
 
 
 def _named(records: list[Any]) -> dict[str, Any]:

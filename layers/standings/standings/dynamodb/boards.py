@@ -27,6 +27,9 @@ class DynamoBoards:
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
         return read_records(self._client, self._scores, list(boards))
 
+    def names(self, after: str | None, limit: int) -> list[str]:
+        return list_boards(self._client, self._scores, "", after, limit)
+
     def put(self, record: BoardRecord, seen: int | None) -> bool:
         request: dict[str, Any] = {
             "TableName": self._scores,

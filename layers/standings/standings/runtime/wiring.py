@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from typing import Any, Final
@@ -12,12 +13,15 @@ from botocore.session import Session, get_session
 from standings.domain.boards import Boards
 from standings.domain.definitions import parse_boards
 from standings.dynamodb.boards import DynamoBoards
+from standings.dynamodb.inspection import DynamoInspection
 from standings.dynamodb.purging import DynamoPurging
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores, decode_parked
 from standings.dynamodb.standing import SIDE_BY_SIDE, DynamoStanding
+from standings.dynamodb.trees import DynamoTrees
 from standings.failures.bucket import FailureBucket
 from standings.runtime.config import BOARDS_FILE, Config
+from standings.services.audit import Audits
 from standings.services.care import Care
 from standings.services.dead_letters import DeadLetterCare
 from standings.services.moving import SideBySide
@@ -26,6 +30,7 @@ from standings.services.parked import ParkedCare
 from standings.services.placing import Placer
 from standings.services.posting import Posting
 from standings.services.projector import Projector
+from standings.services.pruning import Look, PrunedRankings
 from standings.services.reader import Reader
 from standings.services.rebuild import Rebuild
 from standings.services.registry import Registry
@@ -95,11 +100,13 @@ def _side_by_side() -> SideBySide:
     return lambda jobs: pool.map(lambda job: job(), jobs)
 
 
-def projector(config: Config, tools: Pacing) -> Projector:
-    """The projector's service."""
+def projector(config: Config, tools: Pacing, report: Callable[[Look], None]) -> Projector:
+    """The projector's service. `report` hears of dead tiers that it has looked for; it is called from any thread."""
     dynamodb = client("dynamodb")
-    rankings = DynamoRankings(dynamodb, config.rankings_table, tools)
-    return Projector(_registry(dynamodb, config, tools), rankings, tools, _side_by_side())
+    table = config.rankings_table
+    rankings = DynamoRankings(dynamodb, table, tools)
+    pruned = PrunedRankings(rankings, DynamoTrees(dynamodb, table), tools, report)
+    return Projector(_registry(dynamodb, config, tools), pruned, tools, _side_by_side())
 
 
 def reader(config: Config, tools: Pacing) -> Reader:
@@ -164,6 +171,12 @@ class Maintenance:
         placer = Placer(self._rankings, self._tools, _side_by_side())
         purging = DynamoPurging(self._dynamodb, self._config.rankings_table, self._tools)
         return Rebuild(self.registry, self._scores, placer, purging, self._tools)
+
+    @cached_property
+    def audits(self) -> Audits:
+        """Compares rankings with scores."""
+        evidence = DynamoInspection(self._dynamodb, self._config.scores_table, self._config.rankings_table)
+        return Audits(self.registry, evidence, self._tools)
 
     @cached_property
     def dead_letters(self) -> DeadLetterCare:

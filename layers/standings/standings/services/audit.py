@@ -14,7 +14,7 @@ compared (`missing`, `wrong`, `misplaced`, `version`, and `phantom` for those wh
 the index and the tier tree are walked side by side (`tiering`): entries of members that Scores do not rank there
 (`phantom`), and counters that are not the number of entries below them (`counter`).
 
-Rankings that can no longer be read are left out, and those that `built` says are not whole.
+Rankings that can no longer be read are left out, and those for which the board is not whole (`domain.coverage`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +22,13 @@ from functools import partial
 from typing import Any, Final
 
 from standings.domain.boards import Boards, Family, Ranking
+from standings.domain.coverage import Coverage
 from standings.domain.differences import expected_key
 from standings.domain.members import Image, kept, open_rankings
-from standings.domain.windows import MINUTE
+from standings.domain.windows import MINUTE, SECOND
 from standings.services.evidence import Evidence
-from standings.services.pacing import Pacing
+from standings.services.pacing import Pacing, patiently
+from standings.services.registry import DELETE, Registry
 from standings.services.report import Look, Report
 from standings.services.store import SLOTS
 from standings.services.tiering import ROUNDS, SETTLING, TierAudit
@@ -56,11 +58,11 @@ class Auditor:
         cursor: Mapping[str, Any] | None,
         deadline: float,
         generation: int = 0,
-        built: frozenset[str] | None = None,
+        coverage: Coverage | None = None,
     ) -> Report:
         """Audit a board from a cursor on (None: from the beginning) until it is done or the deadline comes.
 
-        `generation` is the one that is read, `built` the codes of the rankings that are whole (None: all of them).
+        `generation` is the one that is read, `coverage` says for what it is whole (None: for all that is ranked).
         ValueError where no family of `boards.toml` matches the board. A cursor is of one generation: a rebuild that
         switches reads in between starts the audit anew.
         """
@@ -70,7 +72,7 @@ class Auditor:
         before = self._evidence.units
         report = Report(board)
         look = Look(self._evidence, self._pacing, deadline, self._grace, report)
-        audit = _BoardAudit(look, family, board, generation, built, self._settling)
+        audit = _BoardAudit(look, family, board, generation, coverage, self._settling)
         at: Mapping[str, Any] | None = cursor
         if at is not None and at["generation"] != generation:
             at = None
@@ -81,13 +83,13 @@ class Auditor:
 
 class _BoardAudit:
     def __init__(
-        self, look: Look, family: Family, board: str, generation: int, built: frozenset[str] | None, settling: float
+        self, look: Look, family: Family, board: str, generation: int, coverage: Coverage | None, settling: float
     ) -> None:
         self._look = look
         self._family = family
         self._board = board
         self._generation = generation
-        self._built = built
+        self._coverage = coverage
         self._settling = settling
 
     def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -169,6 +171,53 @@ class _BoardAudit:
         now = self._look.pacing.now()
         for ranking in dict.fromkeys(rankings):
             until = ranking.readable_until
-            code = ranking.metric.ranking_codes[ranking.window.name] + ranking.window.code
-            if (until is None or now < until) and (self._built is None or code in self._built):
+            if self._coverage is not None:
+                until = self._coverage.readable_until(ranking)
+                if not self._coverage.ranks(ranking):
+                    continue
+            if until is None or now < until:
                 yield ranking._replace(generation=self._generation)
+
+
+class Audits:
+    """Audits one board or all of them, as `boards.toml` and the boards' records have them."""
+
+    def __init__(self, registry: Registry, evidence: Evidence, pacing: Pacing) -> None:
+        self._registry = registry
+        self._evidence = evidence
+        self._pacing = pacing
+
+    def do(self, given: Mapping[str, Any], deadline: float) -> dict[str, Any]:
+        """Audit the `board` that is given, or all, from a `cursor` on; for `grace_seconds` the stream may be late."""
+        grace = given.get("grace_seconds", GRACE // SECOND) * SECOND
+        auditor = Auditor(self._registry.boards, self._evidence, self._pacing, grace)
+        cursor = given.get("cursor") or {}
+        only, at = given.get("board"), cursor.get("at")
+        board = only or cursor.get("board") or self._following(None)
+        answer: dict[str, Any] = {"done": True, "cursor": None, "drift": 0, "boards": []}
+        while board is not None:
+            if self._pacing.monotonic() >= deadline:
+                return {**answer, "done": False, "cursor": {"board": board, "at": at}}
+            report = self._audited(auditor, board, at, deadline)
+            if report is not None:
+                answer["boards"].append(report.answer())
+                answer["drift"] += report.drift
+                if report.cursor is not None:
+                    return {**answer, "done": False, "cursor": {"board": board, "at": report.cursor}}
+            board, at = None if only else self._following(board), None
+        return answer
+
+    def _audited(self, auditor: Auditor, board: str, at: Any, deadline: float) -> Report | None:
+        """What the audit of a board says; None for one that has no events, or that is being deleted."""
+        record = patiently(lambda: self._registry.current(board), self._pacing.backoff(deadline))
+        if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
+            return None
+        return auditor.audit(board, at, deadline, record.generation, record.coverage)
+
+    def _following(self, board: str | None) -> str | None:
+        """The next board of the list that `boards.toml` still has a family for."""
+        while names := self._registry.records.names(board, 1):
+            (board,) = names
+            if self._registry.boards.family(board) is not None:
+                return board
+        return None

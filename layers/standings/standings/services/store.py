@@ -174,6 +174,9 @@ class BoardRecords(Protocol):
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
         """The records that there are of these boards, as of now."""
 
+    def names(self, after: str | None, limit: int) -> list[str]:
+        """The names of boards that follow a name, in order; not those that were deleted."""
+
     def put(self, record: BoardRecord, seen: int | None) -> bool:
         """Write a record in the place of the one of version `seen` (None: of none); False where that is not there."""
 
