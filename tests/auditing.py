@@ -1,6 +1,7 @@
 """Boards for an audit: traffic while it looks, an index that lags, and a hand that corrupts what it looks at."""
 
 import random
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -223,6 +224,37 @@ class Busy:
                 audited.project(rng.choice([1, 2, 10_000]))
 
 
+class Load:
+    """Events on the board before the calls of whoever else is at work there, projected now and then."""
+
+    def __init__(self, audited: Audited, chance: float = 0.02) -> None:
+        self.events = 0
+        self._audited = audited
+        self._chance = chance
+        self._at_it = threading.Lock()
+
+    def start(self) -> None:
+        self._audited.engine.before.append(self._before)
+
+    def stop(self) -> None:
+        self._audited.engine.before.remove(self._before)
+
+    def _before(self, *_: Any) -> None:
+        audited, rng = self._audited, self._audited.rng
+        # What these events call themselves is no occasion for more.
+        if not self._at_it.acquire(blocking=False):
+            return
+        try:
+            if rng.random() < self._chance:
+                self.events += 1
+                audited.clock.milliseconds += rng.randrange(50)
+                audited.happen(f"m{rng.randrange(25)}")
+                if rng.random() < 0.5:
+                    audited.project(rng.randint(1, 9))
+        finally:
+            self._at_it.release()
+
+
 class Corruption:
     """Corrupts Rankings, and remembers how each row has to be named."""
 
@@ -389,10 +421,10 @@ def nodes_of(engine: Any, ranking: Ranking) -> dict[Path, dict[int, int]]:
     return found
 
 
-def counters_off(audited: Audited) -> set[Finding]:
+def counters_off(audited: Audited, generation: int = 0) -> set[Finding]:
     """The counters that are not the number of entries below them, told from all rows of the table."""
     found: set[Finding] = set()
-    for ranking in audited.rankings():
+    for ranking in (one._replace(generation=generation) for one in audited.rankings()):
         there: Counter[tuple[Path, int]] = Counter()
         shards = {index_key(ranking, shard) for shard in range(ranking.metric.shards)}
         for row in rows(audited.engine, "Rankings"):

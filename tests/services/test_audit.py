@@ -8,9 +8,24 @@ from typing import Any
 import orjson
 import pytest
 
+from standings.runtime import wiring
 from standings.services import report
-from tests.auditing import NOW, Audited, Busy, Corruption, Lagging, counters_off, family, findings, populate
+from standings.services.moving import one_by_one
+from tests.auditing import (
+    BOARD,
+    NOW,
+    Audited,
+    Busy,
+    Corruption,
+    Lagging,
+    Load,
+    counters_off,
+    family,
+    findings,
+    populate,
+)
 from tests.engine.dynamodb import Engine
+from tests.engine.lambdas import Context
 from tests.engine.tables import create_tables
 from tests.stack import Clock, running
 
@@ -26,14 +41,14 @@ def _all_examples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def board(seed: int, members: int = 25, events: int = 80) -> Iterator[Audited]:
+def board(seed: int, members: int = 25, events: int = 80, clock: Clock | None = None) -> Iterator[Audited]:
     """A board of 1 or 3 shards, with ties of either kind, that has come to rest."""
     print(f"seed {seed}")
     engine = Engine(shards=2)
     create_tables(engine)
     rng = random.Random(seed)
     text, boards = family(rng.choice([1, 3]), rng.choice(["member", "first"]))
-    with running(engine, Clock(NOW), text) as stack:
+    with running(engine, clock or Clock(NOW), text) as stack:
         audited = Audited(stack, rng, boards)
         populate(audited, members, events)
         yield audited
@@ -120,3 +135,42 @@ def test_audits_of_many_seeds(seed: int) -> None:
     _name_corruptions_at_rest(seed)
     _look_while_events_flow(seed)
     _name_corruptions_while_events_flow(seed)
+
+
+def _mend_while_events_flow(seed: int, clock: Clock) -> None:
+    with board(seed, clock=clock) as audited:
+        corruption = Corruption(audited)
+        for kind in KINDS:
+            corruption.corrupt(kind)
+        assert counters_off(audited) or corruption.expected
+        load = Load(audited, 0.1)
+        load.start()
+        begin = True
+        while True:
+            answer = audited.stack.maintenance({"rebuild": {"board": BOARD, "begin": begin}}, Context())
+            if answer["done"]:
+                break
+            begin = False
+            audited.clock.milliseconds += round(answer["wait"] * 1000)
+        load.stop()
+        audited.project()
+        audited.clock.milliseconds += 3_600_000
+        audit = audited.stack.maintenance({"audit": {}}, Context(seconds=10_000))
+        (of_board,) = audit["boards"]
+        off = counters_off(audited, generation=1)
+
+    assert load.events > 20
+    assert (audit["done"], audit["drift"], of_board["board"]) == (True, 0, BOARD)
+    assert {kind: count for kind, count in of_board["found"].items() if count} == {}
+    assert of_board["looked_at"]["entries"] > 20
+    assert off == set()
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_a_rebuild_mends_all_that_is_corrupted_while_events_flow(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(NOW)
+    # One call after the other, and time by this clock alone: the seed decides all.
+    monkeypatch.setattr(wiring, "_side_by_side", lambda: one_by_one)
+    monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
+    monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
+    _mend_while_events_flow(seed, clock)

@@ -254,6 +254,21 @@ def test_an_unreadable_record_is_parked_and_the_rest_goes_on(subject: Subject) -
     assert subject.scores() == {"m": 10, "n": 5}
 
 
+@pytest.mark.parametrize("damage", ["", "~", "P0", "OO", "MzzzzzzzzzzzP5m", "MTn"])
+def test_a_member_whose_row_is_damaged_is_parked_and_holds_up_nobody(subject: Subject, damage: str) -> None:
+    first, second = history("m", 10, 20)
+    assert subject.project(first).failed is None
+    (row,) = [row for row in rows(subject.client, "Rankings") if row["pk"]["S"].endswith("#m")]
+    damaged = {**row, "s": {"S": damage}} if damage else {name: row[name] for name in row if name != "v"}
+    subject.client.put_item(TableName="Rankings", Item=damaged)
+
+    projected = subject.project(second, *history("n", 7))
+
+    assert (projected.failed, projected.parked) == (None, 1)
+    assert "damaged" in subject.parking.parked[0][1]
+    assert any(row["pk"]["S"].endswith("#n") for row in rows(subject.client, "Rankings"))
+
+
 def test_what_cannot_be_parked_is_delivered_again(subject: Subject) -> None:
     subject.parking.broken = True
     projected = subject.project(*history("m", 10), Record("bad", None, "no image"), *history("n", 5))

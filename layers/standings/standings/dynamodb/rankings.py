@@ -82,7 +82,7 @@ class DynamoRankings:
         obstacles = []
         for index, hindrance, item, message in transact(self._client, actions):
             if index < len(moves):
-                obstacles.append(MoveObstacle(index, hindrance, _row(item, ranking), message))
+                obstacles.append(_obstacle(index, hindrance, item, message, ranking, moves[index]))
             elif hindrance is Hindrance.BUSY:
                 obstacles.append(MoveObstacle(None, hindrance, None, message))
             else:
@@ -122,12 +122,20 @@ class DynamoRankings:
         return []
 
 
-def _row(item: Item | None, ranking: Ranking) -> Row | None:
-    """What a member's row in a ranking says was counted."""
-    if item is None:
-        return None
-    place = read_sort_key(item["s"]["S"], dated=ranking.metric.dated)[0] if "s" in item else None
-    return Row(place, int(item["v"]["N"]))
+def _obstacle(
+    position: int, hindrance: Hindrance, item: Item | None, message: str, ranking: Ranking, move: Move
+) -> MoveObstacle:
+    """What stood in a move's way, with the row as it is. One that was not written here can never be moved from."""
+    if item is None or hindrance is not Hindrance.CONDITION:
+        return MoveObstacle(position, hindrance, None, message)
+    try:
+        place = read_sort_key(item["s"]["S"], dated=ranking.metric.dated)[0] if "s" in item else None
+        if place is not None and item["s"]["S"] != sort_key(place, move.member):
+            raise ValueError(item["s"]["S"])
+        return MoveObstacle(position, hindrance, Row(place, int(item["v"]["N"])), message)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        why = f"the row in {ranking.key} is damaged ({error!r}): its board has to be rebuilt"
+        return MoveObstacle(position, Hindrance.INVALID, None, why)
 
 
 def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:
