@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 OUTPUT: Final = "MaintenanceFunctionName"
 LONGEST_NAP_S: Final = 30.0
+"""Whoever waits longer is told in between."""
 
 
 class StackError(Exception):
@@ -35,17 +36,22 @@ class Maintenance:
     function: str
     sleep: Callable[[float], None] = time.sleep
 
-    def answers(self, task: str, arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """What the function answers to a task, again and again until it is done; it waits where that says so."""
+    def answers(self, task: str, arguments: Mapping[str, Any], action: str | None = None) -> Iterator[dict[str, Any]]:
+        """What the function answers to a task, again and again until it is done; it waits where that says so.
+
+        `action` is what to do within the task, if it has several; a list is answered once.
+        """
         asked = dict(arguments)
         while True:
-            answer = self._answer(task, asked)
+            answer = self._answer(task, asked if action is None else {action: asked})
             yield answer
-            if answer["done"]:
+            if answer["done"] or action == "list":
                 return
-            asked.update({"cursor": answer["cursor"]} if "cursor" in answer else {"begin": False})
-            # In pieces, so that whoever waits sees that it goes on.
-            self.sleep(min(answer.get("wait", 0.0), LONGEST_NAP_S))
+            if "cursor" in answer:
+                asked["cursor"] = answer["cursor"]
+            elif action is None:
+                asked["begin"] = False
+            self.sleep(min(answer.get("wait") or 0.0, LONGEST_NAP_S))
 
     def _answer(self, task: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         payload = json.dumps({task: arguments}).encode()
