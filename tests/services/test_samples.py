@@ -31,6 +31,7 @@ def stack(engine: Any) -> Iterator[Stack]:
 def test_every_sample_is_tested() -> None:
     tested = {"activity", "activity-refused", "scores-stream", "read-page", "read-rank"}
     tested |= {"post-events", "put-member", "delete-member"}
+    tested |= {"audit", "rebuild", "list-dead-letters", "replay-parked"}
 
     assert {path.stem for path in EVENTS.glob("*.json")} == tested
 
@@ -86,3 +87,16 @@ def test_a_member_is_hidden_and_removed(stack: Stack) -> None:
     assert (put["statusCode"], orjson.loads(put["body"])["hidden"], delete["statusCode"]) == (200, True, 204)
     care["put"].assert_called_once_with("berlin-2026", "u123", True)
     care["remove"].assert_called_once_with("berlin-2026", "u123")
+
+
+def test_upkeep(stack: Stack) -> None:
+    assert stack.writer(sample("activity-refused"), Context()) == {"batchItemFailures": []}
+    project(stack)
+
+    audit = stack.maintenance(sample("audit"), Context(seconds=900))
+    assert (audit["done"], audit["drift"], audit["boards"][0]["looked_at"]["members"]) == (True, 0, 1)
+    rebuild = stack.maintenance(sample("rebuild"), Context())
+    assert (rebuild["done"], rebuild["phase"], rebuild["wait"]) == (False, "announced", 180.0)
+    letters = stack.maintenance(sample("list-dead-letters"), Context())
+    assert [letter["reason"].split(":")[0] for letter in letters["messages"]] == ["body", "metrics.points"]
+    assert stack.maintenance(sample("replay-parked"), Context())["placed"] == 0
