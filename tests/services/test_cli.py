@@ -130,6 +130,11 @@ def test_a_board_is_deleted_once_its_name_is_typed(
 def test_errors_say_what_they_are(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(stack, "rebuild", "nobody") == UNREACHABLE
     assert "board 'nobody' has no events" in capsys.readouterr().err
+    assert run(stack, "audit", "nobody") == OK
+    with running(stack.dynamodb, stack.clock, '[boards."c"]\nmetrics.points = { aggregate = "sum" }') as other:
+        for command in ("audit", "rebuild"):
+            assert run(other, command, "b") == UNREACHABLE
+            assert "no family in boards.toml matches 'b'" in capsys.readouterr().err
     with pytest.raises(SystemExit) as wrong:
         run(stack, "audit", "b", "c")
     assert wrong.value.code == 2

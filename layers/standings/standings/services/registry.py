@@ -67,8 +67,8 @@ class Registry:
     def _settled(self, name: str, found: BoardRecord | None, *, register: bool) -> BoardRecord | None:
         """A record as this process may go by it, written where it said otherwise; None where that did not succeed."""
         family = self.boards.family(name)
-        if family is None:  # neither the writer nor the projector lets such a board through
-            raise LookupError(name)
+        if family is None:
+            raise ValueError(f"no family in boards.toml matches {name!r}")
         if found is None:
             if not register:
                 return None
