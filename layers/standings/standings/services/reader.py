@@ -25,7 +25,7 @@ class Reader:
         self.standing = standing
         self.pacing = pacing
         self._boards = boards
-        self._records: Memory[BoardRecord] = Memory(pacing)
+        self._records: Memory[BoardRecord | None] = Memory(pacing)
         self._shards: dict[str, int] = {}
 
     def ranking(self, board: str, metric: str, window: str, period: str | None) -> Ranking:
@@ -100,8 +100,7 @@ class Reader:
             return self._records[board]
         asked = self._records.moment()
         record = self.read(lambda: self.standing.record(board))
-        if record is not None:
-            self._records.remember(board, record, asked)
+        self._records.remember(board, record, asked)
         return record
 
     def _check_built(self, ranking: Ranking) -> None:
