@@ -15,7 +15,7 @@ from standings.dynamodb.inspection import DynamoInspection
 from standings.dynamodb.keys import counter_digit, counter_name, entry_key, index_key, node_key, shard_of
 from standings.services.audit import Auditor
 from standings.services.pacing import Pacing
-from tests import faults
+from tests import faulty
 from tests.checks import rows
 from tests.engine.lambdas import Context
 from tests.stack import Clock, Stack
@@ -209,7 +209,7 @@ class Busy:
             self.calls[name] += 1
             self.happen()
             if name == "transact_get_items" and self.audited.rng.random() < self.chance / 4:
-                raise faults.cancelled(["TransactionConflict", *["None"] * (len(request["TransactItems"]) - 1)])
+                raise faulty.cancelled(["TransactionConflict", *["None"] * (len(request["TransactItems"]) - 1)])
             return method(**request)
 
         return call

@@ -16,7 +16,7 @@ from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores
 from standings.services.evidence import Edge, Listed, Pair, Root
 from standings.services.store import Rewrite, StoreUnavailableError
-from tests import faults
+from tests import faulty
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
@@ -140,7 +140,7 @@ def test_entries_between_two_keys(
 def test_a_cancelled_picture_can_be_tried_again(evidence: DynamoInspection) -> None:
     class Conflict:
         def transact_get_items(self, **_: Any) -> Any:
-            raise faults.cancelled(["TransactionConflict"])
+            raise faulty.cancelled(["TransactionConflict"])
 
     del evidence
     busy = DynamoInspection(Conflict(), "Scores", "Rankings")  # type: ignore[arg-type]

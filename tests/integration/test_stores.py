@@ -32,7 +32,7 @@ from standings.services.store import (
     Span,
     StoreRefusedError,
 )
-from tests import faults
+from tests import faulty
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
@@ -50,7 +50,7 @@ def boards(client: Any, tables: dict[str, str]) -> DynamoBoards:
 
 @pytest.fixture
 def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
-    return DynamoRankings(client, tables["RankingsTable"], faults.Time(NOW).pacing())
+    return DynamoRankings(client, tables["RankingsTable"], faulty.Time(NOW).pacing())
 
 
 @pytest.fixture
@@ -362,7 +362,7 @@ def test_lanes_are_named_summed_and_removed(
         rankings._lanes[ranking().key] = _Lane(of=number // 2, conflicts=CONFLICTS)
         assert rankings.commit(ranking(), [move(f"n{number}", None, 300)]) == []
     # One that does not know of them learns how many there are.
-    other = DynamoRankings(client, tables["RankingsTable"], faults.Time(NOW).pacing())
+    other = DynamoRankings(client, tables["RankingsTable"], faulty.Time(NOW).pacing())
     other._lanes[ranking().key] = _Lane(conflicts=CONFLICTS)
     assert other.commit(ranking(), [move("o", None, 5)]) == []
     assert (other._lanes[ranking().key].number, other._lanes[ranking().key].of) == (2, 4)

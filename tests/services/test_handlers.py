@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from standings.runtime.config import Config, ConfigurationError
 from tests.engine.lambdas import Context
-from tests.faults import cancelled
+from tests.faulty import cancelled
 from tests.stack import Clock, Stack, running
 from tests.streaming import apply, project
 

@@ -13,7 +13,7 @@ from standings.domain.moves import Change
 from standings.dynamodb.rankings import DynamoRankings
 from standings.services.projector import Projector, Record
 from standings.services.store import StoreUnavailableError
-from tests import faults
+from tests import faulty
 from tests.checks import assert_tiers_count_the_entries, entries
 from tests.registries import registry
 from tests.turns import Turns
@@ -35,14 +35,14 @@ class Subject:
     def __init__(self, engine: Any, seed: int) -> None:
         self.rng = random.Random(seed)
         self.turns = Turns(self.rng)
-        self.client = faults.Faulty(engine)
-        self.time = faults.Time(NOW)
+        self.client = faulty.Faulty(engine)
+        self.time = faulty.Time(NOW)
         self.client.steps.append(self.step)
         pacing = self.time.pacing()
         rankings = DynamoRankings(self.client, "Rankings", pacing)  # type: ignore[arg-type]
         self.projector = Projector(registry(BOARDS, engine, pacing), rankings, pacing)
 
-    def step(self, faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def step(self, faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         """Every call: others may come between, and it may fail, or die before or after it is done."""
         faulty.steps.append(self.step)
         self.turns.pause()
@@ -50,11 +50,11 @@ class Subject:
         if chance < 0.03:
             raise Crash
         if chance < 0.10:
-            return faults.conflict(faulty, request)
+            return faulty.conflict(faulty, request)
         if chance < 0.14:
-            return faults.lost_answer(faulty, request)
+            return faulty.lost_answer(faulty, request)
         if chance < 0.17:
-            return faults.error("InternalServerError")(faulty, request)
+            return faulty.error("InternalServerError")(faulty, request)
         answer = faulty.client.transact_write_items(**request)
         if chance < 0.20:
             raise Crash

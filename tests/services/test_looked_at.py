@@ -12,7 +12,7 @@ from standings.dynamodb.scores import DynamoScores
 from standings.services.care import Care
 from standings.services.store import MemberKey
 from standings.services.writer import Message, Writer, Written
-from tests import faults
+from tests import faulty
 from tests.checks import rows
 from tests.registries import registry
 
@@ -40,8 +40,8 @@ class Subject:
     """A writer and care over the engine, its faults and its time."""
 
     def __init__(self, engine: Any) -> None:
-        self.client = faults.Faulty(engine)
-        self.time = faults.Time(NOW)
+        self.client = faulty.Faulty(engine)
+        self.time = faulty.Time(NOW)
         self.scores = DynamoScores(self.client, "Scores", "Receipts")  # type: ignore[arg-type]
         self.writer = Writer(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
         self.care = Care(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
@@ -142,7 +142,7 @@ def test_a_best_that_was_removed_meanwhile_is_not_taken_for_better(
 
 
 def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps.append(faults.lost_answer)
+    subject.client.steps.append(faulty.lost_answer)
     written = subject.write(event("1", dated=3, best=3))
 
     assert (written.applied + written.duplicates, subject.value("dated")) == (1, 3)
@@ -231,12 +231,12 @@ def test_care_for_members(subject: Subject) -> None:
 
 def test_care_survives_conflicts_and_lost_answers(subject: Subject) -> None:
     subject.write(event("1", points=5))
-    subject.client.steps.extend([faults.conflict, faults.error("ThrottlingException"), faults.lost_answer])
+    subject.client.steps.extend([faulty.conflict, faulty.error("ThrottlingException"), faulty.lost_answer])
     subject.care.put("b", "m", hidden=True)
     image = subject.image()
     assert image is not None
     assert image.hidden
-    subject.client.steps.append(faults.lost_answer)
+    subject.client.steps.append(faulty.lost_answer)
     subject.care.remove("b", "m")  # it was removed by this very call: no 404
 
     again = subject.image()

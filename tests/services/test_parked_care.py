@@ -19,7 +19,7 @@ from standings.dynamodb.keys import member_item_key
 from standings.services.parked import Chosen
 from tests.checks import assert_tiers_count_the_entries, entries
 from tests.engine.lambdas import Context
-from tests.faults import Faulty, Time, cancelled
+from tests.faulty import Faulty, Time, cancelled
 from tests.maintenance import parked_care, soon
 from tests.model import Model
 from tests.stack import Clock, Stack, running

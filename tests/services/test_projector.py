@@ -13,7 +13,7 @@ from standings.domain.moves import Change
 from standings.dynamodb.rankings import DynamoRankings
 from standings.services.projector import Projected, Projector, Record
 from standings.services.store import StoreUnavailableError
-from tests import faults
+from tests import faulty
 from tests.checks import assert_tiers_count_the_entries, entries, rows
 from tests.registries import registry
 
@@ -39,8 +39,8 @@ class Parking:
 
 class Subject:
     def __init__(self, engine: Any) -> None:
-        self.client = faults.Faulty(engine)
-        self.time = faults.Time(NOW)
+        self.client = faulty.Faulty(engine)
+        self.time = faulty.Time(NOW)
         pacing = self.time.pacing()
         rankings = DynamoRankings(self.client, "Rankings", pacing)  # type: ignore[arg-type]
         self.projector = Projector(registry(BOARDS, engine, pacing), rankings, pacing)
@@ -120,7 +120,7 @@ def test_done_not_acknowledged_and_cut_anew(subject: Subject) -> None:
     one, two, three = history("m", 10, 12, 15, board="rolling")
     subject.project(one)
     # The attempt at two moves some rankings and dies.
-    subject.client.steps = deque([faults.passes, faults.passes, *[faults.conflict] * 100])
+    subject.client.steps = deque([faulty.passes, faulty.passes, *[faulty.conflict] * 100])
     died = subject.project(two, patience=0.5)
     assert died.failed == two.sequence
     subject.client.steps.clear()
@@ -171,7 +171,7 @@ def test_there_and_back_within_a_batch_takes_the_newest_version(subject: Subject
 
 
 def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps = deque([faults.lost_answer])
+    subject.client.steps = deque([faulty.lost_answer])
     projected = subject.project(*history("m", 10), *history("n", 20))
 
     assert (projected.failed, projected.old_news) == (None, 2)
@@ -179,7 +179,7 @@ def test_a_lost_answer_counts_once(subject: Subject) -> None:
 
 
 def test_conflicts_are_tried_again(subject: Subject) -> None:
-    subject.client.steps = deque([faults.conflict, faults.error("ThrottlingException")])
+    subject.client.steps = deque([faulty.conflict, faulty.error("ThrottlingException")])
 
     assert subject.project(*history("m", 10)).failed is None
     assert subject.scores() == {"m": 10}
@@ -191,7 +191,7 @@ def test_a_conflict_and_a_condition_in_one_cancellation(subject: Subject, engine
     subject.project(one)
     subject.project(two)
 
-    def both(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def both(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         from botocore.exceptions import ClientError  # noqa: PLC0415
 
         with pytest.raises(ClientError) as caught:
@@ -215,7 +215,7 @@ def test_the_lowest_unfinished_record_is_reported(subject: Subject) -> None:
     done = history("a", 1, board="b")
     first, second = history("m", 10, 12, board="c")
     (between,) = history("n", 7, board="d")
-    subject.client.steps = deque([faults.passes, *[faults.conflict] * 100])
+    subject.client.steps = deque([faulty.passes, *[faulty.conflict] * 100])
     projected = subject.project(*done, first, between, second, patience=1.0)
 
     assert projected.failed == first.sequence
@@ -278,11 +278,11 @@ def test_what_cannot_be_parked_is_delivered_again(subject: Subject) -> None:
 
 
 def test_what_the_store_refuses_is_parked_alone(subject: Subject) -> None:
-    def refuses_poison(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def refuses_poison(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(refuses_poison)
         items = [action["Put"]["Item"]["pk"]["S"] for action in request["TransactItems"] if "Put" in action]
         if any(key.endswith("#m7") for key in items):
-            return faults.error("ValidationException")(faulty, request)
+            return faulty.error("ValidationException")(faulty, request)
         return faulty.client.transact_write_items(**request)
 
     subject.client.steps = deque([refuses_poison])
@@ -307,7 +307,7 @@ def test_a_large_batch_is_cut_into_transactions_that_fit(subject: Subject) -> No
 def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("standings.services.projector.MOST_MOVES", 20)
 
-    def slow(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def slow(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(slow)
         subject.time.sleep(1)
         return faulty.client.transact_write_items(**request)
@@ -327,12 +327,12 @@ def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monke
 
 
 def test_a_refused_move_beside_a_busy_one_is_no_failure_of_the_batch(subject: Subject) -> None:
-    def one_refused_one_busy(_: faults.Faulty, request: dict[str, Any]) -> Any:
+    def one_refused_one_busy(_: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(one_refused_one_busy)
         codes = ["None"] * len(request["TransactItems"])
         ranking = request["TransactItems"][0]["Put"]["Item"]["pk"]["S"]
         codes[0] = "ValidationError" if "a#" in ranking else "TransactionConflict"
-        raise faults.cancelled(codes)
+        raise faulty.cancelled(codes)
 
     subject.client.steps = deque([one_refused_one_busy])
     projected = subject.project(*history("m", 1, board="rolling"), patience=1)
@@ -392,7 +392,7 @@ def test_random_histories_under_crashes_and_redelivery(engine: Any, seed: int) -
             continue
         subject.client.steps = deque(
             rng.choices(
-                [faults.passes, faults.conflict, faults.lost_answer, faults.error("InternalServerError")],
+                [faulty.passes, faulty.conflict, faulty.lost_answer, faulty.error("InternalServerError")],
                 [8, 1, 1, 1],
                 k=40,
             )

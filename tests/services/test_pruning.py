@@ -21,7 +21,7 @@ from standings.services.pruning import CHANCE, Look, PrunedRankings, prune
 from standings.services.query import Query
 from standings.services.reader import Reader
 from standings.services.store import MOST_ACTIONS, Hindrance, Removal, StoreRefusedError, StoreUnavailableError
-from tests import faults
+from tests import faulty
 from tests.checks import assert_tiers_count_the_entries, entries, lanes, nodes
 from tests.engine.dynamodb import Engine
 from tests.engine.tables import create_tables
@@ -48,8 +48,8 @@ class Worker:
     """A projector's process: its lanes, its luck and its view of what went wrong."""
 
     def __init__(self, client: Any, seed: int = 1, chance: float = 1.0) -> None:
-        self.client = faults.Faulty(client)
-        self.time = faults.Time(NOW)
+        self.client = faulty.Faulty(client)
+        self.time = faulty.Time(NOW)
         self.tools = replace(self.time.pacing(), random=random.Random(seed).random)
         self.looks: list[Look] = []
         self.rankings = DynamoRankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
@@ -78,9 +78,9 @@ def moved(member: str, old: int | None, new: int | None, version: int) -> Move:
     )
 
 
-def tier_conflict(_: faults.Faulty, request: dict[str, Any]) -> Any:
+def tier_conflict(_: faulty.Faulty, request: dict[str, Any]) -> Any:
     """Another transaction has a tier just now."""
-    raise faults.cancelled(
+    raise faulty.cancelled(
         ["TransactionConflict" if "Update" in action else "None" for action in request["TransactItems"]]
     )
 
@@ -93,7 +93,7 @@ def paths(client: Any) -> set[Path]:
 
 
 def test_everyone_counts_in_the_first_lane_until_conflicts_follow_one_another(engine: Any, worker: Worker) -> None:
-    worker.client.steps.extend([tier_conflict, faults.passes, tier_conflict, faults.passes])
+    worker.client.steps.extend([tier_conflict, faulty.passes, tier_conflict, faulty.passes])
     worker.move(moved("a", None, 5, 1))
     worker.move(moved("b", None, 6, 1))
     assert lanes(engine) == {}
@@ -111,7 +111,7 @@ def test_everyone_counts_in_the_first_lane_until_conflicts_follow_one_another(en
 
 
 def test_a_conflict_on_an_entry_is_no_reason_for_a_lane(engine: Any, worker: Worker) -> None:
-    worker.client.steps.extend([faults.conflict] * 9)
+    worker.client.steps.extend([faulty.conflict] * 9)
     worker.move(moved("a", None, 5, 1))
 
     assert lanes(engine) == {}
@@ -133,7 +133,7 @@ def test_a_lane_is_named_patiently_and_learned_from_whoever_named_it(engine: Any
 
 
 def test_a_lost_answer_to_a_naming_is_asked_again(engine: Any, worker: Worker) -> None:
-    worker.client.steps.extend([tier_conflict, tier_conflict, faults.lost_answer])
+    worker.client.steps.extend([tier_conflict, tier_conflict, faulty.lost_answer])
     worker.move(moved("a", None, 5, 1))
 
     assert lanes(engine) == {RANKING.key: 2}
@@ -409,15 +409,15 @@ class _Slow:
         return self._client.batch_get_item(**request)
 
 
-def _paused(turns: Any, rng: random.Random) -> faults.Step:
-    def step(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+def _paused(turns: Any, rng: random.Random) -> faulty.Step:
+    def step(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         faulty.steps.append(step)
         turns.pause()
         chance = rng.random()
         if chance < 0.3:
             return tier_conflict(faulty, request)
         if chance < 0.35:
-            return faults.lost_answer(faulty, request)
+            return faulty.lost_answer(faulty, request)
         return faulty.client.transact_write_items(**request)
 
     return step

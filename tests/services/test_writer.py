@@ -18,7 +18,7 @@ from standings.dynamodb.keys import member_key
 from standings.dynamodb.scores import DynamoScores, decode_image
 from standings.runtime.config import BOARDS_FILE
 from standings.services.writer import Message, Writer, Written
-from tests import faults
+from tests import faulty
 from tests.checks import rows
 from tests.engine.sizes import item_size
 from tests.registries import registry
@@ -32,8 +32,8 @@ class Subject:
     """A writer over the engine, its faults and its time."""
 
     def __init__(self, engine: Any) -> None:
-        self.client = faults.Faulty(engine)
-        self.time = faults.Time(NOW)
+        self.client = faulty.Faulty(engine)
+        self.time = faulty.Time(NOW)
         self.writer = Writer(
             registry(BOARDS, self.client, self.time.pacing()),
             DynamoScores(self.client, "Scores", "Receipts"),  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ def test_the_same_id_with_another_body_is_refused(subject: Subject) -> None:
 
 
 def test_a_conflict_is_tried_again_after_a_random_wait(subject: Subject) -> None:
-    subject.client.steps = deque([faults.conflict, faults.conflict])
+    subject.client.steps = deque([faulty.conflict, faulty.conflict])
     written = subject.write(event("1"))
 
     assert (written.applied, written.conflicts, subject.total()) == (1, 2, 1)
@@ -128,7 +128,7 @@ def test_a_conflict_is_tried_again_after_a_random_wait(subject: Subject) -> None
     "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "InternalServerError"]
 )
 def test_a_throttle_is_tried_again(subject: Subject, code: str) -> None:
-    subject.client.steps = deque([faults.error(code)])
+    subject.client.steps = deque([faulty.error(code)])
 
     assert subject.write(event("1")).applied == 1
     assert subject.total() == 1
@@ -136,7 +136,7 @@ def test_a_throttle_is_tried_again(subject: Subject, code: str) -> None:
 
 def test_what_stays_busy_fails_alone_and_in_time(subject: Subject) -> None:
     events = [event(str(n), 1, f"m{n:03}") for n in range(60)]
-    subject.client.steps = deque([faults.passes, *[faults.conflict] * 500])
+    subject.client.steps = deque([faulty.passes, *[faulty.conflict] * 500])
     written = subject.write(*events, patience=10.0)
 
     assert written.applied == 50
@@ -147,7 +147,7 @@ def test_what_stays_busy_fails_alone_and_in_time(subject: Subject) -> None:
 
 
 def test_what_there_is_no_time_for_is_reported_and_the_rest_stays_done(subject: Subject) -> None:
-    def slow(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def slow(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(slow)
         subject.time.sleep(3)
         return faulty.client.transact_write_items(**request)
@@ -186,7 +186,7 @@ def test_an_event_beside_a_duplicate_has_the_room_that_there_is(subject: Subject
 
 
 def test_an_action_that_is_invalid_takes_no_other_event_along(subject: Subject) -> None:
-    def invalid(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def invalid(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(invalid)
         codes = ["None"] * len(request["TransactItems"])
         for number, action in enumerate(request["TransactItems"]):
@@ -194,7 +194,7 @@ def test_an_action_that_is_invalid_takes_no_other_event_along(subject: Subject) 
                 codes[-1] = "ValidationError"  # of the item that all of them share
                 assert number < len(codes)
         if "ValidationError" in codes:
-            raise faults.cancelled(codes)
+            raise faulty.cancelled(codes)
         return faulty.client.transact_write_items(**request)
 
     subject.client.steps = deque([invalid])
@@ -206,7 +206,7 @@ def test_an_action_that_is_invalid_takes_no_other_event_along(subject: Subject) 
 
 
 def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps = deque([faults.lost_answer])
+    subject.client.steps = deque([faulty.lost_answer])
     written = subject.write(event("1", 3), event("2", 4))
 
     assert (written.applied, written.duplicates, written.failed) == (0, 2, {})
@@ -214,7 +214,7 @@ def test_a_lost_answer_counts_once(subject: Subject) -> None:
 
 
 def test_a_transaction_still_going_on_is_waited_for(subject: Subject) -> None:
-    subject.client.steps = deque([faults.error("TransactionInProgressException")])
+    subject.client.steps = deque([faulty.error("TransactionInProgressException")])
 
     assert subject.write(event("1")).applied == 1
     assert subject.time.slept[0] >= 5
@@ -282,7 +282,7 @@ def test_near_the_bounds_another_writer_is_noticed(subject: Subject, engine: Any
     large = 900_000_000_000_000
     subject.write(*[event(str(n), large) for n in range(9)])
 
-    def meanwhile(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def meanwhile(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         Subject(engine).write(event("other", large))
         return faulty.client.transact_write_items(**request)
 
@@ -313,7 +313,7 @@ def test_the_newest_stamp_on_an_item_decides_what_is_late(subject: Subject, engi
 def test_a_stamp_that_moved_on_meanwhile_is_taken(subject: Subject, engine: Any) -> None:
     subject.write(event("0", 1))
 
-    def meanwhile(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def meanwhile(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         other = Subject(engine)
         other.time.milliseconds = NOW + 8 * 86_400_000
         other.write(event("other", 1))
@@ -376,10 +376,10 @@ def test_an_item_stays_small_over_three_years(subject: Subject, kind: str, board
 
 
 def test_what_the_store_refuses_is_found_and_put_aside(subject: Subject, engine: Any) -> None:
-    def refuses_poison(faulty: faults.Faulty, request: dict[str, Any]) -> Any:
+    def refuses_poison(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(refuses_poison)
         if any(action.get("Put", {}).get("Item", {}).get("pk") == {"S": "13"} for action in request["TransactItems"]):
-            return faults.error("ValidationException")(faulty, request)
+            return faulty.error("ValidationException")(faulty, request)
         return faulty.client.transact_write_items(**request)
 
     subject.client.steps = deque([refuses_poison])
