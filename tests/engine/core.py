@@ -14,7 +14,8 @@ from .errors import Exceptions, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .table import Table
+    from .schema import Key
+    from .table import Table, Written
 
 Answer = dict[str, Any]
 _META: Final = ("ReturnConsumedCapacity", "ReturnItemCollectionMetrics")
@@ -30,6 +31,10 @@ class Core:
 
     ``unprocessed`` holds callables that are given the operation's name, the table and one key
     or write of a batch; where one returns true, that part is left undone and handed back.
+
+    ``written`` holds callables that are given the table, the item before and the item after of every
+    write that is done. ``busy`` names items, by table and key, that somebody else has just now: whoever
+    writes one meets the error that is named there, ``TransactionConflict`` or a throttle.
     """
 
     def __init__(
@@ -43,6 +48,8 @@ class Core:
         self.before: list[Callable[[str, dict[str, Any]], None]] = []
         self.after: list[Callable[[str, dict[str, Any]], None]] = []
         self.unprocessed: list[Callable[[str, str, Mapping[str, Any]], bool]] = []
+        self.written: list[Written] = []
+        self.busy: Mapping[tuple[str, Key], str] = {}
         self.exceptions = Exceptions()
         self.clock = clock
         self._tables: dict[str, Table] = {}

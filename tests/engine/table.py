@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from sortedcontainers import SortedList  # type: ignore[import-untyped]  # it comes without types
@@ -13,12 +14,13 @@ from .sizes import stored_size
 from .values import Item, Value, encode, same_item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from .schema import IndexSchema, Key, KeySchema, TableSchema
     from .streams import Shard
 
 Place = tuple[Value, ...]
+Written = Callable[[str, Item | None, Item | None], None]
 
 
 class Stored:
@@ -161,8 +163,15 @@ class Index(Ordered):
 class Table(Ordered):
     """One table; ``write`` is the only way in."""
 
-    def __init__(self, schema: TableSchema, description: dict[str, Any], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        schema: TableSchema,
+        description: dict[str, Any],
+        clock: Callable[[], float],
+        written: Sequence[Written] = (),
+    ) -> None:
         super().__init__(schema.key)
+        self._written = written
         self.schema: Final = schema
         self.description = description
         self.rows: dict[Key, Stored] = {}
@@ -191,8 +200,9 @@ class Table(Ordered):
                 self.add(key[0], key[1:])
         for index in self.indexes.values():
             index.mark(key)
-        if self.shards:
-            before, after = item_of(old), item_of(new)
-            if not same_item(before, after):
-                shard = zlib.crc32(repr(key[0]).encode()) % len(self.shards)
-                self.shards[shard].append(self._clock(), before, after, by_service=by_service)
+        before, after = item_of(old), item_of(new)
+        if self.shards and not same_item(before, after):
+            shard = zlib.crc32(repr(key[0]).encode()) % len(self.shards)
+            self.shards[shard].append(self._clock(), before, after, by_service=by_service)
+        for hook in self._written:
+            hook(self.schema.name, before, after)

@@ -13,7 +13,7 @@ from .table import Stored, Table
 from .values import Wire, decode_item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 class TableApi(Core):
@@ -54,7 +54,7 @@ class TableApi(Core):
                 {**index, "IndexStatus": "ACTIVE", "IndexArn": f"{arn}/index/{index['IndexName']}"}
                 for index in request["GlobalSecondaryIndexes"]
             ]
-        table = Table(schema, description, self.clock)
+        table = Table(schema, description, self.clock, self.written)
         if schema.stream_view:
             stream = f"{arn}/stream/2026-01-01T00:00:00.000"
             description["StreamSpecification"] = request["StreamSpecification"]
@@ -92,8 +92,8 @@ class TableApi(Core):
             return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
         return {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": expiry}}
 
-    def expire(self, table: str, now: float | None = None) -> int:
-        """Delete what has expired, as the service does in its own time, and return how many.
+    def expire(self, table: str, now: float | None = None, goes: Callable[[], bool] = lambda: True) -> int:
+        """Delete what has expired, as the service does in its own time, and return how many; ``goes`` says which.
 
         An item goes if its expiry is a number in the past, but not more than five years back;
         https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html
@@ -107,7 +107,7 @@ class TableApi(Core):
             gone = []
             for key, row in stored.rows.items():
                 expiry = row.item.get(stored.expiry)
-                if type(expiry) is int and oldest < expiry < moment:
+                if type(expiry) is int and oldest < expiry < moment and goes():
                     gone.append(key)
             for key in gone:
                 stored.write(key, None, by_service=True)

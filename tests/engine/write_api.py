@@ -21,6 +21,7 @@ from .writing import Write, read_write
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .schema import Key
     from .table import Stored
 
 _CONDITION: Final = (
@@ -35,6 +36,7 @@ _MOST_ACTIONS: Final = 100
 _MOST_BATCHED: Final = 25
 _TRANSACTION_BYTES: Final = 4 * 1024 * 1024
 TOKEN_SECONDS: Final = 600
+BUSY: Final = "Somebody else has the item just now"
 
 
 def _digest(request: Mapping[str, Any]) -> str:
@@ -65,6 +67,8 @@ class WriteApi(Core):
         if wanted not in returned:
             raise Invalid("Return values set to invalid value")
         write = read_write(kind, self._table(request["TableName"]), request)
+        if write.identity in self.busy:
+            raise Refusal(f"{self.busy[write.identity]}Exception", BUSY)
         old = write.table.rows.get(write.key)
         new = write.outcome()
         write.table.write(write.key, new)
@@ -117,7 +121,7 @@ class WriteApi(Core):
                     return {}
                 raise Refusal("IdempotentParameterMismatchException", "")
         writes = self._read_actions(request["TransactItems"])
-        outcomes = self._outcomes(writes)
+        outcomes = self._outcomes(writes, self.busy)
         for write, new in zip(writes, outcomes, strict=True):
             if write.kind != "ConditionCheck":
                 write.table.write(write.key, new)
@@ -145,14 +149,18 @@ class WriteApi(Core):
         return writes
 
     @staticmethod
-    def _outcomes(writes: list[Write]) -> list[Stored | None]:
+    def _outcomes(writes: list[Write], busy: Mapping[tuple[str, Key], str]) -> list[Stored | None]:
         outcomes: list[Stored | None] = []
         reasons: list[dict[str, Any]] = []
         failed = False
         for write in writes:
             reason: dict[str, Any] = {"Code": "None"}
             try:
-                outcomes.append(write.outcome())
+                if busy and write.identity in busy:
+                    failed = True
+                    reason = {"Code": busy[write.identity], "Message": BUSY}
+                else:
+                    outcomes.append(write.outcome())
             except ConditionFailed as refusal:
                 failed = True
                 reason = {
