@@ -157,10 +157,14 @@ class BoardModel:
             return False
         self.used.add(event_id)
         for member, amounts in updates.items():
-            self.members.setdefault(member, False)
-            buckets = self.calendar.takes(_whole_milliseconds(at), now)
-            self.counted.append(Counted(event_id, member, _milliseconds(at), dict(amounts), buckets))
+            self.count(event_id, member, at, amounts, now)
         return True
+
+    def count(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> None:
+        """What an event says of one member, as counted at the instant `now`."""
+        self.members.setdefault(member, False)
+        buckets = self.calendar.takes(_whole_milliseconds(at), now)
+        self.counted.append(Counted(event_id, member, _milliseconds(at), dict(amounts), buckets))
 
     def put(self, member: str, *, hidden: bool | None = None) -> None:
         """Register a member that is not there; hide it or show it again if that is said."""

@@ -1,0 +1,135 @@
+"""Instances of the functions: each the real module, loaded anew, so that each has caches, clients and a clock of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from standings.domain.definitions import parse_boards
+from standings.dynamodb import standing
+from standings.runtime import wiring
+from standings.runtime.observability import logger
+from tests.stack import ENVIRONMENT, FUNCTIONS
+
+from .clockwork import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType
+
+    from standings.domain.boards import Boards
+
+    from .world import World
+
+Handler = "Callable[[dict[str, Any], Any], Any]"
+NAMES = frozenset(path.parent.name for path in FUNCTIONS.glob("*/app.py"))
+
+
+@lru_cache(maxsize=256)
+def boards_of(text: str) -> Boards:
+    """The boards of a `boards.toml`, parsed once: nothing changes them."""
+    return parse_boards(text)
+
+
+@lru_cache(maxsize=16)
+def _code(name: str) -> CodeType:
+    path = FUNCTIONS / name / "app.py"
+    return compile(path.read_text(encoding="utf-8"), str(path), "exec")
+
+
+@dataclass(eq=False)
+class Instance:
+    """A sandbox of a function: it takes one invocation at a time."""
+
+    function: str
+    definition: str
+    skew: int
+    """How far its clock is ahead of true time, in microseconds."""
+    module: ModuleType
+
+    def handle(self, event: dict[str, Any], context: Any) -> Any:
+        return self.module.handler(event, context)
+
+
+class Context:
+    """What a function is given beside its event: how long it has."""
+
+    def __init__(self, world: World, seconds: int) -> None:
+        self._world = world
+        self._until = world.clock.now + seconds * 1_000_000
+
+    def get_remaining_time_in_millis(self) -> int:
+        return max(0, (self._until - self._world.clock.now) // 1000)
+
+
+class Instances:
+    """Those that are warm, and new ones for who finds none."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._idle: list[Instance] = []
+        self.loaded = 0
+
+    def take(self, function: str, definition: str) -> Instance:
+        for instance in self._idle:
+            if instance.function == function and instance.definition == definition:
+                self._idle.remove(instance)
+                return instance
+        return self.load(function, definition)
+
+    def give_back(self, instance: Instance) -> None:
+        self._idle.append(instance)
+
+    def load(self, function: str, definition: str) -> Instance:
+        """Start an instance: its module runs anew, as on a cold start."""
+        self.loaded += 1
+        module = ModuleType(f"standings_{function}_app_{self.loaded}")
+        module.__file__ = str(FUNCTIONS / function / "app.py")
+        skew = self._world.skew()
+        with mock.patch.object(wiring, "boards", lambda: boards_of(definition)):
+            exec(_code(function), module.__dict__)  # noqa: S102 - our own module
+        return Instance(function, definition, skew, module)
+
+
+@contextmanager
+def patched(world: World) -> Iterator[None]:
+    """What the functions are wired to while a world lasts: its clocks, its chance, its services."""
+    clock = world.clock
+
+    def time_ns() -> int:
+        process = clock.process()
+        if process is None:
+            return clock.now * 1000
+        process.reading = (clock.now + process.skew) // 1000
+        return process.reading * 1_000_000
+
+    def monotonic() -> float:
+        return (clock.now - world.began) / 1_000_000 + 1000.0
+
+    def sleep(seconds: float) -> None:
+        clock.sleep(max(1, round(seconds * 1_000_000)))
+
+    def pool(max_workers: int, **_: Any) -> Pool:
+        return Pool(clock, lambda: world.rng.randint(1, 2000), max_workers)
+
+    level = logger.log_level
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
+        patches.enter_context(mock.patch.object(wiring, "client", lambda _: world.sdk))
+        patches.enter_context(
+            mock.patch.object(wiring, "time", SimpleNamespace(time_ns=time_ns, monotonic=monotonic, sleep=sleep))
+        )
+        patches.enter_context(mock.patch.object(wiring, "random", SimpleNamespace(random=world.rng.random)))
+        patches.enter_context(mock.patch.object(wiring, "ThreadPoolExecutor", pool))
+        patches.enter_context(mock.patch.object(standing, "ThreadPoolExecutor", pool))
+        logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)

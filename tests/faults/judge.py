@@ -1,0 +1,192 @@
+"""Says what the Rankings should be, from what was accepted alone, and how they differ from that.
+
+An event is accepted when its receipt is written, seen from outside, and counts as of the instant that its item is
+stamped with in the same commit: the writer's clock, or the stamp before where that is later.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from standings.domain.boards import Ranking
+from standings.domain.cells import LONG_AGO
+from standings.domain.members import open_rankings
+from standings.domain.places import Place, ordinal, path, sort_key
+from standings.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
+
+from .instances import boards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .service import Call
+    from .shapes import Shape
+    from .store import Store, Write
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LANES = ("", "+1", "+2", "+3")
+Amounts = dict[str, int]
+Counters = Counter[tuple[tuple[int, ...], int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """An event as its producer sent it: what it says of each member of each board."""
+
+    id: str
+    body: str
+    at: datetime
+    updates: Mapping[tuple[str, str], Amounts]
+    good: bool = True
+
+
+@dataclass(frozen=True)
+class Care:
+    """What was asked for a member: to be there, hidden or not, or to go."""
+
+    board: str
+    member: str
+    hidden: bool | None = None
+    remove: bool = False
+
+
+class Judge:
+    """The model of each board, fed with what is seen to be committed."""
+
+    def __init__(self, shape: Shape, store: Store) -> None:
+        self._shape = shape
+        self._store = store
+        self.models = {family.name: family.model() for family in shape.families}
+        self.accepted: set[str] = set()
+        self.differences: list[str] = []
+
+    def committed(self, call: Call, writes: Sequence[Write], events: Mapping[str, Sent]) -> None:
+        """Take in a commit of a writer: the events whose receipts are in it."""
+        changed = {
+            (board_of(item["pk"]), item["sk"]): (old, new)
+            for table, old, new in writes
+            if table == "Scores" and (item := new or old) is not None and item["pk"] != BOARDS
+        }
+        now = {key: self._instant(call, key, *images) for key, images in changed.items()}
+        for table, _, receipt in writes:
+            if table != "Receipts" or receipt is None or receipt["pk"] in self.accepted:
+                continue
+            event = events[receipt["pk"]]
+            self.accepted.add(event.id)
+            for key, amounts in event.updates.items():
+                if key not in now:
+                    image = self._store.item("Scores", **dict(zip(("pk", "sk"), member_key(*key), strict=True)))
+                    now[key] = max(call.reading, image["t"] if image is not None else 0)
+                self.models[key[0]].count(event.id, key[1], event.at, amounts, _instant(now[key]))
+
+    def _instant(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> int:
+        expected: int = max(call.reading, old["t"] if old is not None else 0)
+        if new is None or new["t"] != expected:
+            self.differ(f"{key}: stamped {new and new['t']}, {expected} is plausible")
+        return expected
+
+    def cared(self, care: Care) -> None:
+        """Take in that care for a member was committed."""
+        model = self.models[care.board]
+        if care.remove:
+            model.remove(care.member)
+        else:
+            model.put(care.member, hidden=care.hidden)
+
+    def differ(self, difference: str) -> None:
+        self.differences.append(difference)
+
+    def projected(self, writes: Sequence[Write]) -> None:
+        """Take in a commit to Rankings: no counter may be below zero, its lanes taken together."""
+        for table, _, new in writes:
+            if table != "Rankings" or new is None:
+                continue
+            for name, value in new.items():
+                if type(value) is int and value < 0 and counter_digit(name) is not None:
+                    node = new["pk"].rpartition("+")[0] or new["pk"]
+                    lanes = [self._store.item(table, pk=node + suffix) for suffix in LANES]
+                    together = sum(lane.get(name, 0) for lane in lanes if lane is not None)
+                    if together < 0:
+                        self.differ(f"{node}: counter {name} is {together}")
+
+    def compare(self, now: int) -> None:
+        """Compare every ranking that can be read at an instant, in milliseconds, or is open ahead."""
+        placed, counted = self._tables()
+        boards = boards_of(self._shape.text)
+        for board, model in self.models.items():
+            family = boards.family(board)
+            if family is None:
+                raise LookupError(board)
+            common = set(self._shape.common(board))
+            for ranking in open_rankings(family, board, now):
+                if (ranking.metric.name, ranking.window.name) not in common:
+                    continue
+                on = _on(ranking, now)
+                if not model.calendar.is_readable(ranking.window.name, on, _instant(now)):
+                    continue
+                found = placed.get(ranking.key, {})
+                self._compare(ranking, dict(self._expected(ranking, on)), found, counted.get(ranking.key, Counter()))
+
+    def _expected(self, ranking: Ranking, on: datetime) -> Iterator[tuple[str, tuple[str, Place]]]:
+        for one in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
+            number = ordinal(one.score, descending=ranking.metric.descending)
+            since = None
+            if ranking.metric.dated:
+                since = LONG_AGO if one.since == float("-inf") else int(one.since)
+            place = Place(number, since)
+            yield one.member, (sort_key(place, one.member), place)
+
+    def _compare(
+        self,
+        ranking: Ranking,
+        expected: Mapping[str, tuple[str, Place]],
+        found: Mapping[str, str],
+        counted: Counters,
+    ) -> None:
+        for member in sorted(expected.keys() | found.keys()):
+            key = expected[member][0] if member in expected else None
+            if key != found.get(member):
+                self.differ(f"{ranking.key}: {member} is at {found.get(member)!r}, not at {key!r}")
+        counts: Counters = Counter()
+        for _, place in expected.values():
+            way = path(place.ordinal)
+            counts.update((way[:length], digit) for length, digit in enumerate(way))
+        if counts != counted:
+            off = {key: counted[key] - counts[key] for key in {*counts, *counted} if counts[key] != counted[key]}
+            self.differ(f"{ranking.key}: counters are off by {sorted(off.items())}")
+
+    def _tables(self) -> tuple[dict[str, dict[str, str]], dict[str, Counters]]:
+        """The sort keys of members, and the counters summed over lanes, of every ranking by its key."""
+        placed: dict[str, dict[str, str]] = {}
+        counted: dict[str, Counters] = {}
+        for item in self._store.items("Rankings"):
+            board, _, rest = item["pk"].partition("#")
+            code, mark, member = rest.partition("#")
+            if mark and "/" not in code:
+                if "s" in item:
+                    key = f"{board}#{code}"
+                    placed.setdefault(key, {})[member] = item["s"]
+                    if item["r"].partition("/")[0] != key:
+                        self.differ(f"{item['pk']}: is in the index of {item['r']}")
+                continue
+            code, _, node = rest.partition("/")
+            way = tuple(bytes.fromhex(node.partition("+")[0]))
+            counters = counted.setdefault(f"{board}#{code}", Counter())
+            for name, value in item.items():
+                digit = counter_digit(name)
+                if digit is not None:
+                    counters[way, digit] += value
+        return placed, {key: Counter({k: n for k, n in counts.items() if n}) for key, counts in counted.items()}
+
+
+def _instant(milliseconds: int) -> datetime:
+    return EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def _on(ranking: Ranking, now: int) -> datetime:
+    """An instant in a ranking's period; of a rolling one in its last bucket."""
+    unit = ranking.window.unit
+    return _instant(now if unit is None else ranking.metric.timetable.start(unit, ranking.period))

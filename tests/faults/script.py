@@ -1,0 +1,166 @@
+"""What happens in a schedule: which events are sent and when, who is hidden, removed and back, and how time goes by.
+
+Activity comes in bursts of seconds, with gaps of minutes to weeks between them: one is always long enough that
+accumulators are trimmed.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from .clockwork import DAY, HOUR, MINUTE, SECOND
+from .judge import EPOCH, Care, Sent
+from .shapes import CLANS, LEAGUE
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from .world import World
+
+BEGINNINGS: Final = (
+    datetime(2026, 11, 21, 10, 15, tzinfo=UTC),
+    datetime(2026, 11, 21, 22, 59, 50, tzinfo=UTC),  # just before midnight in Berlin
+    datetime(2026, 11, 21, 23, 59, 50, tzinfo=UTC),  # just before midnight in UTC
+    datetime(2026, 10, 24, 21, 59, 50, tzinfo=UTC),  # Berlin's day of 25 hours begins
+    datetime(2026, 10, 25, 0, 59, 50, tzinfo=UTC),  # its clocks go back
+    datetime(2026, 10, 25, 22, 59, 50, tzinfo=UTC),  # it ends
+    datetime(2026, 3, 29, 0, 59, 50, tzinfo=UTC),  # its clocks go forward
+    datetime(2026, 12, 31, 22, 59, 50, tzinfo=UTC),  # a year ends there
+)
+BURSTS: Final = 6
+AMOUNTS: Final = (-3, -2, -1, 0, 1, 1, 1, 2, 2, 3, 126, 127, 128, -127, -128, 300, 16_384)
+
+
+class Script:
+    """The events and deeds of one schedule, by its seed."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._rng: Random = world.rng
+        self.began = (self._rng.choice(BEGINNINGS) - EPOCH) // timedelta(microseconds=1)
+        self._league = next(family for family in world.shape.families if family.name == LEAGUE)
+        self.members = [f"m{number}" for number in range(self._rng.randint(5, 8))]
+        self.clans = [f"clan#{number}" for number in range(self._rng.randint(1, 2))]
+        self._number = 0
+
+    def begin(self) -> None:
+        """Put all that is to happen on the agenda."""
+        world, rng = self._world, self._rng
+        at = self.began
+        if self._league.registered:
+            for member in self.members:
+                if rng.random() < 0.85:
+                    world.clock.at(at + rng.randint(0, SECOND), world.care, Care(LEAGUE, member))
+            at += 2 * SECOND
+        each = -(-world.options.events // BURSTS)
+        long = rng.randint(1, BURSTS - 2)
+        for burst in range(BURSTS):
+            at = self._burst(at, each)
+            if burst == long:
+                world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
+                at += rng.randint(4 * DAY, 6 * DAY)
+                world.clock.at(at - rng.randint(1, 300) * MINUTE, world.expire)
+            elif burst < BURSTS - 1:
+                at += self._gap()
+            if burst == 2 and world.shape.later:
+                world.clock.at(at + rng.randint(0, 8 * SECOND), world.deploy)
+                world.clock.at(at + rng.randint(8 * SECOND, 5 * MINUTE), world.deploy)
+
+    def _gap(self) -> int:
+        rng = self._rng
+        return rng.choice([rng.randint(0, 5 * SECOND), rng.randint(MINUTE, 10 * MINUTE), rng.randint(HOUR, 7 * HOUR)])
+
+    def _burst(self, at: int, count: int) -> int:
+        """So many events within some seconds, and deeds among them; when the last is sent."""
+        world, rng = self._world, self._rng
+        span = rng.randint(4, 20) * SECOND
+        if rng.random() < 0.3:
+            world.clock.at(at, self._pause, at + span + rng.randint(0, 30 * SECOND))
+        for _ in range(count):
+            world.clock.at(at + rng.randint(0, span), self._send, span)
+        for _ in range(rng.randint(2, 5)):
+            world.clock.at(at + rng.randint(0, span), self._deed)
+        return at + span
+
+    def _pause(self, until: int) -> None:
+        """The stream's mapping is held up for a moment: its batches grow."""
+        self._world.poller.paused_until = until
+
+    # ---- events
+
+    def _send(self, span: int) -> None:
+        world, rng = self._world, self._rng
+        sent = self._event()
+        world.post(sent)
+        chance = rng.random()
+        if chance < 0.06:
+            world.fault("sent twice")
+            world.clock.after(rng.randint(0, span), world.post, sent)
+        elif chance < 0.08:
+            world.fault("sent again days later")
+            world.clock.after(rng.randint(HOUR, 28 * DAY), world.post, sent)
+        elif chance < 0.09:
+            world.fault("id used for other content")
+            other = self._event()
+            world.clock.after(rng.randint(0, 2 * span), world.post, self._sent(sent.id, other.at, dict(other.updates)))
+
+    def _event(self) -> Sent:
+        rng = self._rng
+        self._number += 1
+        event_id = f"e{self._number}"
+        now = self._world.clock.now // 1000
+        at = EPOCH + timedelta(milliseconds=now - self._age())
+        member = rng.choice(self.members)
+        updates = {(LEAGUE, member): self._amounts()}
+        chance = rng.random()
+        if chance < 0.3:
+            updates[CLANS, rng.choice(self.clans)] = {"points": rng.choice(AMOUNTS)}
+        elif chance < 0.35:
+            updates = {(CLANS, rng.choice(self.clans)): {"points": rng.choice(AMOUNTS)}}
+        elif chance < 0.4:
+            updates[LEAGUE, rng.choice(self.members)] = self._amounts()
+        if rng.random() < 0.01:
+            return self._sent(event_id, at, {(LEAGUE, member): {"nonsense": 1}}, good=False)
+        return self._sent(event_id, at, updates)
+
+    def _age(self) -> int:
+        """How long ago an event happened, in milliseconds."""
+        rng = self._rng
+        chance = rng.random()
+        if chance < 0.8:
+            return rng.randint(0, 20_000)
+        longest = HOUR if chance < 0.9 else 2 * DAY if chance < 0.97 else 12 * DAY
+        return rng.randint(0, longest // 1000)
+
+    def _amounts(self) -> dict[str, int]:
+        rng = self._rng
+        amounts = {name: rng.choice(AMOUNTS) for name in self._league.metrics if rng.random() < 0.7}
+        return amounts or {"points": rng.choice(AMOUNTS)}
+
+    def _sent(
+        self, event_id: str, at: datetime, updates: dict[tuple[str, str], dict[str, int]], *, good: bool = True
+    ) -> Sent:
+        triples = [
+            {"board": board, "member": member, "metrics": amounts} for (board, member), amounts in updates.items()
+        ]
+        said = triples[0] if len(triples) == 1 else {"updates": triples}
+        text = orjson.dumps({"id": event_id, "at": at.isoformat(), **said}).decode()
+        return Sent(event_id, text, at, updates, good)
+
+    # ---- deeds
+
+    def _deed(self) -> None:
+        world, rng = self._world, self._rng
+        board = rng.choice([LEAGUE, LEAGUE, CLANS])
+        member = rng.choice(self.members if board == LEAGUE else self.clans)
+        soon = rng.choice([rng.randint(0, 300_000), rng.randint(0, 5 * SECOND), rng.randint(MINUTE, 2 * HOUR)])
+        if rng.random() < 0.6:
+            world.care(Care(board, member, hidden=True))
+            world.clock.after(soon, world.care, Care(board, member, hidden=False))
+        else:
+            world.care(Care(board, member, remove=True))
+            if rng.random() < 0.7:
+                world.clock.after(soon, world.care, Care(board, member))

@@ -1,0 +1,121 @@
+"""What the boards of a schedule count and rank, said twice: as `boards.toml` says it, and for the judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from tests.model import BoardModel, Metric
+from tests.periods import Calendar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from random import Random
+
+LEAGUE = "league"
+CLANS = "clans"
+
+
+@dataclass(frozen=True)
+class Family:
+    """The boards of one name."""
+
+    name: str
+    metrics: Mapping[str, Metric]
+    timezone: str = "UTC"
+    late: str = "1 day"
+    keep: str = "1 day"
+    registered: bool = False
+    shards: int = 1
+
+    def text(self) -> str:
+        lines = [
+            f'[boards."{self.name}"]',
+            f'timezone = "{self.timezone}"',
+            f'late = "{self.late}"',
+            f'keep = "{self.keep}"',
+            f"shards = {self.shards}",
+            f'members = "{"registered" if self.registered else "open"}"',
+        ]
+        for name, metric in self.metrics.items():
+            windows = ", ".join(f'"{window}"' for window in metric.windows)
+            order = "descending" if metric.descending else "ascending"
+            lines.append(
+                f'metrics.{name} = {{ aggregate = "{metric.aggregate}", order = "{order}", '
+                f'ties = "{metric.ties}", windows = [{windows}] }}'
+            )
+        return "\n".join(lines)
+
+    def model(self) -> BoardModel:
+        zone = UTC if self.timezone == "UTC" else ZoneInfo(self.timezone)
+        return BoardModel(self.metrics, Calendar(zone, 0, _span(self.late), _span(self.keep)), self.registered)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The boards of a schedule, before and after a deployment in the middle of it, if there is one."""
+
+    families: tuple[Family, ...]
+    later: tuple[Family, ...] = field(default=())
+
+    @property
+    def text(self) -> str:
+        return "\n".join(family.text() for family in self.families) + "\n"
+
+    @property
+    def later_text(self) -> str:
+        return "\n".join(family.text() for family in self.later or self.families) + "\n"
+
+    def common(self, board: str) -> list[tuple[str, str]]:
+        """The metrics and windows of a board that both definitions rank."""
+        one, other = (
+            {(name, window) for family in families if family.name == board for name, metric in family.metrics.items() for window in metric.windows}
+            for families in (self.families, self.later or self.families)
+        )
+        return sorted(one & other)
+
+
+def shape(rng: Random, *, changed: bool) -> Shape:
+    """Boards by chance: always a rolling and a calendar window, sometimes everything else there is."""
+    hours = rng.random() < 0.2
+    windows = ("all", "hour", "last-2-hours") if hours else ("all", "day", "last-2-days")
+    points = Metric("sum", windows=windows, ties=rng.choice(["member", "member", "first"]))
+    metrics = {"points": points}
+    other = rng.choice(["", "", "best", "latest", "kept"])
+    if other == "best":
+        best = rng.choice(["max", "min"])
+        metrics["best"] = Metric(best, windows=("all", windows[1]), descending=best == "max", ties=rng.choice(["member", "first"]))
+    elif other == "latest":
+        metrics["latest"] = Metric("last", windows=("all",))
+    elif other == "kept":
+        metrics["runs"] = Metric("sum", windows=())
+    zone = rng.choice(["Europe/Berlin", "UTC"])
+    league = Family(
+        LEAGUE,
+        metrics,
+        zone,
+        late="30 minutes" if hours else rng.choice(["2 hours", "1 day"]),
+        keep="30 minutes" if hours else rng.choice(["1 day", "36 hours"]),
+        registered=rng.random() < 0.2,
+        shards=rng.choice([1, 1, 1, 2]),
+    )
+    clans = Family(CLANS, {"points": Metric("sum", windows=("all", "day") if rng.random() < 0.4 else ("all",))}, zone)
+    if not changed:
+        return Shape((league, clans))
+    added = rng.choice(["last-3-days", "week", "day", "month"])
+    wider = {
+        name: replace(metric, windows=(*metric.windows, added)) if added not in metric.windows and metric.windows else metric
+        for name, metric in metrics.items()
+    }
+    if rng.random() < 0.5:
+        wider["extra"] = Metric("sum", windows=("all", "day"))
+    if rng.random() < 0.3 and not hours:
+        wider["points"] = replace(wider["points"], windows=tuple(w for w in wider["points"].windows if w != "last-2-days"))
+    return Shape((league, clans), (replace(league, metrics=wider), clans))
+
+
+def _span(text: str) -> timedelta:
+    number, unit = text.split()
+    return timedelta(**{unit if unit.endswith("s") else f"{unit}s": int(number)})

@@ -1,0 +1,149 @@
+"""The tables of a schedule: on the engine in this process, or on any other DynamoDB behind a client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from tests.checks import rows
+from tests.engine.dynamodb import Engine
+from tests.engine.errors import client_error
+from tests.engine.tables import create_tables
+from tests.engine.values import decode_item
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .service import Identity
+
+Item = dict[str, Any]
+Write = tuple[str, Item | None, Item | None]
+"""A table, and an item of it before and after."""
+
+
+class EngineStore:
+    """The engine, which tells of every write by itself."""
+
+    def __init__(self, now: Callable[[], float], shards: int) -> None:
+        self.engine = Engine(shards=shards, clock=now)
+        create_tables(self.engine)
+        self.engine.written.append(lambda *write: self._writes.append(write))
+        self.stream: Sequence[Sequence[dict[str, Any]]] = self.engine.stream("Scores")
+        self._writes: list[Write] = []
+
+    def do(self, operation: str, request: Mapping[str, Any], busy: Mapping[Identity, str]) -> Any:
+        """Do what is asked, with some items that others have just now: the answer, or the error."""
+        self.engine.busy = busy
+        try:
+            return getattr(self.engine, operation)(**request)
+        except ClientError as error:
+            return error
+        finally:
+            self.engine.busy = {}
+
+    def writes(self) -> list[Write]:
+        """What was written since this was asked last."""
+        done, self._writes = self._writes, []
+        return done
+
+    def leave_undone(self, is_left: Callable[[], bool] | None) -> None:
+        """Which parts of a batch are handed back."""
+        self.engine.unprocessed = [] if is_left is None else [lambda *_: is_left()]
+
+    def expire(self, table: str, goes: Callable[[], bool]) -> int:
+        return self.engine.expire(table, goes=goes)
+
+    def items(self, table: str) -> list[Item]:
+        return [stored.item for stored in self.engine._tables[table].rows.values()]
+
+    def item(self, table: str, **key: str) -> Item | None:
+        stored = self.engine._tables[table].rows.get(tuple(key.values()))
+        return None if stored is None else stored.item
+
+
+class ClientStore:
+    """Any client: what it does is looked up before and after."""
+
+    def __init__(self, client: Any, stream: Sequence[Sequence[dict[str, Any]]], now: Callable[[], float]) -> None:
+        self.client = client
+        self.stream = stream
+        self._now = now
+        self._writes: list[Write] = []
+        self._is_left: Callable[[], bool] | None = None
+
+    def do(self, operation: str, request: Mapping[str, Any], busy: Mapping[Identity, str]) -> Any:
+        if operation == "transact_write_items":
+            return self._transact(request, busy)
+        if operation == "batch_get_item" and self._is_left is not None:
+            return self._get_some(request)
+        written = operation in ("put_item", "update_item", "delete_item")
+        if written and busy:
+            return client_error("PutItem", "TransactionConflictException", "busy")
+        keys = [_key_of(request)] if written else []
+        return self._watched(keys, operation, request)
+
+    def _transact(self, request: Mapping[str, Any], busy: Mapping[Identity, str]) -> Any:
+        actions = [next(iter(entry.values())) for entry in request["TransactItems"]]
+        keys = [_key_of(action) for action in actions]
+        if busy:
+            codes = [busy.get((table, tuple(value["S"] for value in key.values())), "None") for table, key in keys]
+            reasons = [{"Code": code} for code in codes]
+            return client_error("TransactWriteItems", "TransactionCanceledException", "busy", CancellationReasons=reasons)
+        return self._watched(keys, "transact_write_items", request)
+
+    def _watched(self, keys: list[tuple[str, dict[str, Any]]], operation: str, request: Mapping[str, Any]) -> Any:
+        before = [self._get(*key) for key in keys]
+        try:
+            answer = getattr(self.client, operation)(**request)
+        except ClientError as error:
+            return error
+        after = [self._get(*key) for key in keys]
+        self._writes += [
+            (table, old, new) for (table, _), old, new in zip(keys, before, after, strict=True) if old != new
+        ]
+        return answer
+
+    def _get_some(self, request: Mapping[str, Any]) -> Any:
+        ((table, part),) = request["RequestItems"].items()
+        is_left = self._is_left
+        left = [key for key in part["Keys"] if is_left is not None and is_left()]
+        kept = [key for key in part["Keys"] if key not in left]
+        if not kept:
+            return client_error("BatchGetItem", "ProvisionedThroughputExceededException", "none of them")
+        answer = self.client.batch_get_item(RequestItems={table: {**part, "Keys": kept}})
+        return {**answer, "UnprocessedKeys": {table: {**part, "Keys": left}} if left else {}}
+
+    def _get(self, table: str, key: dict[str, Any]) -> Item | None:
+        found = self.client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
+        return None if found is None else decode_item(found)
+
+    def writes(self) -> list[Write]:
+        done, self._writes = self._writes, []
+        return done
+
+    def leave_undone(self, is_left: Callable[[], bool] | None) -> None:
+        self._is_left = is_left
+
+    def expire(self, table: str, goes: Callable[[], bool]) -> int:
+        now = self._now()
+        gone = [row for row in rows(self.client, table) if "e" in row and float(row["e"]["N"]) < now and goes()]
+        for row in gone:
+            key = {name: row[name] for name in ("pk", "sk") if name in row}
+            self._watched([(table, key)], "delete_item", {"TableName": table, "Key": key})
+        return len(gone)
+
+    def items(self, table: str) -> list[Item]:
+        return [decode_item(row) for row in rows(self.client, table)]
+
+    def item(self, table: str, **key: str) -> Item | None:
+        return self._get(table, {name: {"S": value} for name, value in key.items()})
+
+
+Store = EngineStore | ClientStore
+
+
+def _key_of(request: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    table = request["TableName"]
+    key = request.get("Key") or {name: request["Item"][name] for name in ("pk", "sk") if name in request["Item"]}
+    return table, key

@@ -1,0 +1,471 @@
+"""A schedule: the real functions, several of each at once, in a world where everything goes wrong that can."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+import orjson
+from botocore.exceptions import ClientError
+
+from standings.dynamodb.keys import BOARDS, board_of
+from standings.dynamodb.rankings import DynamoRankings
+from standings.dynamodb.scores import DynamoScores, decode_image
+from standings.domain.members import kept, open_rankings
+from standings.services.moving import move_in_ranking
+from standings.services.pacing import Pacing
+from standings.services.placing import placings
+from tests.stack import ENVIRONMENT, http_event
+from tests.engine.errors import client_error
+from tests.engine.values import encode_item
+
+from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
+from .delivery import Batch, Poller, Queue
+from .instances import Context, Instance, Instances, boards_of, patched
+from .judge import Care, Judge, Sent
+from .service import UNPROCESSED, Call, Sdk, Server
+from .shapes import shape
+from .store import EngineStore
+from .script import Script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tests.engine.sqs import Message
+
+    from .service import Identity, Request
+    from .store import Store, Write
+
+MOST_STEPS: Final = 60_000
+LIFETIME: Final = 60
+"""Seconds that an invocation may take: the functions' timeout."""
+STALE: Final = 2 * SECOND
+"""How far behind an eventually consistent read is at most."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller can have otherwise than by the seed's own choice."""
+
+    events: int = 200
+    trace: bool = False
+    fault_rate: float | None = None
+    store: Callable[[Callable[[], float]], Store] | None = None
+    """Makes the tables, given the clock in seconds; the engine where None."""
+
+
+@dataclass
+class Outcome:
+    """What a schedule came to."""
+
+    seed: int
+    differences: list[str]
+    faults: Counter[str]
+    traps: Counter[str]
+    events: int
+    workers: int
+    calls: int
+    compared: int
+    digest: str
+    trace: list[str] = field(default_factory=list)
+
+
+class World:
+    """All there is in one schedule."""
+
+    def __init__(self, seed: int, options: Options) -> None:
+        self.rng = rng = Random(seed)
+        self.options = options
+        self.traps: Counter[str] = Counter()
+        self.faults: Counter[str] = Counter()
+        self.calls = 0
+        self.workers = 0
+        self.compared = 0
+        self.live: list[Process] = []
+        self.sent: dict[str, list[Sent]] = {}
+        self.refused: set[str] = set()
+        self.trace: list[str] = []
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._bodies: dict[str, Sent] = {}
+        self._names = 0
+        self._heard: dict[Process, Callable[[Process, Any], None]] = {}
+        self._parked = 0
+        self._expired: set[tuple[str, str]] = set()
+        self._hands: dict[tuple[str, str], str] = {}
+        self._stale: dict[tuple[str, str], tuple[int, Any]] = {}
+        changed = rng.random() < 0.3
+        self.shape = shape(rng, changed=changed)
+        self.fault_rate = rng.choice([0.05, 0.1, 0.15]) if options.fault_rate is None else options.fault_rate
+        self._skew = rng.choice([0, 2, 2, 2, 60]) * SECOND
+        self.deployed = 0
+        self.script = Script(self)
+        self.began = self.script.began
+        self.clock = Clockwork(self.began, MOST_STEPS)
+        shards = rng.choice([1, 2, 2, 3])
+        now = lambda: self.clock.now / 1_000_000  # noqa: E731
+        self.store: Store = EngineStore(now, shards) if options.store is None else options.store(now)
+        self.server = Server(self)
+        self.sdk = Sdk(self)
+        self.instances = Instances(self)
+        self.queue = Queue(self, rng.choice([3, 10, 10]))
+        self.poller = Poller(
+            self,
+            len(self.store.stream),
+            factor=rng.choice([1, 1, 2, 3, 10]),
+            batch_size=rng.choice([3, 10, 30, 100]),
+            most_retries=rng.choice([0, 2, 100, 100]),
+        )
+        self.judge = Judge(self.shape, self.store)
+
+    # ---- what is seen
+
+    def trap(self, name: str) -> None:
+        self.traps[name] += 1
+
+    def fault(self, name: str) -> None:
+        self.faults[name] += 1
+        self.note(name)
+
+    def note(self, *what: Any) -> None:
+        line = f"{self.clock.now} {what}"
+        self._digest.update(line.encode())
+        if self.options.trace:
+            self.trace.append(line)
+
+    def skew(self) -> int:
+        return self.rng.randint(-self._skew, self._skew) if self._skew else 0
+
+    def met(self, call: Call, others: Sequence[Call]) -> None:
+        """See whom a transaction was in conflict with."""
+        kinds = {call.process.kind, *(other.process.kind for other in others)}
+        if kinds == {"writer"}:
+            self.trap("writers meet on an item")
+        elif kinds == {"projector"}:
+            self.trap("projectors meet on an item")
+
+    # ---- the services
+
+    def perform(self, call: Call, busy: Mapping[Identity, str]) -> Any:
+        """Do what is asked, now: the answer, or the error."""
+        if call.operation == "send_message_batch":
+            return self._send(call)
+        if call.operation == "put_object":
+            return self._keep(call)
+        if call.fault == UNPROCESSED:
+            self.store.leave_undone(lambda: self.rng.random() < 0.5)
+        answer = self.store.do(call.operation, call.request, busy)
+        self.store.leave_undone(None)
+        writes = self.store.writes()
+        if writes:
+            self._committed(call, writes)
+        if isinstance(answer, ClientError):
+            return answer
+        if call.operation == "batch_get_item":
+            if answer.get("UnprocessedKeys"):
+                self.trap("unprocessed keys")
+            if not call.request["RequestItems"].get("Scores", {}).get("ConsistentRead"):
+                self._make_stale(answer)
+        return answer
+
+    def directly(self, operation: str, request: Request) -> Any:
+        """The same for whoever asks outside of all processes: at once, and nothing goes wrong."""
+        answer = self.store.do(operation, request, {})
+        self.store.writes()
+        if isinstance(answer, ClientError):
+            raise answer
+        return answer
+
+    def _committed(self, call: Call, writes: Sequence[Write]) -> None:
+        process = call.process
+        if isinstance(process.detail, Batch):
+            process.detail.commits += 1
+        self.judge.projected(writes)
+        if process.kind == "writer":
+            events: dict[str, Sent] = {}
+            for message in process.detail:
+                sent = self._bodies[message.body]
+                if sent.good:
+                    events.setdefault(sent.id, sent)
+            self.judge.committed(call, writes, events)
+        for table, old, new in writes:
+            if table != "Scores":
+                continue
+            item = new or old
+            if item is None or item["pk"] == BOARDS:
+                continue
+            if process.kind == "care":
+                self.judge.cared(process.detail)
+            self._look(call, (item["pk"], item["sk"]), old, new)
+        self.poller.take(self.store.stream)
+
+    def _look(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> None:
+        """See which traps a write of a member's item is."""
+        process = call.process
+        self._stale[key] = self.clock.now, old
+        if new is None:
+            return
+        if old is not None:
+            if new["t"] > call.reading:
+                self.trap("clocks: the item's stamp is ahead of the writer's")
+            if "x" not in new and not old.keys() <= new.keys() | {"x", "e", "h"}:
+                self.trap("trimmed")
+            if "x" in old and "x" not in new:
+                self.trap("removed and back" + (" within seconds" if new["t"] - old["t"] < 60_000 else ""))
+        elif key in self._expired:
+            self._expired.discard(key)
+            self.trap("removed and back after its item has expired")
+        definition = process.name.partition("/")[2]
+        if self._hands.setdefault(key, definition) != definition:
+            self.trap("definition changed between two images")
+        self._hands[key] = definition
+
+    def _make_stale(self, answer: Any) -> None:
+        """An eventually consistent read may see what was there a moment ago."""
+        items = answer["Responses"].get("Scores")
+        if not items:
+            return
+        fresh = []
+        for item in items:
+            at, old = self._stale.get((item["pk"]["S"], item["sk"]["S"]), (0, None))
+            if self.clock.now - at < STALE and self.rng.random() < 0.3:
+                self.trap("stale read")
+                if old is not None:
+                    fresh.append(encode_item(old))
+            else:
+                fresh.append(item)
+        answer["Responses"]["Scores"] = fresh
+
+    def _send(self, call: Call) -> Any:
+        entries = call.request["Entries"]
+        assert call.request["QueueUrl"] == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        failed = [e for e in entries if call.fault == UNPROCESSED and self.rng.random() < 0.5]
+        for entry in entries:
+            if entry not in failed:
+                assert entry["MessageAttributes"]["reason"]["StringValue"]
+                self.refused.add(entry["MessageBody"])
+        return {
+            "Successful": [{"Id": entry["Id"]} for entry in entries if entry not in failed],
+            "Failed": [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in failed],
+        }
+
+    def _keep(self, call: Call) -> Any:
+        if call.request["Key"].startswith("parked/"):
+            self.trap("parked by the projector")
+            self.park([orjson.loads(call.request["Body"])["record"]])
+        return {}
+
+    # ---- the functions
+
+    def definition(self) -> str:
+        """The `boards.toml` of the instance that takes an invocation now."""
+        later = self.deployed == 2 or (self.deployed == 1 and self.rng.random() < 0.5)
+        return self.shape.later_text if later else self.shape.text
+
+    def invoke(self, function: str, event: Any, detail: Any, heard: Callable[[Process, Any], None], kind: str = "") -> Process:
+        """Have an instance of a function take an event, from the next moment on."""
+        instance = self.instances.take(function, self.definition())
+        process = self.process(kind or function, instance, detail, heard)
+
+        def run() -> None:
+            try:
+                answer = instance.handle(event, Context(self, LIFETIME))
+            except Exception as error:  # noqa: BLE001 - as Lambda does, whatever it is
+                self.note(process.name, repr(error))
+                answer = error
+            self.instances.give_back(instance)
+            self.end(process, answer)
+
+        self.clock.after(0, self.clock.start, process, run)
+        return process
+
+    def process(self, kind: str, instance: Instance | None, detail: Any, heard: Callable[[Process, Any], None]) -> Process:
+        self._names += 1
+        later = instance is not None and instance.definition != self.shape.text
+        name = f"{kind}-{self._names}/{'new' if later else 'old'}"
+        process = Process(name, kind, self.clock.now, instance.skew if instance is not None else 0, detail)
+        process.deaths.append(lambda: self._gone(process))
+        self._heard[process] = heard
+        if {one.name.partition("/")[2] for one in self.live} | {name.partition("/")[2]} == {"old", "new"}:
+            self.trap("two definitions at work")
+        self.live.append(process)
+        self.workers = max(self.workers, len(self.live))
+        self.clock.after(LIFETIME * SECOND, self._time_out, process)
+        return process
+
+    def _time_out(self, process: Process) -> None:
+        if process in self.live:
+            self.fault("timed out")
+            self.trap("timed out")
+            self.clock.die(process)
+
+    def _gone(self, process: Process) -> None:
+        self.live.remove(process)
+        self._tell(process, Died())
+
+    def end(self, process: Process, answer: Any) -> None:
+        process.done = True
+        self.live.remove(process)
+        self.clock.after(0, self._tell, process, answer)
+
+    def _tell(self, process: Process, answer: Any) -> None:
+        heard = self._heard.pop(process, None)
+        if heard is not None:
+            self.note(process.name, answer)
+            heard(process, answer)
+
+    def forget(self, process: Process) -> None:
+        """Whoever has invoked a process hears nothing more of it."""
+        if process in self.live:
+            self.fault("given up, and goes on unseen")
+            self.trap("given up, and goes on unseen")
+            self._tell(process, TimeoutError())
+
+    # ---- what people and producers do
+
+    def post(self, sent: Sent) -> None:
+        """A producer sends an event, perhaps not for the first time."""
+        if sent.body not in self._bodies:
+            self.sent.setdefault(sent.id, []).append(sent)
+            self._bodies[sent.body] = sent
+        self.queue.send(sent.body)
+
+    def care(self, care: Care) -> None:
+        query = urlencode({"id": care.member})
+        path = f"/boards/{care.board}/member"
+        body = None if care.hidden is None else {"hidden": care.hidden}
+        event = http_event(path, query, "DELETE" if care.remove else "PUT", body)
+        self.invoke("command", event, care, lambda *_: None, "care")
+
+    def deploy(self) -> None:
+        self.deployed += 1
+
+    def expire(self) -> None:
+        """The service deletes what has expired, some of it."""
+        gone = []
+        for table in ("Scores", "Receipts", "Rankings"):
+            self.store.expire(table, lambda: self.rng.random() < 0.8)
+            gone += self.store.writes()
+        for table, old, _ in gone:
+            if table == "Scores" and old is not None:
+                self.trap("REMOVE record")
+                self._expired.add((old["pk"], old["sk"]))
+                if "x" not in old:
+                    self.judge.differ(f"{old['sk']} has expired although it was not removed")
+        self.poller.take(self.store.stream)
+
+    # ---- what was given up, and is tried again later
+
+    def dead_lettered(self, message: Message) -> None:
+        self.trap("redriven")
+        self.clock.after(self.rng.randint(HOUR, 3 * DAY), self.queue.send, message.body)
+
+    def park(self, records: list[dict[str, Any]]) -> None:
+        for record in records:
+            self._parked += 1
+            self.clock.after(self.rng.randint(MINUTE, 2 * DAY), self._replay, record)
+
+    def _replay(self, record: dict[str, Any]) -> None:
+        """Place the member that a parked record names as its item is now."""
+
+        def heard(_: Process, answer: Any) -> None:
+            if isinstance(answer, BaseException):
+                self.clock.after(self.rng.randint(MINUTE, HOUR), self._replay, record)
+            else:
+                self._parked -= 1
+
+        process = self.process("redrive", None, record, heard)
+
+        def run() -> None:
+            try:
+                self._place(process, record)
+            except Exception as error:  # noqa: BLE001 - tried again
+                self.end(process, error)
+            else:
+                self.end(process, None)
+
+        self.clock.after(0, self.clock.start, process, run)
+
+    def _place(self, process: Process, record: dict[str, Any]) -> None:
+        detail = record["dynamodb"]
+        keys = {name: value["S"] for name, value in detail["Keys"].items()}
+        if keys["pk"] == BOARDS:
+            return
+        key = keys["pk"], keys["sk"]
+        high = self.poller.highest.get(key)
+        if "NewImage" in detail and high is not None:
+            newer = high.version > int(detail["NewImage"]["v"]["N"])
+            self.trap("parked, replayed after newer" if newer else "parked, replayed as the newest")
+        scores = DynamoScores(self.sdk, "Scores", "Receipts")  # type: ignore[arg-type]
+        rankings = DynamoRankings(self.sdk, "Rankings")  # type: ignore[arg-type]
+        image = scores.image((board_of(key[0]), key[1]))
+        if image is None:
+            image = decode_image(detail.get("NewImage") or detail["OldImage"]).without_scores()
+        boards = boards_of(self.shape.later_text if self.deployed == 2 else self.shape.text)
+        family = boards.family(image.board)
+        assert family is not None
+        now = (self.clock.now + process.skew) // 1000
+        wanted = dict.fromkeys([*open_rankings(family, image.board, now), *kept(family, image, now)])
+        pacing = Pacing(lambda: now, lambda: self.clock.now / 1e6, lambda s: self.clock.sleep(round(s * 1e6)), self.rng.random)
+        for move in placings(image, wanted):
+            outcome = move_in_ranking(rankings, [move], pacing.backoff(process.started / 1e6 + 55), lambda: False)
+            if outcome.failure is not None:
+                raise TimeoutError(outcome.failure)
+
+    # ---- the end
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.queue.is_empty and self.poller.is_drained and not self._parked and not self.live
+
+    def compare(self, tries: int = 0) -> None:
+        """Have the judge look, once all is quiet."""
+        if self.is_quiet:
+            self.compared += 1
+            self.judge.compare(self.clock.now // 1000)
+        elif tries:
+            self.clock.after(10 * MINUTE, self.compare, tries - 1)
+
+    def run(self) -> None:
+        self.script.begin()
+        try:
+            self.clock.run()
+        except StuckError as error:
+            self.judge.differ(str(error))
+        self.compare()
+        if not self.is_quiet:
+            self.judge.differ("not everything is done in the end")
+        for event_id, contents in self.sent.items():
+            bad = [one.body for one in contents if one.body not in self.refused]
+            if event_id not in self.judge.accepted and bad:
+                self.judge.differ(f"event {event_id} is neither accepted nor refused")
+            for one in contents:
+                if not one.good and one.body not in self.refused:
+                    self.judge.differ(f"event {event_id} should have been refused")
+
+    def digest(self) -> str:
+        whole = sorted(repr(sorted(item.items())) for table in ("Scores", "Rankings") for item in self.store.items(table))
+        self._digest.update("".join(whole).encode())
+        return self._digest.hexdigest()
+
+
+def run(seed: int, options: Options | None = None) -> Outcome:
+    """Run one schedule. Nothing of it depends on anything but the seed and the options."""
+    world = World(seed, options or Options())
+    with patched(world):
+        world.run()
+    return Outcome(
+        seed,
+        world.judge.differences,
+        world.faults,
+        world.traps,
+        len(world.sent),
+        world.workers,
+        world.calls,
+        world.compared,
+        world.digest(),
+        world.trace,
+    )
