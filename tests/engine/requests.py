@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import Invalid
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from .conditions import Condition, Node
 
-_CONDITIONS: Final = ("ConditionExpression", "KeyConditionExpression", "FilterExpression")
+_PARSED: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression")
 _NO_VALUES: Final[Values] = {}
 
 
@@ -79,6 +80,35 @@ def _check_used(given: str, wanted: frozenset[str] | set[str], found: Any) -> No
         raise Invalid(f"Value provided in {given} unused in expressions: keys: {{{unused}}}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The expressions of a request, parsed, and the placeholders that they use together."""
+
+    update: Update | None
+    conditions: tuple[tuple[str, Condition, Holds], ...]
+    names: frozenset[str]
+    values: frozenset[str]
+
+
+@lru_cache(maxsize=1 << 14)
+def _plan(texts: tuple[tuple[str, str], ...], names: tuple[tuple[str, str], ...]) -> _Plan:
+    update = None
+    conditions = []
+    used_names: frozenset[str] = frozenset()
+    used_values: frozenset[str] = frozenset()
+    for kind, text in texts:
+        if kind == "UpdateExpression":
+            update = parse_update(text, names)
+            used_names |= update.names
+            used_values |= update.values
+        else:
+            condition, holds = compiled(kind, text, names)
+            conditions.append((kind, condition, holds))
+            used_names |= condition.names
+            used_values |= condition.values
+    return _Plan(update, tuple(conditions), used_names, used_values)
+
+
 def _fill(read: Expressions, kind: str, condition: Condition, holds: Holds) -> None:
     check_operands(kind, condition.node, read.values)
     if kind == "ConditionExpression":
@@ -97,27 +127,19 @@ def read_expressions(request: Mapping[str, Any], allowed: tuple[str, ...]) -> Ex
         _check_given(request, allowed)
     names = tuple(wire_names.items()) if wire_names else ()
     read = Expressions(_read_values(wire_values) if wire_values else _NO_VALUES)
-    used_names: set[str] = set()
-    used_values: set[str] = set()
-    text = request.get("UpdateExpression")
-    if text is not None:
-        read.update = parse_update(text, names)
-        read.update.check(read.values)
-        used_names |= read.update.names
-        used_values |= read.update.values
-    for kind in _CONDITIONS:
-        text = request.get(kind)
-        if text is None:
-            continue
-        condition, holds = compiled(kind, text, names)
-        _fill(read, kind, condition, holds)
-        used_names |= condition.names
-        used_values |= condition.values
+    plan = _plan(tuple([(kind, request[kind]) for kind in _PARSED if request.get(kind) is not None]), names)
+    if plan.update is not None:
+        read.update = plan.update
+        plan.update.check(read.values)
+    for condition in plan.conditions:
+        _fill(read, *condition)
+    used_names: set[str] | frozenset[str] = plan.names
     text = request.get("ProjectionExpression")
     if text is not None:
+        used_names = set(plan.names)
         read.projection = _projection(text, wire_names or {}, used_names)
     if wire_names:
         _check_used("ExpressionAttributeNames", used_names, wire_names)
     if wire_values:
-        _check_used("ExpressionAttributeValues", used_values, wire_values)
+        _check_used("ExpressionAttributeValues", plan.values, wire_values)
     return read

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST_HASH: Final = 2048
 LONGEST_RANGE: Final = 1024
+SHORT: Final = LONGEST_RANGE // 4
+"""A text of so many characters has no more bytes than any key may have."""
 _PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "S": (str,),
     "N": (int, Decimal),
@@ -69,6 +71,11 @@ class KeySchema:
     def read_key(self, wire: Mapping[str, Wire]) -> Item:
         """Read a key that must have exactly these attributes."""
         item = decode_item(wire)
+        if len(item) == len(self.names) and all(
+            type(value := item.get(name)) is str and kind == "S" and 0 < len(value) <= SHORT
+            for name, kind in zip(self.names, self.types, strict=True)
+        ):
+            return item
         if len(item) != len(self.names) or not self.is_in(item):
             raise Invalid("The provided key element does not match the schema")
         for place, name in enumerate(self.names):

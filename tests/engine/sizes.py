@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ITEM_LIMIT: Final = 400 * 1024
 _NESTED: Final = 3
 _LARGEST_NUMBER: Final = 22
-_LARGEST_CHARACTER: Final = 4
+LARGEST_CHARACTER: Final = 4
 
 
 def _number_size(number: int | Decimal) -> int:
@@ -68,7 +68,7 @@ def size_bound(value: Value) -> int:
     if kind is int:
         return _LARGEST_NUMBER
     if kind is str:
-        return _LARGEST_CHARACTER * len(value)
+        return LARGEST_CHARACTER * len(value)
     return value_size(value)
 
 

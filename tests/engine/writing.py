@@ -13,7 +13,7 @@ from .errors import (
     InvalidForItem,
 )
 from .requests import Expressions, read_expressions
-from .sizes import ITEM_LIMIT, size_bound, stored_size, value_size
+from .sizes import ITEM_LIMIT, LARGEST_CHARACTER, size_bound, stored_size, value_size
 from .table import Stored, Table, item_of
 from .values import Item, decode_item, encode_item
 
@@ -30,7 +30,7 @@ _UPDATE: Final = ("UpdateExpression", "ConditionExpression")
 class Write:
     """One write of one item, checked as far as that goes without looking at the item.
 
-    ``payload`` is at least the bytes of the item or key and of the values that come with it.
+    ``size`` is at least that of the item or key, ``payload`` at least the bytes of the item or key and of the values that come with it.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Write:
 
     def exact_payload(self) -> int:
         """Return the bytes that count towards the 4 MB of a transaction."""
-        return self.size + sum(map(value_size, self.expressions.values.values()))
+        return stored_size(self.item) + sum(map(value_size, self.expressions.values.values()))
 
     def outcome(self) -> Stored | None:
         """Return what would be stored; raise if the condition or the item forbids it."""
@@ -99,9 +99,11 @@ def read_write(kind: str, table: Table, request: Mapping[str, Any]) -> Write:
         table.schema.key.check_item(item)
     else:
         item = table.schema.key.read_key(request["Key"])
-    size = stored_size(item)
+    size = sum(len(name) * LARGEST_CHARACTER + size_bound(value) for name, value in item.items())
     if size > ITEM_LIMIT:
-        raise Invalid(ITEM_TOO_LARGE)
+        size = stored_size(item)
+        if size > ITEM_LIMIT:
+            raise Invalid(ITEM_TOO_LARGE)
     expressions = read_expressions(request, _UPDATE if kind == "Update" else _CONDITION)
     payload = size + sum(map(size_bound, expressions.values.values()))
     key = table.schema.key.of(item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,24 +12,23 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import aws_lambda_powertools
+
 from standings.domain.definitions import parse_boards
 from standings.dynamodb import standing
-from standings.runtime import wiring
-from standings.runtime.observability import logger
+from standings.runtime import observability, wiring
 from tests.stack import ENVIRONMENT, FUNCTIONS
 
 from .clockwork import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from types import CodeType
 
     from standings.domain.boards import Boards
 
     from .world import World
 
-Handler = "Callable[[dict[str, Any], Any], Any]"
-NAMES = frozenset(path.parent.name for path in FUNCTIONS.glob("*/app.py"))
+Handler = Callable[[dict[str, Any], Any], Any]
 
 
 @lru_cache(maxsize=256)
@@ -55,6 +55,21 @@ class Instance:
 
     def handle(self, event: dict[str, Any], context: Any) -> Any:
         return self.module.handler(event, context)
+
+
+class Unmetered:
+    """Metrics that nobody keeps: what they are is not what a schedule shows."""
+
+    def log_metrics(self, handler: Handler) -> Handler:
+        return handler
+
+    def add_metric(self, *_: Any, **__: Any) -> None: ...
+
+    def add_dimension(self, *_: Any, **__: Any) -> None: ...
+
+    @contextmanager
+    def single(self, **_: Any) -> Iterator[Unmetered]:
+        yield self
 
 
 class Context:
@@ -118,8 +133,12 @@ def patched(world: World) -> Iterator[None]:
     def pool(max_workers: int, **_: Any) -> Pool:
         return Pool(clock, lambda: world.rng.randint(1, 2000), max_workers)
 
+    unmetered = Unmetered()
+    logger = observability.logger
     level = logger.log_level
     with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(observability, "metrics", unmetered))
+        patches.enter_context(mock.patch.object(aws_lambda_powertools, "single_metric", unmetered.single))
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(wiring, "client", lambda _: world.sdk))
         patches.enter_context(

@@ -105,7 +105,7 @@ class World:
         self.script = Script(self)
         self.began = self.script.began
         self.clock = Clockwork(self.began, MOST_STEPS)
-        shards = rng.choice([1, 2, 2, 3])
+        shards = rng.choice([1, 1, 2, 3])
         now = lambda: self.clock.now / 1_000_000  # noqa: E731
         self.store: Store = EngineStore(now, shards) if options.store is None else options.store(now)
         self.server = Server(self)
@@ -115,8 +115,8 @@ class World:
         self.poller = Poller(
             self,
             len(self.store.stream),
-            factor=rng.choice([1, 1, 2, 3, 10]),
-            batch_size=rng.choice([3, 10, 30, 100]),
+            factor=rng.choice([1, 1, 1, 2, 3, 10]),
+            batch_size=rng.choice([4, 20, 100]),
             most_retries=rng.choice([0, 2, 100, 100]),
         )
         self.judge = Judge(self.shape, self.store)
