@@ -40,6 +40,8 @@ class Process:
     started: int
     skew: int = 0
     """How far the clock of its machine is ahead of true time."""
+    definition: str = ""
+    """The `boards.toml` that it has."""
     detail: Any = None
     """What the world keeps about it."""
     reading: int = 0

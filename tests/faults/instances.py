@@ -90,6 +90,8 @@ class Instances:
         self._world = world
         self._idle: list[Instance] = []
         self.loaded = 0
+        self.definition = ""
+        """That of the instance which is being loaded."""
 
     def take(self, function: str, definition: str) -> Instance:
         for instance in self._idle:
@@ -107,8 +109,8 @@ class Instances:
         module = ModuleType(f"standings_{function}_app_{self.loaded}")
         module.__file__ = str(FUNCTIONS / function / "app.py")
         skew = self._world.skew()
-        with mock.patch.object(wiring, "boards", lambda: boards_of(definition)):
-            exec(_code(function), module.__dict__)  # noqa: S102 - our own module
+        self.definition = definition
+        exec(_code(function), module.__dict__)  # noqa: S102 - our own module
         return Instance(function, definition, skew, module)
 
 
@@ -136,10 +138,16 @@ def patched(world: World) -> Iterator[None]:
     unmetered = Unmetered()
     logger = observability.logger
     level = logger.log_level
+
+    def boards() -> Boards:
+        process = clock.process()
+        return boards_of(process.definition if process is not None else world.instances.definition)
+
     with ExitStack() as patches:
         patches.enter_context(mock.patch.object(observability, "metrics", unmetered))
         patches.enter_context(mock.patch.object(aws_lambda_powertools, "single_metric", unmetered.single))
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
+        patches.enter_context(mock.patch.object(wiring, "boards", boards))
         patches.enter_context(mock.patch.object(wiring, "client", lambda _: world.sdk))
         patches.enter_context(
             mock.patch.object(wiring, "time", SimpleNamespace(time_ns=time_ns, monotonic=monotonic, sleep=sleep))

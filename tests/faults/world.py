@@ -286,7 +286,9 @@ class World:
         self._names += 1
         later = instance is not None and instance.definition != self.shape.text
         name = f"{kind}-{self._names}/{'new' if later else 'old'}"
-        process = Process(name, kind, self.clock.now, instance.skew if instance is not None else 0, detail)
+        definition = instance.definition if instance is not None else self.definition()
+        skew = instance.skew if instance is not None else self.skew()
+        process = Process(name, kind, self.clock.now, skew, definition, detail)
         process.deaths.append(lambda: self._gone(process))
         self._heard[process] = heard
         if {one.name.partition("/")[2] for one in self.live} | {name.partition("/")[2]} == {"old", "new"}:
