@@ -59,12 +59,12 @@ class Queue:
     def _poke(self) -> None:
         if not self._polling and self._visible and self._writers < MOST_WRITERS:
             self._polling = True
-            self._world.clock.after(self._rng.randint(100_000, 2_000_000), self._poll)
+            self._world.clock.after(self._rng.randint(200_000, 2_000_000), self._poll)
 
     def _poll(self) -> None:
         self._polling = False
         taken: list[Message] = []
-        most = self._rng.choice([5, 20, 45])
+        most = self._rng.choice([8, 25, 60])
         self._rng.shuffle(self._visible)
         while self._visible and len(taken) < most:
             message = self._visible.pop()
@@ -180,7 +180,7 @@ class Reader:
         if self._busy or self.position >= len(self.told):
             return
         self._busy = True
-        wait = self._rng.randint(50_000, 2_500_000)
+        wait = self._rng.randint(100_000, 3_000_000)
         self._world.clock.at(max(self._world.clock.now + wait, self._poller.paused_until), self._begin)
 
     def _begin(self) -> None:

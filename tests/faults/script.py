@@ -30,7 +30,7 @@ BEGINNINGS: Final = (
     datetime(2026, 3, 29, 0, 59, 50, tzinfo=UTC),  # its clocks go forward
     datetime(2026, 12, 31, 22, 59, 50, tzinfo=UTC),  # a year ends there
 )
-BURSTS: Final = 5
+BURSTS: Final = 4
 AMOUNTS: Final = (-3, -2, -1, 0, 1, 1, 1, 2, 2, 3, 126, 127, 128, -127, -128, 300, 16_384)
 
 
@@ -76,7 +76,7 @@ class Script:
     def _burst(self, at: int, count: int) -> int:
         """So many events within some seconds, and deeds among them; when the last is sent."""
         world, rng = self._world, self._rng
-        span = rng.randint(2, 9) * SECOND
+        span = rng.randint(1, 5) * SECOND
         if rng.random() < 0.3:
             world.clock.at(at, self._pause, at + span + rng.randint(0, 30 * SECOND))
         for _ in range(count):
@@ -105,7 +105,7 @@ class Script:
         elif chance < 0.09:
             world.fault("id used for other content")
             other = self._event()
-            world.clock.after(rng.randint(0, 2 * span), world.post, self._sent(sent.id, other.at, dict(other.updates)))
+            world.clock.after(rng.randint(0, 2 * span), world.post, self._sent(sent.id, other.at, dict(other.updates), good=other.good))
 
     def _event(self) -> Sent:
         rng = self._rng

@@ -115,7 +115,7 @@ class World:
         self.poller = Poller(
             self,
             len(self.store.stream),
-            factor=rng.choice([1, 1, 1, 2, 3, 10]),
+            factor=rng.choice([1, 1, 1, 1, 2, 10]),
             batch_size=rng.choice([4, 20, 100]),
             most_retries=rng.choice([0, 2, 100, 100]),
         )
