@@ -30,7 +30,7 @@ _UPDATE: Final = ("UpdateExpression", "ConditionExpression")
 class Write:
     """One write of one item, checked as far as that goes without looking at the item.
 
-    ``size`` is at least that of the item or key, ``payload`` at least the bytes of the item or key and of the values that come with it.
+    ``size`` is at least that of the item or key, ``payload`` at least that and the values that come with it.
     """
 
     kind: str

@@ -196,7 +196,7 @@ class Reader:
             self._world.trap("done, not acknowledged, cut anew")
         self._poller.look(batch)
         process = self._world.invoke("projector", {"Records": [told.record for told in batch.told]}, batch, self._heard)
-        if self._rng.random() < 0.06:
+        if self._rng.random() < 0.08:
             # The poller hears nothing more of it, and delivers again while it goes on unseen.
             self._world.clock.after(self._rng.randint(5_000, 400_000), self._world.forget, process)
 
@@ -229,7 +229,7 @@ class Reader:
             self._world.fault("batch delivered again from a record on")
             self._failed = batch if not done else None
             self._retry(batch, len(batch.told) - done)
-        elif self._rng.random() < 0.06:
+        elif self._rng.random() < 0.08:
             # What was done was not written down: everything from an older checkpoint comes again.
             self._world.fault("replayed from an older checkpoint")
             self._failed = batch
@@ -262,9 +262,7 @@ class Poller:
         self.batch_size = batch_size
         self.most_retries = most_retries
         self.paused_until = 0
-        self.readers = [
-            [Reader(self, f"{shard}.{number}") for number in range(factor)] for shard in range(shards)
-        ]
+        self.readers = [[Reader(self, f"{shard}.{number}") for number in range(factor)] for shard in range(shards)]
         self.highest: dict[tuple[str, str], Told] = {}
         self._taken = [0] * shards
 

@@ -1,4 +1,4 @@
-"""Instances of the functions: each the real module, loaded anew, so that each has caches, clients and a clock of its own."""
+"""Instances of the functions: each the real module, loaded anew, with caches and a clock of its own."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def patched(world: World) -> Iterator[None]:
         patches.enter_context(mock.patch.object(aws_lambda_powertools, "single_metric", unmetered.single))
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(wiring, "boards", boards))
-        patches.enter_context(mock.patch.object(wiring, "client", lambda _: world.sdk))
+        patches.enter_context(mock.patch.object(wiring, "client", return_value=world.sdk))
         patches.enter_context(
             mock.patch.object(wiring, "time", SimpleNamespace(time_ns=time_ns, monotonic=monotonic, sleep=sleep))
         )

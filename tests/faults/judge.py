@@ -20,7 +20,9 @@ from standings.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
 from .instances import boards_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tests.model import BoardModel
 
     from .service import Call
     from .shapes import Shape
@@ -56,10 +58,12 @@ class Care:
 class Judge:
     """The model of each board, fed with what is seen to be committed."""
 
-    def __init__(self, shape: Shape, store: Store) -> None:
+    def __init__(self, shape: Shape, store: Store, trap: Callable[[str], None]) -> None:
         self._shape = shape
         self._store = store
-        self.models = {family.name: family.model() for family in shape.families}
+        self._trap = trap
+        self._latest: dict[str, datetime] = {}
+        self.models = {family.name: family.model() for family in shape.all_families}
         self.accepted: set[str] = set()
         self.differences: list[str] = []
 
@@ -80,7 +84,34 @@ class Judge:
                 if key not in now:
                     image = self._store.item("Scores", **dict(zip(("pk", "sk"), member_key(*key), strict=True)))
                     now[key] = max(call.reading, image["t"] if image is not None else 0)
-                self.models[key[0]].count(event.id, key[1], event.at, amounts, _instant(now[key]))
+                model = self.models[key[0]]
+                model.count(event.id, key[1], event.at, amounts, _instant(now[key]))
+                self._look(key[0], model, _instant(now[key]))
+
+    def _look(self, board: str, model: BoardModel, now: datetime) -> None:
+        """See which traps of time an event has walked into."""
+        calendar = model.calendar
+        before = self._latest.setdefault(board, now)
+        self._latest[board] = now
+        today = calendar.bucket("day", now)
+        if today != calendar.bucket("day", before) and abs(now - before) < timedelta(minutes=5):
+            self._trap("midnight")
+        if calendar.end("day", today) - calendar.start(today) != timedelta(days=1):
+            self._trap("clocks of a zone change")
+        if "day" not in model.counted[-1].buckets:
+            self._trap("late event")
+
+    def refused(self, sent: Sent, reasons: Sequence[str]) -> None:
+        """Say whether an event may be in the dead-letter queue, for these reasons."""
+        for reason in reasons if sent.good else ():
+            board = next(iter(sent.updates))[0]
+            known = [
+                "was used before, for an event with other content" in reason,
+                "is not registered" in reason and any(self.models[name].registered for name, _ in sent.updates),
+                "no family in boards.toml matches" in reason and board not in {f.name for f in self._shape.families},
+            ]
+            if not any(known):
+                self.differ(f"event {sent.id} was refused: {reason}")
 
     def _instant(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> int:
         expected: int = max(call.reading, old["t"] if old is not None else 0)
@@ -115,9 +146,8 @@ class Judge:
     def compare(self, now: int) -> None:
         """Compare every ranking that can be read at an instant, in milliseconds, or is open ahead."""
         placed, counted = self._tables()
-        boards = boards_of(self._shape.text)
         for board, model in self.models.items():
-            family = boards.family(board)
+            family = boards_of(self._shape.text).family(board) or boards_of(self._shape.later_text).family(board)
             if family is None:
                 raise LookupError(board)
             common = set(self._shape.common(board))

@@ -13,7 +13,7 @@ import orjson
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND
 from .judge import EPOCH, Care, Sent
-from .shapes import CLANS, LEAGUE
+from .shapes import CLANS, CUP, LEAGUE
 
 if TYPE_CHECKING:
     from random import Random
@@ -60,14 +60,47 @@ class Script:
         for burst in range(BURSTS):
             at = self._burst(at, each)
             if burst == long:
-                world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
-                at += rng.randint(4 * DAY, 6 * DAY)
-                world.clock.at(at - rng.randint(1, 300) * MINUTE, world.expire)
+                at = self._days(at)
             elif burst < BURSTS - 1:
                 at += self._gap()
-            if burst == 2 and world.shape.later:
-                world.clock.at(at + rng.randint(0, 8 * SECOND), world.deploy)
-                world.clock.at(at + rng.randint(8 * SECOND, 5 * MINUTE), world.deploy)
+            if burst == BURSTS - 2 and world.shape.later:
+                self._deployment(at)
+        world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
+        if rng.random() < 0.1:
+            self._return(at)
+
+    def _days(self, at: int) -> int:
+        """So many days without events that what was counted before is taken off; when they are over."""
+        world, rng = self._world, self._rng
+        world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
+        at += rng.randint(4 * DAY, 6 * DAY)
+        world.clock.at(at - rng.randint(1, 300) * MINUTE, world.expire)
+        if rng.random() < 0.2:
+            board, member = rng.choice([(LEAGUE, self.members[0]), (CLANS, self.clans[0])])
+            world.clock.at(at - rng.randint(2 * DAY, 3 * DAY), world.delete_by_hand, board, member)
+        return at
+
+    def _deployment(self, at: int) -> None:
+        """Another `boards.toml` comes in, beside the old one for a while."""
+        world, rng = self._world, self._rng
+        world.clock.at(at, world.deploy)
+        world.clock.at(at + rng.randint(8 * SECOND, 5 * MINUTE), world.deploy)
+        if CUP in world.judge.models:
+            for _ in range(8):
+                world.clock.at(at + rng.randint(0, 10 * SECOND), self._send_to_cup)
+
+    def _return(self, at: int) -> None:
+        """Members are removed, and come back when TTL has taken what was left of them."""
+        world, rng = self._world, self._rng
+        for member in self.members[:2]:
+            world.clock.at(at + HOUR, world.care, Care(LEAGUE, member, remove=True))
+        at += rng.randint(61 * DAY, 70 * DAY)
+        world.clock.at(at, world.expire)
+        world.clock.at(at + HOUR, world.expire)
+        for member in self.members[:2]:
+            if self._league.registered:
+                world.clock.at(at + 2 * HOUR, world.care, Care(LEAGUE, member))
+            world.clock.at(at + 2 * HOUR + MINUTE, self._send, SECOND)
 
     def _gap(self) -> int:
         rng = self._rng
@@ -91,6 +124,12 @@ class Script:
 
     # ---- events
 
+    def _send_to_cup(self) -> None:
+        """An event for a board that the functions of the older definition do not know."""
+        event = self._event()
+        member = self._rng.choice(self.members)
+        self._world.post(self._sent(event.id, event.at, {(CUP, member): {"points": self._rng.choice(AMOUNTS)}}))
+
     def _send(self, span: int) -> None:
         world, rng = self._world, self._rng
         sent = self._event()
@@ -105,13 +144,17 @@ class Script:
         elif chance < 0.09:
             world.fault("id used for other content")
             other = self._event()
-            world.clock.after(rng.randint(0, 2 * span), world.post, self._sent(sent.id, other.at, dict(other.updates), good=other.good))
+            world.clock.after(
+                rng.randint(0, 2 * span),
+                world.post,
+                self._sent(sent.id, other.at, dict(other.updates), good=other.good),
+            )
 
     def _event(self) -> Sent:
-        rng = self._rng
+        world, rng = self._world, self._rng
         self._number += 1
         event_id = f"e{self._number}"
-        now = self._world.clock.now // 1000
+        now = world.clock.now // 1000
         at = EPOCH + timedelta(milliseconds=now - self._age())
         member = rng.choice(self.members)
         updates = {(LEAGUE, member): self._amounts()}
@@ -156,7 +199,7 @@ class Script:
         world, rng = self._world, self._rng
         board = rng.choice([LEAGUE, LEAGUE, CLANS])
         member = rng.choice(self.members if board == LEAGUE else self.clans)
-        soon = rng.choice([rng.randint(0, 300_000), rng.randint(0, 5 * SECOND), rng.randint(MINUTE, 2 * HOUR)])
+        soon = rng.choice([rng.randint(0, SECOND), rng.randint(0, 5 * SECOND), rng.randint(MINUTE, 2 * HOUR)])
         if rng.random() < 0.6:
             world.care(Care(board, member, hidden=True))
             world.clock.after(soon, world.care, Care(board, member, hidden=False))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
-from greenlet import getcurrent
+from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes without types
 
 from tests.engine.errors import client_error
 
@@ -57,7 +57,7 @@ _RETRIED: Final = frozenset(
     }
 )
 
-# What can go wrong, and how often beside the others. A name with × goes wrong that often in a row.
+# What can go wrong.
 CRASH_BEFORE: Final = "crash before"
 CRASH_AFTER: Final = "crash after"
 LOST: Final = "lost answer"
@@ -68,6 +68,7 @@ THROTTLED: Final = "throttled"
 CONFLICT: Final = "conflict or throttle of actions"
 SLOW: Final = "slow, and given up by the SDK"
 UNPROCESSED: Final = "unprocessed"
+STALLED: Final = "never comes back"
 
 Fault = tuple[str, int, float]
 """A fault, in how many tries on end, and its weight among the others."""
@@ -75,6 +76,7 @@ Fault = tuple[str, int, float]
 _ANY: Final[list[Fault]] = [
     (CRASH_BEFORE, 1, 3),
     (CRASH_AFTER, 1, 3),
+    (STALLED, 1, 0.7),
     (UNSENT, 1, 1),
     (THROTTLED, 1, 1),
     (THROTTLED, 3, 2),
@@ -82,7 +84,16 @@ _ANY: Final[list[Fault]] = [
     (FAILED, 3, 1),
 ]
 FAULTS: Final[Mapping[str, list[Fault]]] = {
-    TRANSACT: [*_ANY, (LOST, 1, 6), (LOST, 3, 3), (FAILED_AFTER, 1, 2), (FAILED_AFTER, 3, 2), (CONFLICT, 1, 8), (SLOW, 1, 3), (SLOW, 2, 1)],
+    TRANSACT: [
+        *_ANY,
+        (LOST, 1, 6),
+        (LOST, 3, 3),
+        (FAILED_AFTER, 1, 2),
+        (FAILED_AFTER, 3, 2),
+        (CONFLICT, 1, 8),
+        (SLOW, 1, 3),
+        (SLOW, 2, 1),
+    ],
     "put_item": [*_ANY, (LOST, 1, 6), (LOST, 3, 3), (FAILED_AFTER, 1, 2)],
     "batch_get_item": [*_ANY, (UNPROCESSED, 1, 6)],
     "send_message_batch": [*_ANY, (LOST, 1, 3), (LOST, 3, 3), (UNPROCESSED, 1, 6)],
@@ -151,7 +162,12 @@ class Server:
             self._world.met(call, [self._taken[identity] for identity in busy])
         if call.fault == CONFLICT:
             for identity in self._rng.sample(identities, self._rng.randint(1, min(3, len(identities)))):
-                codes = ["TransactionConflict", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]
+                codes = [
+                    "TransactionConflict",
+                    "TransactionConflict",
+                    "ThrottlingError",
+                    "ProvisionedThroughputExceeded",
+                ]
                 busy[identity] = self._rng.choice(codes)
         if busy:
             self._answer(call, self._do(call, busy))
@@ -178,12 +194,20 @@ class Server:
         code = answer.response["Error"]["Code"] if isinstance(answer, ClientError) else "done"
         self._world.note(call.process.name, call.operation, code, busy)
         if code == "TransactionCanceledException":
-            codes = {reason["Code"] for reason in answer.response["CancellationReasons"]}
-            if "ConditionalCheckFailed" in codes and "TransactionConflict" in codes:
-                self._world.trap("condition and conflict in one cancellation")
+            self._look(call, answer.response["CancellationReasons"])
         if call.fault == FAILED_AFTER and code == "done":
             return _error(call, "InternalServerError")
         return answer
+
+    def _look(self, call: Call, reasons: list[dict[str, Any]]) -> None:
+        """See which traps a cancellation is."""
+        codes = {reason["Code"] for reason in reasons}
+        if {"ConditionalCheckFailed", "TransactionConflict"} <= codes:
+            self._world.trap("condition and conflict in one cancellation")
+        for entry, reason in zip(call.request["TransactItems"], reasons, strict=True):
+            stamp = int(reason.get("Item", {}).get("t", {"N": "0"})["N"])
+            if "Update" in entry and stamp > int(entry["Update"]["ExpressionAttributeValues"][":t"]["N"]):
+                self._world.trap("clocks: decided again")
 
     def _answer(self, call: Call, answer: Any) -> None:
         delay = self._rng.randint(500, 5_000)
@@ -223,24 +247,29 @@ class Sdk:
             raise Died
         world.calls += 1
         fault, tries = self._draw(operation)
-        if fault == CRASH_BEFORE:
-            self._clock.die(process)
+        if fault in (CRASH_BEFORE, STALLED):
+            self._end(process, fault)
         if operation == TRANSACT and fault is not None:
-            token = f"{self._rng.getrandbits(64):016x}"
-            request = {"ClientRequestToken": token, **request}
+            request = {"ClientRequestToken": f"{self._rng.getrandbits(64):016x}", **request}
         reading = process.reading
         for number in range(1, MOST_TRIES + 1):
             answer = self._try(Call(getcurrent(), operation, request, fault if number <= tries else None, reading))
             if fault == CRASH_AFTER:
                 self._clock.die(process)
             if not isinstance(answer, Exception):
-                if fault in (LOST, FAILED_AFTER, SLOW):
-                    world.trap("SDK retry")
-                return answer
+                break
             if number == MOST_TRIES or not _is_retried(answer):
                 raise answer
             self._clock.sleep(self._rng.randint(0, 50_000 << number))
-        raise AssertionError("unreachable")
+        if fault in (LOST, FAILED_AFTER, SLOW):
+            world.trap("SDK retry")
+        return answer
+
+    def _end(self, process: Process, fault: str) -> None:
+        """A process gets no further: it dies, or hangs until its time is over."""
+        if fault == CRASH_BEFORE:
+            self._clock.die(process)
+        self._clock.sleep(3600 * SECOND)
 
     def _draw(self, operation: str) -> tuple[str | None, int]:
         """What goes wrong with this call, and in how many of the SDK's tries."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LEAGUE = "league"
 CLANS = "clans"
+CUP = "cup"
+"""A board that only the later definition has."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +70,21 @@ class Shape:
     def later_text(self) -> str:
         return "\n".join(family.text() for family in self.later or self.families) + "\n"
 
+    @property
+    def all_families(self) -> tuple[Family, ...]:
+        """Those of the first definition, and what the later one has besides."""
+        names = {family.name for family in self.families}
+        return (*self.families, *(family for family in self.later if family.name not in names))
+
     def common(self, board: str) -> list[tuple[str, str]]:
-        """The metrics and windows of a board that both definitions rank."""
-        one, other = (
-            {(name, window) for family in families if family.name == board for name, metric in family.metrics.items() for window in metric.windows}
-            for families in (self.families, self.later or self.families)
-        )
-        return sorted(one & other)
+        """The metrics and windows of a board that are ranked by every definition that has the board."""
+        ranked = [
+            {(name, window) for name, metric in family.metrics.items() for window in metric.windows}
+            for families in (self.families, self.later)
+            for family in families
+            if family.name == board
+        ]
+        return sorted(set.intersection(*ranked))
 
 
 def shape(rng: Random, *, changed: bool) -> Shape:
@@ -86,7 +96,9 @@ def shape(rng: Random, *, changed: bool) -> Shape:
     other = rng.choice(["", "", "best", "latest", "kept"])
     if other == "best":
         best = rng.choice(["max", "min"])
-        metrics["best"] = Metric(best, windows=("all", windows[1]), descending=best == "max", ties=rng.choice(["member", "first"]))
+        metrics["best"] = Metric(
+            best, windows=("all", windows[1]), descending=best == "max", ties=rng.choice(["member", "first"])
+        )
     elif other == "latest":
         metrics["latest"] = Metric("last", windows=("all",))
     elif other == "kept":
@@ -106,14 +118,21 @@ def shape(rng: Random, *, changed: bool) -> Shape:
         return Shape((league, clans))
     added = rng.choice(["last-3-days", "week", "day", "month"])
     wider = {
-        name: replace(metric, windows=(*metric.windows, added)) if added not in metric.windows and metric.windows else metric
+        name: replace(metric, windows=(*metric.windows, added))
+        if added not in metric.windows and metric.windows
+        else metric
         for name, metric in metrics.items()
     }
     if rng.random() < 0.5:
         wider["extra"] = Metric("sum", windows=("all", "day"))
     if rng.random() < 0.3 and not hours:
-        wider["points"] = replace(wider["points"], windows=tuple(w for w in wider["points"].windows if w != "last-2-days"))
-    return Shape((league, clans), (replace(league, metrics=wider), clans))
+        wider["points"] = replace(
+            wider["points"], windows=tuple(w for w in wider["points"].windows if w != "last-2-days")
+        )
+    later = [replace(league, metrics=wider), clans]
+    if rng.random() < 0.6:
+        later.append(Family(CUP, {"points": Metric("sum", windows=("all", "day"))}, zone))
+    return Shape((league, clans), tuple(later))
 
 
 def _span(text: str) -> timedelta:

@@ -89,7 +89,9 @@ class ClientStore:
         if busy:
             codes = [busy.get((table, tuple(value["S"] for value in key.values())), "None") for table, key in keys]
             reasons = [{"Code": code} for code in codes]
-            return client_error("TransactWriteItems", "TransactionCanceledException", "busy", CancellationReasons=reasons)
+            return client_error(
+                "TransactWriteItems", "TransactionCanceledException", "busy", CancellationReasons=reasons
+            )
         return self._watched(keys, "transact_write_items", request)
 
     def _watched(self, keys: list[tuple[str, dict[str, Any]]], operation: str, request: Mapping[str, Any]) -> Any:
@@ -129,7 +131,7 @@ class ClientStore:
         now = self._now()
         gone = [row for row in rows(self.client, table) if "e" in row and float(row["e"]["N"]) < now and goes()]
         for row in gone:
-            key = {name: row[name] for name in ("pk", "sk") if name in row}
+            key: Item = {name: row[name] for name in ("pk", "sk") if name in row}
             self._watched([(table, key)], "delete_item", {"TableName": table, "Key": key})
         return len(gone)
 

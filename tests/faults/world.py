@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
@@ -12,25 +14,25 @@ from urllib.parse import urlencode
 import orjson
 from botocore.exceptions import ClientError
 
-from standings.dynamodb.keys import BOARDS, board_of
+from standings.domain.members import kept, open_rankings
+from standings.dynamodb.keys import BOARDS, board_of, member_key
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores, decode_image
-from standings.domain.members import kept, open_rankings
 from standings.services.moving import move_in_ranking
 from standings.services.pacing import Pacing
 from standings.services.placing import placings
-from tests.stack import ENVIRONMENT, http_event
-from tests.engine.errors import client_error
 from tests.engine.values import encode_item
+from tests.stack import ENVIRONMENT, http_event
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
 from .delivery import Batch, Poller, Queue
 from .instances import Context, Instance, Instances, boards_of, patched
-from .judge import Care, Judge, Sent
+from .judge import EPOCH, Care, Judge, Sent
+from .script import Script
 from .service import UNPROCESSED, Call, Sdk, Server
 from .shapes import shape
 from .store import EngineStore
-from .script import Script
+from .traps import TRAPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +89,7 @@ class World:
         self.compared = 0
         self.live: list[Process] = []
         self.sent: dict[str, list[Sent]] = {}
-        self.refused: set[str] = set()
+        self.refused: dict[str, list[str]] = {}
         self.trace: list[str] = []
         self._digest = hashlib.blake2b(digest_size=16)
         self._bodies: dict[str, Sent] = {}
@@ -119,11 +121,14 @@ class World:
             batch_size=rng.choice([4, 20, 100]),
             most_retries=rng.choice([0, 2, 100, 100]),
         )
-        self.judge = Judge(self.shape, self.store)
+        self.judge = Judge(self.shape, self.store, self.trap)
 
     # ---- what is seen
 
     def trap(self, name: str) -> None:
+        """Count a trap that was seen to happen; one that has no name here is a mistake."""
+        if name not in TRAPS:
+            raise KeyError(name)
         self.traps[name] += 1
 
     def fault(self, name: str) -> None:
@@ -245,8 +250,8 @@ class World:
         failed = [e for e in entries if call.fault == UNPROCESSED and self.rng.random() < 0.5]
         for entry in entries:
             if entry not in failed:
-                assert entry["MessageAttributes"]["reason"]["StringValue"]
-                self.refused.add(entry["MessageBody"])
+                reason = entry["MessageAttributes"]["reason"]["StringValue"]
+                self.refused.setdefault(entry["MessageBody"], []).append(reason)
         return {
             "Successful": [{"Id": entry["Id"]} for entry in entries if entry not in failed],
             "Failed": [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in failed],
@@ -265,7 +270,9 @@ class World:
         later = self.deployed == 2 or (self.deployed == 1 and self.rng.random() < 0.5)
         return self.shape.later_text if later else self.shape.text
 
-    def invoke(self, function: str, event: Any, detail: Any, heard: Callable[[Process, Any], None], kind: str = "") -> Process:
+    def invoke(
+        self, function: str, event: Any, detail: Any, heard: Callable[[Process, Any], None], kind: str = ""
+    ) -> Process:
         """Have an instance of a function take an event, from the next moment on."""
         instance = self.instances.take(function, self.definition())
         process = self.process(kind or function, instance, detail, heard)
@@ -282,7 +289,9 @@ class World:
         self.clock.after(0, self.clock.start, process, run)
         return process
 
-    def process(self, kind: str, instance: Instance | None, detail: Any, heard: Callable[[Process, Any], None]) -> Process:
+    def process(
+        self, kind: str, instance: Instance | None, detail: Any, heard: Callable[[Process, Any], None]
+    ) -> Process:
         self._names += 1
         later = instance is not None and instance.definition != self.shape.text
         name = f"{kind}-{self._names}/{'new' if later else 'old'}"
@@ -333,6 +342,8 @@ class World:
         if sent.body not in self._bodies:
             self.sent.setdefault(sent.id, []).append(sent)
             self._bodies[sent.body] = sent
+        elif self.clock.now // 1000 - (sent.at - EPOCH) / timedelta(milliseconds=1) > 14 * DAY // 1000:
+            self.trap("sent again weeks later")
         self.queue.send(sent.body)
 
     def care(self, care: Care) -> None:
@@ -344,6 +355,17 @@ class World:
 
     def deploy(self) -> None:
         self.deployed += 1
+
+    def delete_by_hand(self, board: str, member: str) -> None:
+        """Somebody deletes a member's item, without a word to anyone."""
+        partition, sort = member_key(board, member)
+        if self.store.item("Scores", pk=partition, sk=sort) is None:
+            return
+        self.trap("deleted by hand")
+        self.store.do("delete_item", {"TableName": "Scores", "Key": {"pk": {"S": partition}, "sk": {"S": sort}}}, {})
+        self.store.writes()
+        self.judge.cared(Care(board, member, remove=True))
+        self.poller.take(self.store.stream)
 
     def expire(self) -> None:
         """The service deletes what has expired, some of it."""
@@ -406,12 +428,14 @@ class World:
         image = scores.image((board_of(key[0]), key[1]))
         if image is None:
             image = decode_image(detail.get("NewImage") or detail["OldImage"]).without_scores()
-        boards = boards_of(self.shape.later_text if self.deployed == 2 else self.shape.text)
-        family = boards.family(image.board)
-        assert family is not None
+        family = boards_of(process.definition).family(image.board)
+        if family is None:
+            raise LookupError(image.board)
         now = (self.clock.now + process.skew) // 1000
         wanted = dict.fromkeys([*open_rankings(family, image.board, now), *kept(family, image, now)])
-        pacing = Pacing(lambda: now, lambda: self.clock.now / 1e6, lambda s: self.clock.sleep(round(s * 1e6)), self.rng.random)
+        pacing = Pacing(
+            lambda: now, lambda: self.clock.now / 1e6, lambda s: self.clock.sleep(round(s * 1e6)), self.rng.random
+        )
         for move in placings(image, wanted):
             outcome = move_in_ranking(rankings, [move], pacing.backoff(process.started / 1e6 + 55), lambda: False)
             if outcome.failure is not None:
@@ -445,20 +469,36 @@ class World:
             if event_id not in self.judge.accepted and bad:
                 self.judge.differ(f"event {event_id} is neither accepted nor refused")
             for one in contents:
+                self.judge.refused(one, self.refused.get(one.body, []))
                 if not one.good and one.body not in self.refused:
                     self.judge.differ(f"event {event_id} should have been refused")
 
     def digest(self) -> str:
-        whole = sorted(repr(sorted(item.items())) for table in ("Scores", "Rankings") for item in self.store.items(table))
+        whole = sorted(
+            repr(
+                [
+                    (name, sorted(value) if isinstance(value, frozenset) else value)
+                    for name, value in sorted(item.items())
+                ]
+            )
+            for table in ("Scores", "Rankings")
+            for item in self.store.items(table)
+        )
         self._digest.update("".join(whole).encode())
         return self._digest.hexdigest()
 
 
 def run(seed: int, options: Options | None = None) -> Outcome:
     """Run one schedule. Nothing of it depends on anything but the seed and the options."""
-    world = World(seed, options or Options())
-    with patched(world):
-        world.run()
+    collected = gc.isenabled()
+    gc.disable()  # a schedule is short, and makes much that is soon gone
+    try:
+        world = World(seed, options or Options())
+        with patched(world):
+            world.run()
+    finally:
+        if collected:
+            gc.enable()
     return Outcome(
         seed,
         world.judge.differences,
