@@ -18,6 +18,7 @@ from .clockwork import HOUR, SECOND
 
 if TYPE_CHECKING:
     from .clockwork import Process
+    from .judge import Sent
     from .world import World
 
 VISIBILITY: Final = 420 * SECOND
@@ -25,6 +26,14 @@ ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
 MOST_WRITERS: Final = 3
 OLDEST: Final = 12 * HOUR
 """MaximumRecordAgeInSeconds of the stream's mapping."""
+
+
+@dataclass(eq=False)
+class Taken:
+    """Messages on their way to a writer, and the event of each id that is the first of them to say it."""
+
+    messages: list[Message]
+    events: dict[str, Sent]
 
 
 class Queue:
@@ -84,13 +93,18 @@ class Queue:
             self.hidden += len(taken)
             self._writers += 1
             records = [record_of(message, ARN) for message in taken]
-            self._world.invoke("writer", {"Records": records}, taken, self._heard)
+            events: dict[str, Sent] = {}
+            for message in taken:
+                sent = self._world.bodies[message.body]
+                if sent.good:
+                    events.setdefault(sent.id, sent)
+            self._world.invoke("writer", {"Records": records}, Taken(taken, events), self._heard)
         self._poke()
 
     def _heard(self, process: Process, answer: Any) -> None:
         """What became of a batch; an error is the answer of one that failed or was never heard of."""
         self._writers -= 1
-        messages: list[Message] = process.detail
+        messages: list[Message] = process.detail.messages
         known = {message.message_id for message in messages}
         try:
             if isinstance(answer, BaseException):
@@ -180,7 +194,7 @@ class Reader:
         if self._busy or self.position >= len(self.told):
             return
         self._busy = True
-        wait = self._rng.randint(100_000, 3_000_000)
+        wait = self._rng.randint(10_000, self._poller.longest_wait)
         self._world.clock.at(max(self._world.clock.now + wait, self._poller.paused_until), self._begin)
 
     def _begin(self) -> None:
@@ -257,8 +271,11 @@ class Reader:
 class Poller:
     """The stream's mapping to the projector."""
 
-    def __init__(self, world: World, shards: int, factor: int, batch_size: int, most_retries: int) -> None:
+    def __init__(
+        self, world: World, shards: int, factor: int, batch_size: int, most_retries: int, longest_wait: int
+    ) -> None:
         self.world = world
+        self.longest_wait = longest_wait
         self.batch_size = batch_size
         self.most_retries = most_retries
         self.paused_until = 0
@@ -276,13 +293,13 @@ class Poller:
             while self._taken[number] < len(shard):
                 record = shard[self._taken[number]]
                 self._taken[number] += 1
-                told = self._told(record)
+                told = self.told(record)
                 readers = self.readers[number]
                 reader = readers[zlib.crc32(repr(told.key).encode()) % len(readers)]
                 reader.told.append(told)
                 reader.poke()
 
-    def _told(self, record: dict[str, Any]) -> Told:
+    def told(self, record: dict[str, Any]) -> Told:
         detail = record["dynamodb"]
         keys = detail["Keys"]
         old, new = detail.get("OldImage"), detail.get("NewImage")

@@ -16,7 +16,10 @@ import aws_lambda_powertools
 
 from standings.domain.definitions import parse_boards
 from standings.dynamodb import standing
+from standings.dynamodb.rankings import DynamoRankings
+from standings.dynamodb.trees import DynamoTrees
 from standings.runtime import observability, wiring
+from standings.services.pruning import PrunedRankings
 from tests.stack import ENVIRONMENT, FUNCTIONS
 
 from .clockwork import Pool
@@ -114,6 +117,12 @@ class Instances:
         return Instance(function, definition, skew, module)
 
 
+def _pruned(client: Any, rankings: str, pacing: Any) -> PrunedRankings:
+    """Rankings that are cleaned at every chance."""
+    trees = DynamoTrees(client, rankings)
+    return PrunedRankings(DynamoRankings(client, rankings, pacing), trees, pacing, lambda _: None, 0.3, 0)
+
+
 @contextmanager
 def patched(world: World) -> Iterator[None]:
     """What the functions are wired to while a world lasts: its clocks, its chance, its services."""
@@ -154,6 +163,8 @@ def patched(world: World) -> Iterator[None]:
         )
         patches.enter_context(mock.patch.object(wiring, "random", SimpleNamespace(random=world.rng.random)))
         patches.enter_context(mock.patch.object(wiring, "ThreadPoolExecutor", pool))
+        if world.busy:
+            patches.enter_context(mock.patch.object(wiring, "DynamoRankings", _pruned))
         patches.enter_context(mock.patch.object(standing, "ThreadPoolExecutor", pool))
         logger.setLevel(logging.CRITICAL)
         try:

@@ -15,7 +15,9 @@ from standings.domain.boards import Ranking
 from standings.domain.cells import LONG_AGO
 from standings.domain.members import open_rankings
 from standings.domain.places import Place, ordinal, path, sort_key
+from standings.dynamodb.boards import decode_record
 from standings.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
+from tests.engine.values import encode_item
 
 from .instances import boards_of
 
@@ -64,6 +66,8 @@ class Judge:
         self._trap = trap
         self._latest: dict[str, datetime] = {}
         self.models = {family.name: family.model() for family in shape.all_families}
+        for family in shape.later:
+            self.models[family.name].metrics = {**self.models[family.name].metrics, **family.metrics}
         self.accepted: set[str] = set()
         self.differences: list[str] = []
 
@@ -144,21 +148,35 @@ class Judge:
                         self.differ(f"{node}: counter {name} is {together}")
 
     def compare(self, now: int) -> None:
-        """Compare every ranking that can be read at an instant, in milliseconds, or is open ahead."""
+        """Compare every ranking that can be read at an instant, in milliseconds, or is open ahead.
+
+        Which generation of a ranking is read, and what a changed definition has made whole, the board's record says;
+        but what every definition has ranked has to be whole always.
+        """
         placed, counted = self._tables()
+        instant = _instant(now)
         for board, model in self.models.items():
-            family = boards_of(self._shape.text).family(board) or boards_of(self._shape.later_text).family(board)
-            if family is None:
-                raise LookupError(board)
+            family = boards_of(self._shape.later_text).family(board)
+            item = self._store.item("Scores", pk=BOARDS, sk=board)
+            if family is None or item is None:
+                continue
+            record = decode_record(encode_item(item))
             common = set(self._shape.common(board))
             for ranking in open_rankings(family, board, now):
-                if (ranking.metric.name, ranking.window.name) not in common:
-                    continue
                 on = _on(ranking, now)
-                if not model.calendar.is_readable(ranking.window.name, on, _instant(now)):
+                if not model.calendar.is_readable(ranking.window.name, on, instant):
                     continue
-                found = placed.get(ranking.key, {})
-                self._compare(ranking, dict(self._expected(ranking, on)), found, counted.get(ranking.key, Counter()))
+                if not record.coverage.holds(ranking):
+                    if (ranking.metric.name, ranking.window.name) in common:
+                        self.differ(f"{ranking.key}: is not whole for {record.coverage}")
+                    continue
+                read = ranking._replace(generation=record.generation)
+                expected = dict(self._expected(read, on))
+                self._compare(read, expected, placed.get(read.key, {}), counted.get(read.key, Counter()))
+                for generation in range(record.latest + 1) if record.job is None else ():
+                    other = ranking._replace(generation=generation).key
+                    if generation != record.generation and (placed.get(other) or counted.get(other)):
+                        self.differ(f"{other}: is left of an older generation")
 
     def _expected(self, ranking: Ranking, on: datetime) -> Iterator[tuple[str, tuple[str, Place]]]:
         for one in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:

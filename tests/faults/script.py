@@ -58,6 +58,8 @@ class Script:
         each = -(-world.options.events // BURSTS)
         long = rng.randint(1, BURSTS - 2)
         for burst in range(BURSTS):
+            if world.rebuilt and burst == (long + 1) % BURSTS:
+                world.clock.at(at + rng.randint(0, 3 * SECOND), world.rebuild)
             at = self._burst(at, each)
             if burst == long:
                 at = self._days(at)
@@ -104,6 +106,8 @@ class Script:
 
     def _gap(self) -> int:
         rng = self._rng
+        if self._world.rebuilt:
+            return rng.randint(0, 5 * MINUTE)  # a rebuild takes some minutes
         return rng.choice([rng.randint(0, 5 * SECOND), rng.randint(MINUTE, 10 * MINUTE), rng.randint(HOUR, 7 * HOUR)])
 
     def _burst(self, at: int, count: int) -> int:

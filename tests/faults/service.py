@@ -43,6 +43,9 @@ _NAMES: Final = {
     "batch_write_item": "BatchWriteItem",
     "send_message_batch": "SendMessageBatch",
     "put_object": "PutObject",
+    "list_objects_v2": "ListObjectsV2",
+    "get_object": "GetObject",
+    "delete_object": "DeleteObject",
 }
 _WRITES: Final = frozenset({"put_item", "update_item", "delete_item"})
 _KEYS: Final = {"Scores": ("pk", "sk")}
@@ -204,6 +207,8 @@ class Server:
         codes = {reason["Code"] for reason in reasons}
         if {"ConditionalCheckFailed", "TransactionConflict"} <= codes:
             self._world.trap("condition and conflict in one cancellation")
+        if call.process.kind != "writer":
+            return
         for entry, reason in zip(call.request["TransactItems"], reasons, strict=True):
             stamp = int(reason.get("Item", {}).get("t", {"N": "0"})["N"])
             if "Update" in entry and stamp > int(entry["Update"]["ExpressionAttributeValues"][":t"]["N"]):

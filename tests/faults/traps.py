@@ -34,6 +34,10 @@ TRAPS: Final = {
     "bisected": "a batch that failed whole is halved",
     "timed out": "an invocation came to the end of its time",
     "given up, and goes on unseen": "the poller delivers again what an attempt is still at",
+    "another lane": "projectors that meet too often count in different lanes of a tier",
+    "cleaned": "a projector takes dead nodes out of a tree",
+    "rebuild beside events": "a board is made anew while events go on",
+    "delete beside events": "a board is deleted, and its members may come back meanwhile",
     "writers meet on an item": "two transactions of writers in conflict: a clan, for one",
     "projectors meet on an item": "the same of projectors: a tier",
 }

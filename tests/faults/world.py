@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
+from io import BytesIO
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-import orjson
 from botocore.exceptions import ClientError
 
-from standings.domain.members import kept, open_rankings
 from standings.dynamodb.keys import BOARDS, board_of, member_key
-from standings.dynamodb.rankings import DynamoRankings
-from standings.dynamodb.scores import DynamoScores, decode_image
-from standings.services.moving import move_in_ranking
-from standings.services.pacing import Pacing
-from standings.services.placing import placings
+from tests.engine.errors import client_error
 from tests.engine.values import encode_item
 from tests.stack import ENVIRONMENT, http_event
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
 from .delivery import Batch, Poller, Queue
-from .instances import Context, Instance, Instances, boards_of, patched
+from .instances import Context, Instance, Instances, patched
 from .judge import EPOCH, Care, Judge, Sent
 from .script import Script
 from .service import UNPROCESSED, Call, Sdk, Server
-from .shapes import shape
+from .shapes import CLANS, LEAGUE, shape
 from .store import EngineStore
 from .traps import TRAPS
 
@@ -76,6 +72,19 @@ class Outcome:
     trace: list[str] = field(default_factory=list)
 
 
+def _go_on(given: dict[str, Any], answer: dict[str, Any]) -> None:
+    """Have the next call go on where one has ended."""
+    if "begin" in given:
+        given["begin"] = False
+    for asked in given.values():
+        if isinstance(asked, dict):
+            asked["cursor"] = answer["cursor"]
+
+
+def _records(document: Any) -> list[dict[str, Any]]:
+    return document["payload"]["Records"] if "payload" in document else [document["record"]]
+
+
 class World:
     """All there is in one schedule."""
 
@@ -92,10 +101,13 @@ class World:
         self.refused: dict[str, list[str]] = {}
         self.trace: list[str] = []
         self._digest = hashlib.blake2b(digest_size=16)
-        self._bodies: dict[str, Sent] = {}
+        self.bodies: dict[str, Sent] = {}
         self._names = 0
         self._heard: dict[Process, Callable[[Process, Any], None]] = {}
-        self._parked = 0
+        self.objects: dict[str, tuple[bytes, int]] = {}
+        """What is in the failure bucket, and since when."""
+        self._replays = 0
+        self._chores = 0
         self._expired: set[tuple[str, str]] = set()
         self._hands: dict[tuple[str, str], str] = {}
         self._stale: dict[tuple[str, str], tuple[int, Any]] = {}
@@ -107,7 +119,11 @@ class World:
         self.script = Script(self)
         self.began = self.script.began
         self.clock = Clockwork(self.began, MOST_STEPS)
-        shards = rng.choice([1, 1, 2, 3])
+        self.busy = rng.random() < 0.36
+        """Whether projectors crowd, and trees are cleaned whenever there is a chance."""
+        self.rebuilt = rng.random() < 0.36
+        """Whether a board is made anew while events go on."""
+        shards = rng.choice([2, 3] if self.busy else [1, 1, 2, 3])
         now = lambda: self.clock.now / 1_000_000  # noqa: E731
         self.store: Store = EngineStore(now, shards) if options.store is None else options.store(now)
         self.server = Server(self)
@@ -117,7 +133,8 @@ class World:
         self.poller = Poller(
             self,
             len(self.store.stream),
-            factor=rng.choice([1, 1, 1, 1, 2, 10]),
+            factor=rng.choice([1, 2, 2, 10] if self.busy else [1, 1, 1, 2]),
+            longest_wait=400_000 if self.busy else 3_000_000,
             batch_size=rng.choice([4, 20, 100]),
             most_retries=rng.choice([0, 2, 100, 100]),
         )
@@ -158,7 +175,7 @@ class World:
         """Do what is asked, now: the answer, or the error."""
         if call.operation == "send_message_batch":
             return self._send(call)
-        if call.operation == "put_object":
+        if call.operation.endswith(("_object", "_objects_v2")):
             return self._keep(call)
         if call.fault == UNPROCESSED:
             self.store.leave_undone(lambda: self.rng.random() < 0.5)
@@ -186,26 +203,32 @@ class World:
 
     def _committed(self, call: Call, writes: Sequence[Write]) -> None:
         process = call.process
-        if isinstance(process.detail, Batch):
-            process.detail.commits += 1
         self.judge.projected(writes)
         if process.kind == "writer":
-            events: dict[str, Sent] = {}
-            for message in process.detail:
-                sent = self._bodies[message.body]
-                if sent.good:
-                    events.setdefault(sent.id, sent)
-            self.judge.committed(call, writes, events)
+            self.judge.committed(call, writes, process.detail.events)
         for table, old, new in writes:
-            if table != "Scores":
-                continue
-            item = new or old
-            if item is None or item["pk"] == BOARDS:
-                continue
-            if process.kind == "care":
-                self.judge.cared(process.detail)
-            self._look(call, (item["pk"], item["sk"]), old, new)
+            if table == "Rankings":
+                self._look_at_row(process, new)
+            elif table == "Scores" and (item := new or old) is not None and item["pk"] != BOARDS:
+                self._cared(process, item, new)
+                self._look(call, (item["pk"], item["sk"]), old, new)
         self.poller.take(self.store.stream)
+
+    def _cared(self, process: Process, item: Any, new: Any) -> None:
+        """Tell the judge of what was done to a member by hand, or when a board was deleted."""
+        if process.kind == "care":
+            self.judge.cared(process.detail)
+        elif process.kind == "maintenance" and new is not None and "x" in new:
+            self.judge.cared(Care(board_of(item["pk"]), item["sk"], remove=True))
+
+    def _look_at_row(self, process: Process, new: Any) -> None:
+        """See which traps a write to Rankings is."""
+        if isinstance(process.detail, Batch):
+            process.detail.commits += 1
+            if new is None:
+                self.trap("cleaned")
+        if new is not None and "+" in new["pk"] and "s" not in new:
+            self.trap("another lane")
 
     def _look(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> None:
         """See which traps a write of a member's item is."""
@@ -258,9 +281,25 @@ class World:
         }
 
     def _keep(self, call: Call) -> Any:
-        if call.request["Key"].startswith("parked/"):
+        """S3, as far as it is used."""
+        request = call.request
+        assert request["Bucket"] == ENVIRONMENT["FAILURE_BUCKET"]
+        if call.operation == "put_object":
+            assert request["Key"].startswith("parked/")
             self.trap("parked by the projector")
-            self.park([orjson.loads(call.request["Body"])["record"]])
+            self._put_object(request["Key"], request["Body"])
+        elif call.operation == "delete_object":
+            self.objects.pop(request["Key"], None)
+        elif call.operation == "get_object":
+            if request["Key"] not in self.objects:
+                return client_error("GetObject", "NoSuchKey", "The specified key does not exist.")
+            return {"Body": BytesIO(self.objects[request["Key"]][0])}
+        else:
+            keys = [
+                key for key in sorted(self.objects) if key.startswith(request["Prefix"]) and key > request["StartAfter"]
+            ]
+            modified = {key: EPOCH + timedelta(microseconds=self.objects[key][1]) for key in keys}
+            return {"Contents": [{"Key": key, "LastModified": modified[key]} for key in keys[: request["MaxKeys"]]]}
         return {}
 
     # ---- the functions
@@ -339,9 +378,9 @@ class World:
 
     def post(self, sent: Sent) -> None:
         """A producer sends an event, perhaps not for the first time."""
-        if sent.body not in self._bodies:
+        if sent.body not in self.bodies:
             self.sent.setdefault(sent.id, []).append(sent)
-            self._bodies[sent.body] = sent
+            self.bodies[sent.body] = sent
         elif self.clock.now // 1000 - (sent.at - EPOCH) / timedelta(milliseconds=1) > 14 * DAY // 1000:
             self.trap("sent again weeks later")
         self.queue.send(sent.body)
@@ -367,6 +406,12 @@ class World:
         self.judge.cared(Care(board, member, remove=True))
         self.poller.take(self.store.stream)
 
+    def rebuild(self) -> None:
+        """A board is made anew, or in a few schedules deleted."""
+        board = self.rng.choice([LEAGUE, LEAGUE, CLANS])
+        task = "rebuild" if self.rng.random() < 0.85 else "delete"
+        self.chore(task, {"board": board, "begin": True}, lambda _: self.trap(f"{task} beside events"))
+
     def expire(self) -> None:
         """The service deletes what has expired, some of it."""
         gone = []
@@ -388,64 +433,62 @@ class World:
         self.clock.after(self.rng.randint(HOUR, 3 * DAY), self.queue.send, message.body)
 
     def park(self, records: list[dict[str, Any]]) -> None:
-        for record in records:
-            self._parked += 1
-            self.clock.after(self.rng.randint(MINUTE, 2 * DAY), self._replay, record)
+        """Lambda gives a batch up, and keeps it whole."""
+        self._names += 1
+        content = {"requestContext": {"condition": "RetryAttemptsExhausted"}, "payload": {"Records": records}}
+        self._put_object(f"aws/lambda/{self._names:06}.json", json.dumps(content).encode())
 
-    def _replay(self, record: dict[str, Any]) -> None:
-        """Place the member that a parked record names as its item is now."""
+    def _put_object(self, key: str, body: bytes) -> None:
+        if not self.objects and not self._replays:
+            self._replay_later()
+        self.objects[key] = body, self.clock.now
+
+    def _replay_later(self) -> None:
+        self._replays += 1
+        self.clock.after(self.rng.randint(MINUTE, 2 * DAY), self._replay)
+
+    def _replay(self) -> None:
+        """Somebody has what is parked replayed."""
+        for body, _ in self.objects.values():
+            for record in _records(json.loads(body)):
+                told = self.poller.told(record)
+                high = self.poller.highest.get(told.key)
+                newer = high is not None and high.version > told.version
+                self.trap("parked, replayed after newer" if newer else "parked, replayed as the newest")
+
+        def done(_: dict[str, Any]) -> None:
+            self._replays -= 1
+            if self.objects:
+                self._replay_later()
+
+        self.chore("parked", {"replay": {}}, done)
+
+    def chore(self, task: str, given: dict[str, Any], done: Callable[[dict[str, Any]], None]) -> None:
+        """Have the maintenance function do a task, call by call."""
+        self._chores += 1
 
         def heard(_: Process, answer: Any) -> None:
             if isinstance(answer, BaseException):
-                self.clock.after(self.rng.randint(MINUTE, HOUR), self._replay, record)
+                self.clock.after(self.rng.randint(SECOND, 10 * MINUTE), go)
+            elif answer["done"]:
+                self._chores -= 1
+                done(answer)
             else:
-                self._parked -= 1
+                _go_on(given, answer)
+                wait = round(answer.get("wait", 0) * SECOND)
+                self.clock.after(wait + self.rng.randint(0, 30 * SECOND), go)
 
-        process = self.process("redrive", None, record, heard)
+        def go() -> None:
+            self.invoke("maintenance", {task: given}, None, heard)
 
-        def run() -> None:
-            try:
-                self._place(process, record)
-            except Exception as error:  # noqa: BLE001 - tried again
-                self.end(process, error)
-            else:
-                self.end(process, None)
-
-        self.clock.after(0, self.clock.start, process, run)
-
-    def _place(self, process: Process, record: dict[str, Any]) -> None:
-        detail = record["dynamodb"]
-        keys = {name: value["S"] for name, value in detail["Keys"].items()}
-        if keys["pk"] == BOARDS:
-            return
-        key = keys["pk"], keys["sk"]
-        high = self.poller.highest.get(key)
-        if "NewImage" in detail and high is not None:
-            newer = high.version > int(detail["NewImage"]["v"]["N"])
-            self.trap("parked, replayed after newer" if newer else "parked, replayed as the newest")
-        scores = DynamoScores(self.sdk, "Scores", "Receipts")  # type: ignore[arg-type]
-        rankings = DynamoRankings(self.sdk, "Rankings")  # type: ignore[arg-type]
-        image = scores.image((board_of(key[0]), key[1]))
-        if image is None:
-            image = decode_image(detail.get("NewImage") or detail["OldImage"]).without_scores()
-        family = boards_of(process.definition).family(image.board)
-        if family is None:
-            raise LookupError(image.board)
-        now = (self.clock.now + process.skew) // 1000
-        wanted = dict.fromkeys([*open_rankings(family, image.board, now), *kept(family, image, now)])
-        pacing = Pacing(
-            lambda: now, lambda: self.clock.now / 1e6, lambda s: self.clock.sleep(round(s * 1e6)), self.rng.random
-        )
-        for move in placings(image, wanted):
-            outcome = move_in_ranking(rankings, [move], pacing.backoff(process.started / 1e6 + 55), lambda: False)
-            if outcome.failure is not None:
-                raise TimeoutError(outcome.failure)
+        go()
 
     # ---- the end
 
     @property
     def is_quiet(self) -> bool:
-        return self.queue.is_empty and self.poller.is_drained and not self._parked and not self.live
+        busy = self._replays or self._chores or self.objects or self.live
+        return self.queue.is_empty and self.poller.is_drained and not busy
 
     def compare(self, tries: int = 0) -> None:
         """Have the judge look, once all is quiet."""
