@@ -15,7 +15,8 @@ from unittest import mock
 import aws_lambda_powertools
 
 from standings.domain.definitions import parse_boards
-from standings.dynamodb import standing
+from standings.domain.windows import DAY
+from standings.dynamodb import purging, standing
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.trees import DynamoTrees
 from standings.runtime import observability, wiring
@@ -163,6 +164,9 @@ def patched(world: World) -> Iterator[None]:
         )
         patches.enter_context(mock.patch.object(wiring, "random", SimpleNamespace(random=world.rng.random)))
         patches.enter_context(mock.patch.object(wiring, "ThreadPoolExecutor", pool))
+        # A board of days has not the years to look through that a purge is ready for.
+        patches.enter_context(mock.patch.object(purging, "REACH", 60 * DAY))
+        patches.enter_context(mock.patch.object(purging, "HOURS_REACH", 10 * DAY))
         if world.busy:
             patches.enter_context(mock.patch.object(wiring, "DynamoRankings", _pruned))
         patches.enter_context(mock.patch.object(standing, "ThreadPoolExecutor", pool))
