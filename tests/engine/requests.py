@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .conditions import Condition, Node
 
-_PARSED: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression")
+_PARSED: Final = frozenset({"UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression"})
 _NO_VALUES: Final[Values] = {}
 
 
@@ -127,7 +127,8 @@ def read_expressions(request: Mapping[str, Any], allowed: tuple[str, ...]) -> Ex
         _check_given(request, allowed)
     names = tuple(wire_names.items()) if wire_names else ()
     read = Expressions(_read_values(wire_values) if wire_values else _NO_VALUES)
-    plan = _plan(tuple([(kind, request[kind]) for kind in _PARSED if request.get(kind) is not None]), names)
+    texts = [(kind, text) for kind in allowed if (text := request.get(kind)) is not None and kind in _PARSED]
+    plan = _plan(tuple(texts), names)
     if plan.update is not None:
         read.update = plan.update
         plan.update.check(read.values)

@@ -44,6 +44,8 @@ class Update:
                     "Invalid UpdateExpression: An expression attribute value used in expression "
                     f"is not defined; attribute value: {placeholder}"
                 )
+        if not (self.deletes or self.lists) and all(type(values[name]) is int for name in self.values):
+            return
         wanted = (
             ("ADD", [placeholder for _, placeholder in self.adds], _SETS | {"N"}),
             ("DELETE", [placeholder for _, placeholder in self.deletes], _SETS),

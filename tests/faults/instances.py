@@ -121,7 +121,7 @@ class Instances:
 def _pruned(client: Any, rankings: str, pacing: Any) -> PrunedRankings:
     """Rankings that are cleaned at every chance."""
     trees = DynamoTrees(client, rankings)
-    return PrunedRankings(DynamoRankings(client, rankings, pacing), trees, pacing, lambda _: None, 0.3, 0)
+    return PrunedRankings(DynamoRankings(client, rankings, pacing), trees, pacing, lambda _: None, 0.12, 0)
 
 
 @contextmanager
@@ -165,7 +165,7 @@ def patched(world: World) -> Iterator[None]:
         patches.enter_context(mock.patch.object(wiring, "random", SimpleNamespace(random=world.rng.random)))
         patches.enter_context(mock.patch.object(wiring, "ThreadPoolExecutor", pool))
         # A board of days has not the years to look through that a purge is ready for.
-        patches.enter_context(mock.patch.object(purging, "REACH", 60 * DAY))
+        patches.enter_context(mock.patch.object(purging, "REACH", 20 * DAY))
         patches.enter_context(mock.patch.object(purging, "HOURS_REACH", 10 * DAY))
         if world.busy:
             patches.enter_context(mock.patch.object(wiring, "DynamoRankings", _pruned))

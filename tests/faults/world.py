@@ -119,11 +119,11 @@ class World:
         self.script = Script(self)
         self.began = self.script.began
         self.clock = Clockwork(self.began, MOST_STEPS)
-        self.busy = rng.random() < 0.36
+        self.busy = rng.random() < 0.35
         """Whether projectors crowd, and trees are cleaned whenever there is a chance."""
-        self.rebuilt = rng.random() < 0.36
+        self.rebuilt = rng.random() < 0.35
         """Whether a board is made anew while events go on."""
-        shards = rng.choice([2, 3] if self.busy else [1, 1, 2, 3])
+        shards = rng.choice([1, 2] if self.busy else [1, 1, 2, 3])
         now = lambda: self.clock.now / 1_000_000  # noqa: E731
         self.store: Store = EngineStore(now, shards) if options.store is None else options.store(now)
         self.server = Server(self)
@@ -133,8 +133,8 @@ class World:
         self.poller = Poller(
             self,
             len(self.store.stream),
-            factor=rng.choice([1, 2, 2, 10] if self.busy else [1, 1, 1, 2]),
-            longest_wait=400_000 if self.busy else 3_000_000,
+            factor=rng.choice([2, 2, 3] if self.busy else [1] * 16 + [2] * 3 + [10]),
+            longest_wait=700_000 if self.busy else 3_000_000,
             batch_size=rng.choice([4, 20, 100]),
             most_retries=rng.choice([0, 2, 100, 100]),
         )
@@ -535,6 +535,8 @@ def run(seed: int, options: Options | None = None) -> Outcome:
     """Run one schedule. Nothing of it depends on anything but the seed and the options."""
     collected = gc.isenabled()
     gc.disable()  # a schedule is short, and makes much that is soon gone
+    if not gc.get_freeze_count():
+        gc.freeze()  # what is there by now stays
     try:
         world = World(seed, options or Options())
         with patched(world):
