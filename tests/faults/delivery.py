@@ -243,13 +243,14 @@ class Reader:
             self._world.fault("batch delivered again from a record on")
             self._failed = batch if not done else None
             self._retry(batch, len(batch.told) - done)
-        elif self._rng.random() < 0.08:
+        elif self._rng.random() < 0.12:
             # What was done was not written down: everything from an older checkpoint comes again.
             self._world.fault("replayed from an older checkpoint")
             self._failed = batch
             kept = self._world.clock.now - DAY
             back = max(0, batch.start - self._rng.randint(0, 8))
             self._go_to(next((n for n in range(back, batch.start) if self.told[n].at > kept), batch.start))
+            self._most = self._rng.choice([1, 2, None])
 
     def _retry(self, batch: Batch, count: int) -> None:
         self._failures += 1

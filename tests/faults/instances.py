@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -17,8 +17,6 @@ import aws_lambda_powertools
 from standings.domain.definitions import parse_boards
 from standings.domain.windows import DAY
 from standings.dynamodb import purging, standing
-from standings.dynamodb.rankings import DynamoRankings
-from standings.dynamodb.trees import DynamoTrees
 from standings.runtime import observability, wiring
 from standings.services.pruning import PrunedRankings
 from tests.stack import ENVIRONMENT, FUNCTIONS
@@ -118,12 +116,6 @@ class Instances:
         return Instance(function, definition, skew, module)
 
 
-def _pruned(client: Any, rankings: str, pacing: Any) -> PrunedRankings:
-    """Rankings that are cleaned at every chance."""
-    trees = DynamoTrees(client, rankings)
-    return PrunedRankings(DynamoRankings(client, rankings, pacing), trees, pacing, lambda _: None, 0.12, 0)
-
-
 @contextmanager
 def patched(world: World) -> Iterator[None]:
     """What the functions are wired to while a world lasts: its clocks, its chance, its services."""
@@ -168,7 +160,9 @@ def patched(world: World) -> Iterator[None]:
         patches.enter_context(mock.patch.object(purging, "REACH", 20 * DAY))
         patches.enter_context(mock.patch.object(purging, "HOURS_REACH", 10 * DAY))
         if world.busy:
-            patches.enter_context(mock.patch.object(wiring, "DynamoRankings", _pruned))
+            # Trees are cleaned often, also where it would not be worth it.
+            pruned = partial(PrunedRankings, chance=0.12, worth=0)
+            patches.enter_context(mock.patch.object(wiring, "PrunedRankings", pruned))
         patches.enter_context(mock.patch.object(standing, "ThreadPoolExecutor", pool))
         logger.setLevel(logging.CRITICAL)
         try:

@@ -51,15 +51,14 @@ class Script:
         world, rng = self._world, self._rng
         at = self.began
         if self._league.registered:
-            for member in self.members:
-                if rng.random() < 0.85:
-                    world.clock.at(at + rng.randint(0, SECOND), world.care, Care(LEAGUE, member))
-            at += 2 * SECOND
+            at = self._registrations(at)
         each = -(-world.options.events // BURSTS)
         long = rng.randint(1, BURSTS - 2)
         for burst in range(BURSTS):
             if world.rebuilt and burst == (long + 1) % BURSTS:
                 world.clock.at(at + rng.randint(0, 3 * SECOND), world.rebuild)
+            if burst == BURSTS - 1 and not world.rebuilt and rng.random() < 0.12:
+                world.clock.at(at + rng.randint(0, 3 * SECOND), world.audit)
             at = self._burst(at, each)
             if burst == long:
                 at = self._days(at)
@@ -68,8 +67,15 @@ class Script:
             if burst == BURSTS - 2 and world.shape.later:
                 self._deployment(at)
         world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
-        if rng.random() < 0.1:
+        if rng.random() < 0.12:
             self._return(at)
+
+    def _registrations(self, at: int) -> int:
+        """Most members are registered; when they are."""
+        for member in self.members:
+            if self._rng.random() < 0.85:
+                self._world.clock.at(at + self._rng.randint(0, SECOND), self._world.care, Care(LEAGUE, member))
+        return at + 2 * SECOND
 
     def _days(self, at: int) -> int:
         """So many days without events that what was counted before is taken off; when they are over."""
@@ -102,6 +108,7 @@ class Script:
         for member in self.members[:2]:
             if self._league.registered:
                 world.clock.at(at + 2 * HOUR, world.care, Care(LEAGUE, member))
+        for _ in range(6):
             world.clock.at(at + 2 * HOUR + MINUTE, self._send, SECOND)
 
     def _gap(self) -> int:
@@ -203,7 +210,14 @@ class Script:
         world, rng = self._world, self._rng
         board = rng.choice([LEAGUE, LEAGUE, CLANS])
         member = rng.choice(self.members if board == LEAGUE else self.clans)
-        soon = rng.choice([rng.randint(0, SECOND), rng.randint(0, 5 * SECOND), rng.randint(MINUTE, 2 * HOUR)])
+        soon = rng.choice(
+            [
+                rng.randint(0, SECOND),
+                rng.randint(0, 3 * SECOND),
+                rng.randint(0, 5 * SECOND),
+                rng.randint(MINUTE, 2 * HOUR),
+            ]
+        )
         if rng.random() < 0.6:
             world.care(Care(board, member, hidden=True))
             world.clock.after(soon, world.care, Care(board, member, hidden=False))

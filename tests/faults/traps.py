@@ -37,6 +37,8 @@ TRAPS: Final = {
     "another lane": "projectors that meet too often count in different lanes of a tier",
     "cleaned": "a projector takes dead nodes out of a tree",
     "rebuild beside events": "a board is made anew while events go on",
+    "audit beside events": "an audit raises no alarm",
+    "read over HTTP": "what the judge compares is compared as a client reads it, too",
     "delete beside events": "a board is deleted, and its members may come back meanwhile",
     "writers meet on an item": "two transactions of writers in conflict: a clan, for one",
     "projectors meet on an item": "the same of projectors: a tier",

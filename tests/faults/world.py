@@ -16,9 +16,10 @@ from urllib.parse import urlencode
 from botocore.exceptions import ClientError
 
 from standings.dynamodb.keys import BOARDS, board_of, member_key
+from tests.comparing import compare_every_read
 from tests.engine.errors import client_error
 from tests.engine.values import encode_item
-from tests.stack import ENVIRONMENT, http_event
+from tests.stack import ENVIRONMENT, ActivityQueue, Bucket, Clock, DeadLetterQueue, Stack, http_event
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
 from .delivery import Batch, Poller, Queue
@@ -76,9 +77,9 @@ def _go_on(given: dict[str, Any], answer: dict[str, Any]) -> None:
     """Have the next call go on where one has ended."""
     if "begin" in given:
         given["begin"] = False
-    for asked in given.values():
-        if isinstance(asked, dict):
-            asked["cursor"] = answer["cursor"]
+    if "cursor" in answer:
+        nested = [asked for name, asked in given.items() if isinstance(asked, dict) and name != "cursor"]
+        (nested[0] if nested else given)["cursor"] = answer["cursor"]
 
 
 def _records(document: Any) -> list[dict[str, Any]]:
@@ -106,6 +107,7 @@ class World:
         self._heard: dict[Process, Callable[[Process, Any], None]] = {}
         self.objects: dict[str, tuple[bytes, int]] = {}
         """What is in the failure bucket, and since when."""
+        self._was_parked = False
         self._replays = 0
         self._chores = 0
         self._expired: set[tuple[str, str]] = set()
@@ -439,6 +441,7 @@ class World:
         self._put_object(f"aws/lambda/{self._names:06}.json", json.dumps(content).encode())
 
     def _put_object(self, key: str, body: bytes) -> None:
+        self._was_parked = True
         if not self.objects and not self._replays:
             self._replay_later()
         self.objects[key] = body, self.clock.now
@@ -463,14 +466,31 @@ class World:
 
         self.chore("parked", {"replay": {}}, done)
 
-    def chore(self, task: str, given: dict[str, Any], done: Callable[[dict[str, Any]], None]) -> None:
-        """Have the maintenance function do a task, call by call."""
+    def audit(self) -> None:
+        """A board is audited while events go on: nothing is wrong, unless something was given up."""
+
+        def seen(answer: dict[str, Any]) -> None:
+            if answer["drift"] and not self._was_parked:
+                self.judge.differ(f"false alarm: {answer['boards']}")
+
+        self.chore("audit", {"board": LEAGUE}, lambda _: self.trap("audit beside events"), seen)
+
+    def chore(
+        self,
+        task: str,
+        given: dict[str, Any],
+        done: Callable[[dict[str, Any]], None],
+        seen: Callable[[dict[str, Any]], None] = lambda _: None,
+    ) -> None:
+        """Have the maintenance function do a task, call by call; `seen` is given each answer, `done` the last."""
         self._chores += 1
 
         def heard(_: Process, answer: Any) -> None:
             if isinstance(answer, BaseException):
                 self.clock.after(self.rng.randint(SECOND, 10 * MINUTE), go)
-            elif answer["done"]:
+                return
+            seen(answer)
+            if answer["done"]:
                 self._chores -= 1
                 done(answer)
             else:
@@ -495,8 +515,24 @@ class World:
         if self.is_quiet:
             self.compared += 1
             self.judge.compare(self.clock.now // 1000)
+            if self.rng.random() < 0.03 and not self.shape.later and not self.judge.differences:
+                self._read()
         elif tries:
             self.clock.after(10 * MINUTE, self.compare, tries - 1)
+
+    def _read(self) -> None:
+        """Compare what a client reads over HTTP: some rankings of each board, and its members."""
+        self.trap("read over HTTP")
+        query = self.instances.load("query", self.shape.text).handle
+        now = Clock(self.clock.now // 1000)
+        stack = Stack(now, self.sdk, query, query, query, query, query, ActivityQueue(), DeadLetterQueue(), Bucket())
+        for board, model in self.judge.models.items():
+            at = EPOCH + timedelta(milliseconds=now.milliseconds)
+            if self.store.item("Scores", pk=BOARDS, sk=board) is not None:
+                try:
+                    compare_every_read(stack, model, board, at, self.rng, methods=("competition",), most=2)
+                except AssertionError as error:
+                    self.judge.differ(str(error))
 
     def run(self) -> None:
         self.script.begin()
