@@ -214,7 +214,8 @@ class World:
             elif table == "Scores" and (item := new or old) is not None and item["pk"] != BOARDS:
                 self._cared(process, item, new)
                 self._look(call, (item["pk"], item["sk"]), old, new)
-        self.poller.take(self.store.stream)
+        if any(table == "Scores" for table, _, _ in writes):
+            self.poller.take(self.store.stream)
 
     def _cared(self, process: Process, item: Any, new: Any) -> None:
         """Tell the judge of what was done to a member by hand, or when a board was deleted."""

@@ -29,7 +29,7 @@ def evidence(client: Any, tables: dict[str, str]) -> DynamoInspection:
 
 @pytest.fixture
 def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
-    return DynamoRankings(client, tables["RankingsTable"], faults.Time(NOW).pacing())
+    return DynamoRankings(client, tables["RankingsTable"], faulty.Time(NOW).pacing())
 
 
 def ranking() -> Ranking:

@@ -1,0 +1,36 @@
+"""A sample of the schedules of faults on DynamoDB Local: what the engine shows is not the engine's own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.engine.local_stream import LocalStream
+from tests.engine.tables import create_tables
+from tests.faults.store import ClientStore
+from tests.faults.world import Options, run
+
+
+@pytest.fixture
+def store(local_client: Any) -> Callable[[Callable[[], float]], ClientStore]:
+    create_tables(local_client, expire=False)
+    return lambda now: ClientStore(local_client, LocalStream(local_client, "Scores"), now)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_ranking_is_right_on_dynamodb_local(
+    seed: int, store: Callable[[Callable[[], float]], ClientStore]
+) -> None:
+    outcome = run(seed, Options(events=60, store=store))
+    assert outcome.differences == []
+    assert outcome.compared
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_whole_schedules_are_right_on_dynamodb_local(
+    seed: int, store: Callable[[Callable[[], float]], ClientStore]
+) -> None:
+    outcome = run(seed, Options(store=store))
+    assert outcome.differences == []
+    assert outcome.compared
