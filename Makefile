@@ -41,12 +41,12 @@ serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C
 	@$(RUN) -m demo.serve
 
 .PHONY: test
-test: $(TESTS) ## all tests but the long ones
-	$(RUN) -m pytest -m "not soak" $(PYTEST_ARGS)
+test: $(TESTS) ## all tests but the long ones, on all processors
+	$(RUN) -m pytest -m "not soak" -n auto --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: soak
 soak: $(TESTS) ## the long tests
-	$(RUN) -m pytest -m soak $(PYTEST_ARGS)
+	$(RUN) -m pytest -m soak -n auto --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: units
 units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/results and the README's table
