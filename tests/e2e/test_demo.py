@@ -1,7 +1,10 @@
 """The real template, deployed into the embedded AWS: every rank right, and stacks side by side."""
 
 import json
+import os
 import socket
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -16,7 +19,7 @@ import pytest
 from demo import check, feed
 from demo.activity import generate
 from demo.reads import Reader
-from demo.stack import LOCAL, Deployment, deployed
+from demo.stack import LOCAL, PROJECT, Deployment, deployed
 
 pytestmark = pytest.mark.e2e
 
@@ -79,6 +82,31 @@ def test_a_refused_message_ends_in_the_dead_letter_queue_with_its_reason(
     answer = Reader(deployment.api_url, "demo-beside").rank("all", "someone")
     assert answer is not None
     assert answer["score"] == 1
+
+
+def test_upkeep_from_the_command_line(deployment: Deployment) -> None:
+    feed.post(deployment, [_event("kept"), _event("refused", metrics={"beauty": 2})], _ignore)
+    feed.drain(deployment, _ignore)
+    feed.settle(deployment)
+
+    (audit,) = _command_line(deployment, "audit", "demo-beside")
+    assert (audit["done"], audit["drift"]) == (True, 0)
+    assert audit["boards"][0]["looked_at"]["members"] > 0
+    (letters,) = _command_line(deployment, "dlq", "list", "--reason", "beauty")
+    assert letters["done"]
+    assert any("refused" in letter["members"] for letter in letters["messages"])
+    (parked,) = _command_line(deployment, "parked", "list")
+    assert (parked["done"], parked["objects"]) == (True, [])
+
+
+def _command_line(deployment: Deployment, *arguments: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "cli", "--endpoint-url", deployment.endpoint, "--region", "us-east-1", "--json"]
+    environment = {**os.environ, "NO_PROXY": urlsplit(deployment.endpoint).hostname or ""}
+    done = subprocess.run(
+        [*command, *arguments], env=environment, cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_events_posted_over_http_are_counted(deployment: Deployment) -> None:
