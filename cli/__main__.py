@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     audit.set_defaults(do=_audit)
 
     rebuild = commands.add_parser("rebuild", help="make a board's rankings anew from its scores, while it goes on")
-    rebuild.add_argument("board")
+    rebuild.add_argument("board", help="its name, or a glob such as 'berlin-*' for all boards that match")
     rebuild.set_defaults(do=_job, task="rebuild")
 
     delete = commands.add_parser("delete", help="delete a board, all its members and their scores")
@@ -133,9 +133,14 @@ def _job(maintenance: Maintenance, given: argparse.Namespace) -> int:
 
 
 def _progress(answer: Mapping[str, Any]) -> None:
-    where = f"{answer['members']} members, {answer['slot']} of 64 parts" if not answer["wait"] else ""
-    until = f"nothing to do for {answer['wait']:.0f} s" if answer["wait"] else ""
-    print(f"{answer['board']}: {answer['phase']}: {where or until}", file=sys.stderr)
+    if "boards_done" in answer:
+        where = f"{answer['boards_done']} of {answer['boards']} boards done"
+    else:
+        where = f"{answer['board']}: {answer['phase']}"
+        if not answer["wait"]:
+            where += f": {answer['members']} members, {answer['slot']} of 64 parts"
+    until = f": nothing to do for {answer['wait']:.0f} s" if answer["wait"] else ""
+    print(where + until, file=sys.stderr)
 
 
 def _care(maintenance: Maintenance, given: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """The maintenance function: what people ask for now and then. Each call does as much as its time allows.
 
-An event has one task, such as `{"rebuild": {"board": "b"}}` or `{"dead_letters": {"replay": {"reason": "metrics"}}}`.
+An event has one task, such as `{"rebuild": {"board": "b"}}` (or `"berlin-*"`: all boards whose names match) or
+`{"dead_letters": {"replay": {"reason": "metrics"}}}`.
 The answer says whether it is `done`. Where it is not, the same event goes on with it, with the answer's `cursor` if it
 has one, and for a rebuild or deletion with `"begin": false`.
 """
@@ -21,9 +22,10 @@ from standings.services.tasks import Arguments, task_of
 _maintenance = wiring.maintenance(Config.from_environment(), wiring.pacing())
 
 _JOB: Final[Arguments] = {"board": str, "begin": bool}
+_GLOB: Final = frozenset("*?[")
 _TASKS: Final[dict[str, Arguments]] = {
     "audit": {"board": str, "cursor": dict, "grace_seconds": int},
-    "rebuild": _JOB,
+    "rebuild": {**_JOB, "cursor": int},
     "delete": _JOB,
     "dead_letters": {"list": dict, "replay": dict, "delete": dict},
     "parked": {"list": dict, "replay": dict},
@@ -34,6 +36,8 @@ def _job(task: str) -> Callable[[dict[str, Any], float], dict[str, Any]]:
     def go_on(given: dict[str, Any], deadline: float) -> dict[str, Any]:
         if "board" not in given:
             raise ValueError(f"{task}: board is missing: say which")
+        if task == REBUILD and _GLOB.intersection(given["board"]):
+            return _maintenance.rebuild.go_on_all(given["board"], given.get("cursor"), deadline)
         begin = given.get("begin", True)
         return asdict(_maintenance.rebuild.go_on(given["board"], task, deadline, begin=begin))
 

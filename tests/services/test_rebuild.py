@@ -220,6 +220,28 @@ def test_whoever_comes_while_a_board_is_deleted_is_on_the_board_that_begins_anew
     assert_tiers_count_the_entries(engine)
 
 
+def test_all_boards_that_match_are_rebuilt_side_by_side(engine: Any) -> None:
+    boards = '[boards."b-*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+    with running(engine, Clock(NOW), boards + boards.replace("b-*", "c")) as stack:
+        for number, board in enumerate(("b-1", "b-2", "b-3", "c")):
+            event = {"id": board, "board": board, "member": "m", "metrics": {"points": number}}
+            assert stack.post("/events", event)[0] == 202
+        stack.writer({"Records": stack.activity.records()}, Context())
+        project(stack)
+        answers: list[dict[str, Any]] = []
+        cursor = None
+        while not answers or not answers[-1]["done"]:
+            answers.append(stack.maintenance({"rebuild": {"board": "b-*", "cursor": cursor}}, Context()))
+            cursor = answers[-1]["cursor"]
+            stack.clock.milliseconds += round(answers[-1]["wait"] * 1000)
+        again = stack.maintenance({"rebuild": {"board": "b-*", "cursor": cursor}}, Context())
+
+    assert [answer["wait"] for answer in answers] == [180.0, 180.0, 180.0, 0.0]
+    assert [answer["boards_done"] for answer in answers] == [0, 0, 0, 3]
+    assert (again["done"], again["boards"]) == (True, 3)
+    assert sorted(entries(engine)) == ["b-1#G0Pa~1", "b-2#G0Pa~1", "b-3#G0Pa~1", "c#G0Pa"]
+
+
 @pytest.mark.parametrize(
     "event",
     [

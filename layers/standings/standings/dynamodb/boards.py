@@ -92,6 +92,7 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
         "latest": record.latest,
         "stale": record.stale,
         "again": record.again,
+        "renewed": record.renewed,
         "job": None if job is None else {**job._asdict(), "coverage": _coverage(job.coverage)},
     }
     item: dict[str, Any] = {
@@ -121,6 +122,7 @@ def decode_record(item: Item) -> BoardRecord:
         stale=tuple(content["stale"]),
         deleted="x" in item,
         again=content["again"],
+        renewed=content["renewed"],
         job=None if job is None else Job(**{**job, "coverage": _read_coverage(job["coverage"])}),
     )
 

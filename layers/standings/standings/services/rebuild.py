@@ -18,8 +18,9 @@ Every step may be done again from where its record says: a job that was cut off,
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import partial
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from standings.domain.boards import Family
 from standings.domain.coverage import coverage_of
@@ -106,6 +107,34 @@ class Rebuild:
         """
         return _Run(self, board, deadline).run(task, begin=begin)
 
+    def go_on_all(self, pattern: str, since: int | None, deadline: float) -> dict[str, Any]:
+        """Go on with rebuilding all boards whose names match a glob, side by side: most of a rebuild is waiting.
+
+        `since` is the `cursor` of the answer before: boards whose rebuild was begun after that are not begun again.
+        """
+        began = self.pacing.now() if since is None else since
+        backoff = self.pacing.backoff(deadline)
+        found, undone = 0, list[float]()
+        after: str | None = None
+        while names := patiently(partial(self.registry.records.names, after, MOST_ACTIONS), backoff):
+            after = names[-1]
+            for name in names:
+                if fnmatchcase(name, pattern) and self.registry.boards.family(name) is not None:
+                    found += 1
+                    if backoff.expired:
+                        undone.append(0.0)
+                    elif (progress := self._go_on_since(name, began, deadline)) is not None and not progress.done:
+                        undone.append(progress.wait)
+        answer = {"boards": found, "boards_done": found - len(undone)}
+        return {"done": not undone, "cursor": began, **answer, "wait": min(undone, default=0.0)}
+
+    def _go_on_since(self, board: str, since: int, deadline: float) -> Progress | None:
+        """How far the rebuild of a board is; None where it is done."""
+        record = patiently(lambda: self.registry.current(board), self.pacing.backoff(deadline))
+        if record is None or (record.job is None and record.renewed >= since):
+            return None
+        return self.go_on(board, REBUILD, deadline, begin=record.job is None)
+
 
 class _Run:
     def __init__(self, service: Rebuild, board: str, deadline: float) -> None:
@@ -162,6 +191,7 @@ class _Run:
         return replace(
             record,
             latest=number,
+            renewed=self._now(),
             written=(record.generation, number),
             stale=_without(record),
             job=Job(task, ANNOUNCED, self._now(), coverage_of(self._family)),

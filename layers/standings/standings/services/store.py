@@ -151,7 +151,7 @@ class BoardRecord:
     `version` is one more at every write. `coverage` says for what the generation that is read is whole; `codes` are
     those of all rankings that any definition has written. `latest` is the highest number that a generation was given,
     `stale` are generations that are no longer written and still there. A board that was `deleted` stands in no list;
-    `again` says that an event came while it was being deleted.
+    `again` says that an event came while it was being deleted. `renewed` is when the latest generation was begun.
     """
 
     board: str
@@ -165,6 +165,7 @@ class BoardRecord:
     stale: tuple[int, ...] = ()
     deleted: bool = False
     again: bool = False
+    renewed: int = 0
     job: Job | None = None
 
 
