@@ -68,7 +68,7 @@ class Queue:
     def _poke(self) -> None:
         if not self._polling and self._visible and self._writers < MOST_WRITERS:
             self._polling = True
-            self._world.clock.after(self._rng.randint(200_000, 2_000_000), self._poll)
+            self._world.clock.at(self._world.round(self._rng.randint(200_000, 2_000_000)), self._poll)
 
     def _poll(self) -> None:
         self._polling = False
@@ -144,8 +144,8 @@ class Told:
     key: tuple[str, str]
     before: int
     version: int
-    old: tuple[Any, ...]
-    new: tuple[Any, ...]
+    old: dict[str, Any]
+    new: dict[str, Any]
     at: int
 
     @property
@@ -194,8 +194,8 @@ class Reader:
         if self._busy or self.position >= len(self.told):
             return
         self._busy = True
-        wait = self._rng.randint(10_000, self._poller.longest_wait)
-        self._world.clock.at(max(self._world.clock.now + wait, self._poller.paused_until), self._begin)
+        at = self._world.round(self._rng.randint(10_000, self._poller.longest_wait))
+        self._world.clock.at(max(at, self._poller.paused_until), self._begin)
 
     def _begin(self) -> None:
         most = self._most or self._poller.batch_size
@@ -316,13 +316,13 @@ class Poller:
         firsts: dict[tuple[str, str], Told] = {}
         for told in batch.told:
             first = firsts.setdefault(told.key, told)
-            if first is not told and first.old == told.new:
+            if first is not told and _came_back(first.old, first.new, told.new):
                 self.world.trap("there and back")
         for key, last in batch.last.items():
             high = self.highest.get(key)
             if high is not None and high.version > last.version:
                 self.world.trap("delivered after newer")
-                if high.new == firsts[key].old != last.new:
+                if _came_back(firsts[key].old, last.new, high.new):
                     self.world.trap("there and back, the middle late")
         for process in self.world.live:
             other = process.detail
@@ -339,8 +339,11 @@ class Poller:
                 self.highest[told.key] = told
 
 
-def _scores(image: dict[str, Any] | None) -> tuple[Any, ...]:
+def _scores(image: dict[str, Any] | None) -> dict[str, Any]:
     """What of an image says where its member stands."""
-    if image is None:
-        return ()
-    return tuple(sorted((name, *value.values()) for name, value in image.items() if name not in ("v", "t", "g", "e")))
+    return {name: value for name, value in (image or {}).items() if name not in ("pk", "sk", "v", "t", "g", "e")}
+
+
+def _came_back(first: dict[str, Any], middle: dict[str, Any], last: dict[str, Any]) -> bool:
+    """Whether something is as it was, and was otherwise in between."""
+    return any(first.get(name) == last.get(name) != middle.get(name) for name in (first | middle | last))

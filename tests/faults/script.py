@@ -31,6 +31,7 @@ BEGINNINGS: Final = (
     datetime(2026, 12, 31, 22, 59, 50, tzinfo=UTC),  # a year ends there
 )
 BURSTS: Final = 4
+SEESAW: Final = (-1, 1)
 AMOUNTS: Final = (-3, -2, -1, 0, 1, 1, 1, 2, 2, 3, 126, 127, 128, -127, -128, 300, 16_384)
 
 
@@ -42,7 +43,9 @@ class Script:
         self._rng: Random = world.rng
         self.began = (self._rng.choice(BEGINNINGS) - EPOCH) // timedelta(microseconds=1)
         self._league = next(family for family in world.shape.families if family.name == LEAGUE)
-        self.members = [f"m{number}" for number in range(self._rng.randint(5, 8))]
+        count = self._rng.randint(3, 4) if world.seesaw else self._rng.randint(5, 8)
+        self.members = [f"m{number}" for number in range(count)]
+        self._amount = SEESAW if world.seesaw else AMOUNTS
         self.clans = [f"clan#{number}" for number in range(self._rng.randint(1, 2))]
         self._number = 0
 
@@ -123,6 +126,8 @@ class Script:
         span = rng.randint(1, 5) * SECOND
         if rng.random() < 0.3:
             world.clock.at(at, self._pause, at + span + rng.randint(0, 30 * SECOND))
+        if rng.random() < 0.25:
+            world.clock.at(at + rng.randint(0, span), world.server.throttle, rng.randint(3, 20) * SECOND)
         for _ in range(count):
             world.clock.at(at + rng.randint(0, span), self._send, span)
         for _ in range(rng.randint(2, 5)):
@@ -139,7 +144,7 @@ class Script:
         """An event for a board that the functions of the older definition do not know."""
         event = self._event()
         member = self._rng.choice(self.members)
-        self._world.post(self._sent(event.id, event.at, {(CUP, member): {"points": self._rng.choice(AMOUNTS)}}))
+        self._world.post(self._sent(event.id, event.at, {(CUP, member): {"points": self._rng.choice(self._amount)}}))
 
     def _send(self, span: int) -> None:
         world, rng = self._world, self._rng
@@ -171,9 +176,9 @@ class Script:
         updates = {(LEAGUE, member): self._amounts()}
         chance = rng.random()
         if chance < 0.3:
-            updates[CLANS, rng.choice(self.clans)] = {"points": rng.choice(AMOUNTS)}
+            updates[CLANS, rng.choice(self.clans)] = {"points": rng.choice(self._amount)}
         elif chance < 0.35:
-            updates = {(CLANS, rng.choice(self.clans)): {"points": rng.choice(AMOUNTS)}}
+            updates = {(CLANS, rng.choice(self.clans)): {"points": rng.choice(self._amount)}}
         elif chance < 0.4:
             updates[LEAGUE, rng.choice(self.members)] = self._amounts()
         if rng.random() < 0.01:
@@ -191,8 +196,8 @@ class Script:
 
     def _amounts(self) -> dict[str, int]:
         rng = self._rng
-        amounts = {name: rng.choice(AMOUNTS) for name in self._league.metrics if rng.random() < 0.7}
-        return amounts or {"points": rng.choice(AMOUNTS)}
+        amounts = {name: rng.choice(self._amount) for name in self._league.metrics if rng.random() < 0.7}
+        return amounts or {"points": rng.choice(self._amount)}
 
     def _sent(
         self, event_id: str, at: datetime, updates: dict[tuple[str, str], dict[str, int]], *, good: bool = True

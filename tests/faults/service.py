@@ -130,6 +130,12 @@ class Server:
         self._rng = world.rng
         self._taken: dict[Identity, Call] = {}
         self._tokens: dict[str, Call] = {}
+        self._hot = ""
+        self._hot_until = 0
+
+    def throttle(self, span: int) -> None:
+        """The next ranking that is written gets no further for a while, as one does whose partition is too busy."""
+        self._hot, self._hot_until = "", self._clock.now + span
 
     def arrive(self, call: Call) -> None:
         """A request is here. One whose sender has died meanwhile may have been on the way, or not."""
@@ -159,19 +165,7 @@ class Server:
             return
         actions = [next(iter(entry.values())) for entry in call.request["TransactItems"]]
         identities = [_identity(action) for action in actions]
-        busy = {identity: "TransactionConflict" for identity in identities if identity in self._taken}
-        if busy:
-            self._world.fault("transaction conflict")
-            self._world.met(call, [self._taken[identity] for identity in busy])
-        if call.fault == CONFLICT:
-            for identity in self._rng.sample(identities, self._rng.randint(1, min(3, len(identities)))):
-                codes = [
-                    "TransactionConflict",
-                    "TransactionConflict",
-                    "ThrottlingError",
-                    "ProvisionedThroughputExceeded",
-                ]
-                busy[identity] = self._rng.choice(codes)
+        busy = self._in_the_way(call, identities)
         if busy:
             self._answer(call, self._do(call, busy))
             return
@@ -183,6 +177,25 @@ class Server:
         self._clock.after(self._rng.randint(*span), self._commit, call, identities)
         if call.fault == SLOW:
             self._clock.after(150_000, self._hear, call, _lost())
+
+    def _in_the_way(self, call: Call, identities: list[Identity]) -> dict[Identity, str]:
+        """Which items of a transaction others have, or cannot be written just now."""
+        busy = {identity: "TransactionConflict" for identity in identities if identity in self._taken}
+        if busy:
+            self._world.fault("transaction conflict")
+            self._world.met(call, [self._taken[identity] for identity in busy])
+        table, (key, *_) = identities[0]
+        if self._clock.now < self._hot_until and table == "Rankings":
+            ranking = "#".join(key.split("#")[:2]).partition("/")[0]
+            self._hot = self._hot or ranking
+            if ranking == self._hot:
+                self._world.fault("a ranking is throttled")
+                busy.update(dict.fromkeys(identities, "ThrottlingError"))
+        if call.fault == CONFLICT:
+            codes = ["TransactionConflict", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]
+            for identity in self._rng.sample(identities, self._rng.randint(1, min(3, len(identities)))):
+                busy[identity] = self._rng.choice(codes)
+        return busy
 
     def _commit(self, call: Call, identities: list[Identity]) -> None:
         answer = self._do(call, {})

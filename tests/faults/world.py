@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
 MOST_STEPS: Final = 60_000
 LIFETIME: Final = 60
-"""Seconds that an invocation may take: the functions' timeout."""
+"""Seconds that an invocation may take at most: the functions' timeout."""
+POLLS: Final = 250_000
+"""Microseconds between two looks of a poller."""
 STALE: Final = 2 * SECOND
 """How far behind an eventually consistent read is at most."""
 
@@ -116,6 +118,8 @@ class World:
         changed = rng.random() < 0.3
         self.shape = shape(rng, changed=changed)
         self.fault_rate = rng.choice([0.05, 0.1, 0.15]) if options.fault_rate is None else options.fault_rate
+        self.seesaw = rng.random() < 0.3
+        """Whether scores go up and down by so little that they are often what they were."""
         self._skew = rng.choice([0, 2, 2, 2, 60]) * SECOND
         self.deployed = 0
         self.script = Script(self)
@@ -125,7 +129,11 @@ class World:
         """Whether projectors crowd, and trees are cleaned whenever there is a chance."""
         self.rebuilt = rng.random() < 0.35
         """Whether a board is made anew while events go on."""
-        shards = rng.choice([1, 2] if self.busy else [1, 1, 2, 3])
+        self.lifetime = rng.choice([12, LIFETIME])
+        """Seconds that an invocation may take."""
+        shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
+        if rng.random() < 0.05:
+            factor = 10
         now = lambda: self.clock.now / 1_000_000  # noqa: E731
         self.store: Store = EngineStore(now, shards) if options.store is None else options.store(now)
         self.server = Server(self)
@@ -135,9 +143,9 @@ class World:
         self.poller = Poller(
             self,
             len(self.store.stream),
-            factor=rng.choice([2, 2, 3] if self.busy else [1] * 16 + [2] * 3 + [10]),
+            factor=factor,
             longest_wait=700_000 if self.busy else 3_000_000,
-            batch_size=rng.choice([4, 20, 100]),
+            batch_size=rng.choice([2, 5] if self.seesaw else [5, 20, 100]),
             most_retries=rng.choice([0, 2, 100, 100]),
         )
         self.judge = Judge(self.shape, self.store, self.trap)
@@ -159,6 +167,10 @@ class World:
         self._digest.update(line.encode())
         if self.options.trace:
             self.trace.append(line)
+
+    def round(self, delay: int) -> int:
+        """An instant after a while, at which pollers look: several times a second, many of them at once."""
+        return (self.clock.now + delay) // POLLS * POLLS + POLLS + self.rng.randint(0, 4_000)
 
     def skew(self) -> int:
         return self.rng.randint(-self._skew, self._skew) if self._skew else 0
@@ -321,7 +333,7 @@ class World:
 
         def run() -> None:
             try:
-                answer = instance.handle(event, Context(self, LIFETIME))
+                answer = instance.handle(event, Context(self, self.lifetime))
             except Exception as error:  # noqa: BLE001 - as Lambda does, whatever it is
                 self.note(process.name, repr(error))
                 answer = error
@@ -346,7 +358,7 @@ class World:
             self.trap("two definitions at work")
         self.live.append(process)
         self.workers = max(self.workers, len(self.live))
-        self.clock.after(LIFETIME * SECOND, self._time_out, process)
+        self.clock.after(self.lifetime * SECOND, self._time_out, process)
         return process
 
     def _time_out(self, process: Process) -> None:
