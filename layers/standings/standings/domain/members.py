@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from standings.domain import cells
-from standings.domain.boards import MAX_UNITS, Family, Metric, Ranking
+from standings.domain.boards import MAX_UNITS, Accumulator, Family, Metric, Ranking
 from standings.domain.cells import Cell
 from standings.domain.places import Place
 from standings.domain.windows import DAY, HOUR, Window
@@ -201,18 +201,22 @@ def touched(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
         accumulator = family.accumulator(attribute)
         if accumulator is None:
             continue
-        metric, unit, bucket = accumulator
-        if same and not all_of_them and not metric.dated:
+        if same and not all_of_them and not accumulator.metric.dated:
             continue
-        for window in metric.windows:
-            if window.unit != unit:
-                continue
+        for ranking in _holding(new.board, accumulator):
+            until = ranking.readable_until
+            if ranking not in seen and (until is None or new.stamp < until + SKIP_MARGIN):
+                seen.add(ranking)
+                yield ranking
+
+
+def _holding(board: str, accumulator: Accumulator) -> Iterator[Ranking]:
+    """The rankings that an accumulator is part of: a bucket is in every rolling period that contains it."""
+    metric, unit, bucket = accumulator
+    for window in metric.windows:
+        if window.unit == unit:
             for period in range(bucket, bucket + window.size):
-                ranking = Ranking(new.board, metric, window, period)
-                until = ranking.readable_until
-                if ranking not in seen and (until is None or new.stamp < until + SKIP_MARGIN):
-                    seen.add(ranking)
-                    yield ranking
+                yield Ranking(board, metric, window, period)
 
 
 def kept(family: Family, image: Image, now: int) -> Iterator[Ranking]:
@@ -221,15 +225,10 @@ def kept(family: Family, image: Image, now: int) -> Iterator[Ranking]:
         accumulator = family.accumulator(attribute)
         if accumulator is None:
             continue
-        metric, unit, bucket = accumulator
-        for window in metric.windows:
-            if window.unit != unit:
-                continue
-            for period in range(bucket, bucket + window.size):
-                ranking = Ranking(image.board, metric, window, period)
-                until = ranking.readable_until
-                if until is None or now < until + SKIP_MARGIN:
-                    yield ranking
+        for ranking in _holding(image.board, accumulator):
+            until = ranking.readable_until
+            if until is None or now < until + SKIP_MARGIN:
+                yield ranking
 
 
 def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
