@@ -46,6 +46,8 @@ class Process:
     """What the world keeps about it."""
     reading: int = 0
     """What its wall clock said last, in milliseconds."""
+    frozen_until: int = 0
+    """Until when its sandbox gets no processor time."""
     dead: bool = False
     done: bool = False
     tasks: list[Task] = field(default_factory=list)
@@ -94,8 +96,14 @@ class Clockwork:
 
     def start(self, process: Process, do: Callable[[], None]) -> None:
         """Let a process begin with its first task, now."""
-        task = self._task(process, do)
-        task.switch()
+        self._enter(self._task(process, do))
+
+    def _enter(self, task: Task) -> None:
+        process = task.process
+        if self.now < process.frozen_until:
+            self.at(process.frozen_until, self._enter, task)
+        elif not process.dead:
+            task.switch()
 
     def _task(self, process: Process, do: Callable[[], None]) -> Task:
         def run() -> None:
@@ -124,7 +132,9 @@ class Clockwork:
         return self._hub.switch()
 
     def resume(self, task: Task, answer: Any = None) -> None:
-        if task.waiting and not task.process.dead:
+        if self.now < task.process.frozen_until:
+            self.at(task.process.frozen_until, self.resume, task, answer)
+        elif task.waiting and not task.process.dead:
             task.waiting = False
             task.switch(answer)
 
@@ -158,13 +168,7 @@ class Clockwork:
 
     def begin(self, process: Process, do: Callable[[], None], delay: int) -> None:
         """Let a process have another task, after a moment."""
-        task = self._task(process, do)
-
-        def go() -> None:
-            if not process.dead:
-                task.switch()
-
-        self.after(delay, go)
+        self.after(delay, self._enter, self._task(process, do))
 
 
 class Future:

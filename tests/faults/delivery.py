@@ -210,9 +210,11 @@ class Reader:
             self._world.trap("done, not acknowledged, cut anew")
         self._poller.look(batch)
         process = self._world.invoke("projector", {"Records": [told.record for told in batch.told]}, batch, self._heard)
-        if self._rng.random() < 0.08:
-            # The poller hears nothing more of it, and delivers again while it goes on unseen.
-            self._world.clock.after(self._rng.randint(5_000, 400_000), self._world.forget, process)
+        if self._rng.random() < 0.12:
+            # The poller hears nothing more of it, and delivers again while it goes on unseen, or begins only then.
+            self._world.clock.after(
+                self._rng.choice([0, self._rng.randint(1_000, 60_000)]), self._world.forget, process
+            )
 
     def _heard(self, process: Process, answer: Any) -> None:
         batch: Batch = process.detail

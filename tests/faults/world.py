@@ -387,6 +387,7 @@ class World:
         if process in self.live:
             self.fault("given up, and goes on unseen")
             self.trap("given up, and goes on unseen")
+            process.frozen_until = self.clock.now + int(50_000 * 600 ** self.rng.random())
             self._tell(process, TimeoutError())
 
     # ---- what people and producers do
