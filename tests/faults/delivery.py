@@ -210,7 +210,7 @@ class Reader:
             self._world.trap("done, not acknowledged, cut anew")
         self._poller.look(batch)
         process = self._world.invoke("projector", {"Records": [told.record for told in batch.told]}, batch, self._heard)
-        if self._rng.random() < 0.12:
+        if self._rng.random() < self._poller.forgets:
             # The poller hears nothing more of it, and delivers again while it goes on unseen, or begins only then.
             self._world.clock.after(
                 self._rng.choice([0, self._rng.randint(1_000, 60_000)]), self._world.forget, process
@@ -281,6 +281,8 @@ class Poller:
     ) -> None:
         self.world = world
         self.longest_wait = longest_wait
+        self.forgets = 0.2 if world.seesaw else 0.08
+        """The chance that nothing is heard of an attempt."""
         self.batch_size = batch_size
         self.most_retries = most_retries
         self.paused_until = 0

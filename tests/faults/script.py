@@ -132,6 +132,12 @@ class Script:
             world.clock.at(at + rng.randint(0, span), self._send, span)
         for _ in range(rng.randint(2, 5)):
             world.clock.at(at + rng.randint(0, span), self._deed)
+        if world.seesaw:
+            # The last that happens to some is that they go and come back.
+            for member in rng.sample(self.members, 2):
+                gone = at + span + rng.randint(0, 2 * SECOND)
+                world.clock.at(gone, world.care, Care(LEAGUE, member, hidden=True))
+                world.clock.at(gone + rng.randint(0, 2 * SECOND), world.care, Care(LEAGUE, member, hidden=False))
         return at + span
 
     def _pause(self, until: int) -> None:
