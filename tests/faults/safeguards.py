@@ -1,0 +1,545 @@
+"""The rules that keep rankings exact, each with the change of the code that takes it away.
+
+    PYTHONPATH=layers/standings python -m tests.faults.safeguards [NAME ...]
+
+takes away each safeguard (or those named), runs schedules until some are noticed to be wrong, and writes
+`safeguards.json` and the tables of `docs/safeguards.md`. What chance seldom meets has a schedule written for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import FunctionType
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Another text in the place of one in a function of the product, as `services.moving:_resolve` names it."""
+
+    where: str
+    changes: Mapping[str, str]
+    """What is there exactly once, and what takes its place."""
+    names: Mapping[str, Any] = field(default_factory=dict)
+    """What the new text needs besides."""
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """Have the function behave so, for whoever holds it; LookupError for a text that is not there exactly once."""
+        found, module = self._found()
+        function: FunctionType = inspect.unwrap(found)
+        text = dedent(inspect.getsource(function))
+        for old, new in self.changes.items():
+            if text.count(old) != 1:
+                raise LookupError(f"{self.where} has {old!r} {text.count(old)} times")
+            text = text.replace(old, new)
+        defined: dict[str, Any] = {}
+        code = compile(text, f"<another {self.where}>", "exec", dont_inherit=True)
+        exec(code, vars(module), defined)  # noqa: S102 - our own text
+        before, after = function.__code__, inspect.unwrap(defined[function.__name__]).__code__
+        with mock.patch.dict(vars(module), self.names):
+            function.__code__ = after
+            _forget(found)
+            try:
+                yield
+            finally:
+                function.__code__ = before
+                _forget(found)
+
+    def _found(self) -> tuple[Any, Any]:
+        name, _, way = self.where.partition(":")
+        module = importlib.import_module(f"standings.{name}")
+        found: Any = module
+        for part in way.split("."):
+            found = getattr(found, part)
+        return found, module
+
+
+def _forget(function: Any) -> None:
+    if isinstance(function, _lru_cache_wrapper):
+        function.cache_clear()
+
+
+@dataclass(frozen=True)
+class Safeguard:
+    """A rule of the product: what it protects from, and what takes it away."""
+
+    name: str
+    protects_from: str
+    edits: tuple[Edit, ...]
+    written: str = ""
+    """The schedule of `written` that was made for it, where chance seldom meets it."""
+    unneeded: str = ""
+    """Why all is right without it, where nothing notices that it is gone."""
+
+    @contextmanager
+    def removed(self) -> Iterator[None]:
+        """Take it away for a while."""
+        with ExitStack() as edits:
+            for edit in self.edits:
+                edits.enter_context(edit.made())
+            yield
+
+
+_NOWHERE: Final[dict[int, Any]] = {}
+_ALWAYS_V: Final = "v = :v OR v <> :v OR attribute_not_exists(v)"
+
+_WRITING: Final = (
+    Safeguard(
+        "a receipt is written only where there is none",
+        "an event that counts twice",
+        (Edit("dynamodb.scores:DynamoScores._receipt", {"attribute_not_exists(pk)": "attribute_not_exists(nothing)"}),),
+    ),
+    Safeguard(
+        "receipts are in the transaction of the change",
+        "a crash between the two: an event that is lost, or counts twice",
+        (
+            Edit(
+                "dynamodb.scores:DynamoScores.apply",
+                {
+                    "in transact(self._client, actions)": "in (receipts and transact(self._client, actions[: len(receipts)])) or"
+                    " [one._replace(position=one.position + len(receipts))"
+                    " for one in transact(self._client, actions[len(receipts) :])]"
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "a receipt's digest is compared",
+        "an event that is dropped in silence, since its id was another's",
+        (
+            Edit("services.writer:_Transaction._known_id", {"digest != work.event.digest": "False"}),
+            Edit("services.writer:Writer.write", {"twin.event.digest == event.digest": "True"}),
+        ),
+    ),
+    Safeguard(
+        "receipts live for 30 days",
+        "a message that comes again weeks later",
+        (Edit("dynamodb.scores:DynamoScores.apply", {"RECEIPT_LIFETIME": "DAY"}),),
+    ),
+    Safeguard(
+        "a message that came too long ago is refused",
+        "one that is replayed when its receipt is gone",
+        (Edit("services.writer:_check_age", {"message.refused_since is not None": "False"}),),
+    ),
+    Safeguard(
+        "a stamp never goes back on an item",
+        "a slow clock that counts where a faster one has closed a period",
+        (
+            Edit("services.changes:_change", {"max(now, image.stamp) if image is not None else now": "now"}),
+            Edit("dynamodb.scores:DynamoScores._addition", {"t <= :t AND ": ""}),
+        ),
+    ),
+    Safeguard(
+        "an addition is made on condition of the stamp",
+        "the same, where the writer does not know of the faster clock",
+        (Edit("dynamodb.scores:DynamoScores._addition", {"t <= :t AND ": ""}),),
+    ),
+    Safeguard(
+        "an item is rewritten on condition of its version",
+        "a best, or a hide, over what was counted meanwhile",
+        (
+            Edit(
+                "dynamodb.scores:DynamoScores._rewrite",
+                {
+                    '"ConditionExpression": "attribute_not_exists(v)"': '"ConditionExpression": "attribute_not_exists(z)"',
+                    '"v = :v"': f'"{_ALWAYS_V}"',
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "what changes nothing checks the version all the same",
+        "a best that is not counted, going by an item of a moment ago",
+        (
+            Edit(
+                "dynamodb.scores:DynamoScores._rewrite",
+                {
+                    '{"ConditionCheck": {**request,': '{"ConditionCheck": {**request, "ConditionExpression": '
+                    f'"{_ALWAYS_V}",'
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "accumulators go a day after reading has ended",
+        "one that goes while other clocks still read the period",
+        (Edit("domain.members:expired", {"expires + REMOVAL_MARGIN": "expires"}),),
+    ),
+    Safeguard(
+        "a period is moved no more an hour after reading has ended",
+        "accumulators that were taken off, which look like scores that fell",
+        (Edit("domain.members:touched", {"and (until is None or new.stamp < until + SKIP_MARGIN)": ""}),),
+    ),
+    Safeguard(
+        "a removed member leaves its version",
+        "records of the time before, which bring it back",
+        (
+            Edit(
+                "dynamodb.scores:DynamoScores._rewrite",
+                {
+                    'return {"Put": {**request, "Item": encode_image(change.image)}}': "key = member_item_key("
+                    "change.board, change.member)\n"
+                    '    put = {"Put": {**request, "Item": encode_image(change.image)}}\n'
+                    '    return {"Delete": {**request, "Key": key}} if change.image.removed else put'
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "a removed member's version stays for 60 days",
+        "the same, days later",
+        (Edit("dynamodb.scores:encode_image", {"REMOVED_LIFETIME": "DAY"}),),
+    ),
+    Safeguard(
+        "versions start at the clock",
+        "a member that comes back below the version of its rows",
+        (
+            Edit("domain.members:new_image", {"Image(board, member, stamp, stamp,": "Image(board, member, 0, stamp,"}),
+            Edit("dynamodb.scores:_addition_expression", {"if_not_exists(v, :t)": "if_not_exists(v, :i)"}),
+        ),
+    ),
+    Safeguard(
+        "an item that is gone counts as a version more",
+        "a member deleted by hand that stays in its rankings",
+        (Edit("domain.members:Image.without_scores", {"self.version + 1": "self.version"}),),
+    ),
+)
+
+_MOVING: Final = (
+    Safeguard(
+        "a row takes only what is newer than itself",
+        "an older record, done late",
+        (
+            Edit(
+                "dynamodb.rankings:entry_action",
+                {
+                    '"(attribute_not_exists(v) OR v < :v) AND': '"(attribute_not_exists(v) OR v < :v OR v >= :v) AND',
+                    '"v < :v AND s = :s"': '"(v < :v OR v >= :v) AND s = :s"',
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "a row is moved from where it was counted",
+        "counters that are off, when a record is missing or half done",
+        (
+            Edit(
+                "dynamodb.rankings:entry_action",
+                {" AND attribute_not_exists(s)": "", '"v < :v AND s = :s"': '"v < :v AND (s = :s OR s <> :s)"'},
+            ),
+        ),
+    ),
+    Safeguard(
+        "counters are in the transaction of the entries",
+        "a crash between the two: counters that are off for ever",
+        (
+            Edit(
+                "dynamodb.rankings:DynamoRankings.commit",
+                {
+                    "in transact(self._client, actions)": "in transact(self._client, actions[: len(moves)]) or"
+                    " [one._replace(position=one.position + len(moves)) for one in"
+                    " (actions[len(moves) :] and transact(self._client, actions[len(moves) :]))]"
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "counters move from where the row says",
+        "the same as above, after a gap",
+        (
+            Edit(
+                "services.moving:_resolve",
+                {"move.old = found": "BELIEVED.setdefault(id(move), (move, move.old))\n            move.old = found"},
+                {"BELIEVED": _NOWHERE},
+            ),
+            Edit(
+                "dynamodb.rankings:node_actions",
+                {"(_ordinal(move.old), ": "(_ordinal(BELIEVED.get(id(move), (move, move.old))[1]), "},
+                {"BELIEVED": _NOWHERE},
+            ),
+        ),
+    ),
+    Safeguard(
+        "there and back is a move (10, 12, 10)",
+        "the record from in between, done late on a row that looks older",
+        (
+            Edit(
+                "domain.moves:moves",
+                {
+                    "if place(change.old, ranking) != place(change.new, ranking)": "if place(first, ranking)"
+                    " != place(last, ranking) or (place(first, ranking) is None and"
+                    " place(change.old, ranking) != place(change.new, ranking))"
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "in and out again is a move (none, 10, none)",
+        "the same, with a member that was not ranked",
+        (
+            Edit(
+                "domain.moves:moves",
+                {
+                    "if place(change.old, ranking) != place(change.new, ranking)": "if place(change.old, ranking)"
+                    " != place(change.new, ranking) and not (place(first, ranking) is place(last, ranking) is None)"
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "a gap takes the new version where scores are equal",
+        "a record from in between, done after it",
+        (
+            Edit(
+                "services.moving:_resolve",
+                {
+                    "else None\n    return": "else None\n"
+                    "            if move.old == move.new:\n"
+                    "                del left[id(move)]\n"
+                    "                outcome.done.append(move)\n    return"
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "a batch stops at its first failure",
+        "a batch that goes on in vain",
+        (
+            Edit("services.moving:move_in_ranking", {"stopped() or backoff.expired": "backoff.expired"}),
+            Edit("services.projector:_Batch.run", {"if self._failed:": "if False:"}),
+        ),
+    ),
+    Safeguard(
+        "the lowest unfinished record is named",
+        "records that are taken for done",
+        (Edit("services.projector:_Batch._report", {"min(unfinished)": "max(unfinished)"}),),
+    ),
+    Safeguard(
+        "an unfinished member is named by its first record",
+        "the first of its records, taken for done",
+        (Edit("services.projector:_Batch._report", {"self._positions[key][0]": "self._positions[key][-1]"}),),
+    ),
+    Safeguard(
+        "whoever leaves a ranking leaves a row",
+        "an older record, which brings it back",
+        (
+            Edit(
+                "dynamodb.rankings:entry_action",
+                {
+                    'return {\n        "Put"': 'if move.new is None:\n        return {"Delete": {"TableName": table,'
+                    ' "Key": {"pk": item["pk"]}, "ConditionExpression": condition,'
+                    ' "ExpressionAttributeValues": values,'
+                    ' "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}\n    return {\n        "Put"'
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "such a row stays for 60 days",
+        "the same, days later",
+        (Edit("dynamodb.rankings:entry_action", {"ROW_LIFETIME": "DAY"}),),
+    ),
+    Safeguard(
+        "a record of an unknown board is parked",
+        "events of a new board, while functions of the older definition are at work",
+        (
+            Edit(
+                "services.projector:_Batch._read",
+                {'self._park(position, f"no family in boards.toml matches {new.board!r}")': "pass"},
+            ),
+        ),
+    ),
+    Safeguard(
+        "shards are named by the root before an entry is in one",
+        "entries that no reader knows of",
+        (Edit("dynamodb.rankings:DynamoRankings.commit", {"named = shards == 1 or": "named = True or"}),),
+    ),
+    Safeguard(
+        "lanes are named by the root before one is used",
+        "counters that no reader knows of",
+        (
+            Edit(
+                "dynamodb.rankings:DynamoRankings._change_lane",
+                {"if wanted > lane.of:": "lane.of = wanted\n    if wanted > lane.of:"},
+            ),
+        ),
+    ),
+)
+
+_CLEANING: Final = (
+    Safeguard(
+        "a node is removed on condition of its version",
+        "one that goes with whom it counts since it was read",
+        (
+            Edit(
+                "dynamodb.trees:DynamoTrees.remove", {'"ConditionExpression": "v = :v"': f'"ConditionExpression": "{_ALWAYS_V}"'}
+            ),
+        ),
+    ),
+    Safeguard(
+        "a counter is removed on condition of its value",
+        "the same of a counter",
+        (
+            Edit(
+                "dynamodb.trees:DynamoTrees._counters_out",
+                {'f"{name} = :{name}"': 'f"({name} = :{name} OR {name} <> :{name} OR attribute_not_exists({name}))"'},
+            ),
+        ),
+    ),
+    Safeguard(
+        "a node goes only if the counter that leads to it is 0",
+        "a node and a counter that were read at two moments",
+        (Edit("services.pruning:_dead", {" or _sums(found[way[:-1]]).get(way[-1])": ""}),),
+    ),
+    Safeguard(
+        "nothing is left below a node that goes",
+        "nodes that are out of reach",
+        (Edit("services.pruning:_dead", {"any((*way, digit) not in gone for digit in sums)": "False"}),),
+    ),
+    Safeguard(
+        "versions of nodes start at the clock",
+        "a node that was removed and made anew, and looks like the one that was read",
+        (Edit("dynamodb.rankings:_node_update", {'":v": {"N": str(now)}': '":v": {"N": "0"}'}),),
+    ),
+)
+
+_REPLAYING: Final = (
+    Safeguard(
+        "a replay places a member everywhere",
+        "rankings in which it has no place any more",
+        (
+            Edit(
+                "services.parked:ParkedCare._moves",
+                {
+                    "yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])": "found"
+                    " = placings(image, [ranking._replace(generation=generation) for ranking in rankings])\n"
+                    "        yield from (move for move in found if move.new is not None)"
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "a replay reads the item as it is now",
+        "a member placed as it was before the record",
+        (
+            Edit(
+                "services.parked:ParkedCare._moves",
+                {
+                    "partial(self._scores.image, (named.board, named.member))": "lambda: self._scores.images("
+                    "[(named.board, named.member)]).get((named.board, named.member))"
+                },
+            ),
+        ),
+    ),
+    Safeguard(
+        "a replay places in every generation that is written",
+        "a rebuilt board that lacks what was parked",
+        (
+            Edit(
+                "services.parked:ParkedCare._moves",
+                {"in self._written(named.board):": "in self._written(named.board)[:1]:"},
+            ),
+        ),
+    ),
+    Safeguard(
+        "a parked record that is too old is left",
+        "an item that is gone, placed above what has come back since",
+        (Edit("services.parked:ParkedCare._problem", {"named.made is not None": "False"}),),
+    ),
+)
+
+_BOARDS: Final = (
+    Safeguard(
+        "projectors write both generations",
+        "changes beside a rebuild that it does not see",
+        (Edit("services.projector:_Batch._parts", {"written[key[0]]": "written[key[0]][:1]"}),),
+    ),
+    Safeguard(
+        "a rebuild waits before it places",
+        "projectors that know just the old generation",
+        (Edit("services.rebuild:_Run._wait", {"not in _WAITING": "not in _WAITING - {ANNOUNCED}"}),),
+    ),
+    Safeguard(
+        "a rebuild places every member",
+        "members that do not change meanwhile",
+        (
+            Edit(
+                "services.rebuild:_Run._step",
+                {"self._through_members(record, self._place, self._switch)": "self._save(record, self._switch)"},
+            ),
+        ),
+    ),
+    Safeguard(
+        "a member is placed with its item's version",
+        "the scan, over what a projector has brought meanwhile",
+        (Edit("services.placing:placings", {"image.version, image.stamp": "image.version + 1, image.stamp"}),),
+    ),
+    Safeguard(
+        "a rebuild waits before it retires the old generation",
+        "readers that know just the old one",
+        (Edit("services.rebuild:_Run._wait", {"not in _WAITING": "not in _WAITING - {SWITCHED}"}),),
+    ),
+    Safeguard(
+        "a rebuild waits before it purges",
+        "projectors that still write what is purged",
+        (Edit("services.rebuild:_Run._wait", {"not in _WAITING": "not in _WAITING - {RETIRED}"}),),
+    ),
+    Safeguard(
+        "a deletion waits before it removes members",
+        "writers that do not know that the board is going",
+        (Edit("services.rebuild:_Run._wait", {"not in _WAITING": "not in _WAITING - {LEAVING}"}),),
+    ),
+    Safeguard(
+        "an event on a board that is being deleted is seen",
+        "a board that has members and is on no list",
+        (Edit("services.registry:Registry._registered", {"return replace(record, again=True)": "return record"}),),
+    ),
+    Safeguard(
+        "what is known of boards is asked again after a minute",
+        "projectors that write what is no longer read",
+        (
+            Edit(
+                "services.memory:Memory.__contains__",
+                {"return now.monotonic": "return True or now.monotonic"},
+            ),
+        ),
+    ),
+    Safeguard(
+        "a board's record is written on condition of its version",
+        "two that change it, of whom one is forgotten",
+        (
+            Edit(
+                "dynamodb.boards:DynamoBoards.put",
+                {'"attribute_not_exists(pk)"': '"attribute_not_exists(nothing)"', '"v = :v"': f'"{_ALWAYS_V}"'},
+            ),
+        ),
+    ),
+    Safeguard(
+        "what another definition leaves out is no longer whole",
+        "a ranking that lacks what came in beside it",
+        (Edit("services.registry:Registry._settled", {"record = _within(family, record)": "pass"}),),
+    ),
+    Safeguard(
+        "a period is whole from its first complete bucket on",
+        "one whose activity was kept only in part",
+        (Edit("domain.coverage:Coverage.renewed", {"self._first(metric, unit, since)": "None"}),),
+    ),
+    Safeguard(
+        "the limits of before hold until a rebuild",
+        "periods that were closed, and are read again",
+        (Edit("domain.coverage:Coverage._limited", {"return timetable.limited(": "return timetable or timetable.limited("}),),
+    ),
+)
+
+SAFEGUARDS: Final = (*_WRITING, *_MOVING, *_CLEANING, *_REPLAYING, *_BOARDS)
