@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import _lru_cache_wrapper
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
+import tests.conftest  # noqa: F401 - the environment that tests have, before anything of the functions is loaded
+from benchmarks import marked
+
+from .world import run
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FunctionType
 
 
@@ -72,10 +79,10 @@ def _forget(function: Any) -> None:
 
 @dataclass(frozen=True)
 class Safeguard:
-    """A rule of the product: what it protects from, and what takes it away."""
+    """A rule of the product: what happens without it, and what takes it away."""
 
     name: str
-    protects_from: str
+    without: str
     edits: tuple[Edit, ...]
     written: str = ""
     """The schedule of `written` that was made for it, where chance seldom meets it."""
@@ -121,6 +128,7 @@ _WRITING: Final = (
             Edit("services.writer:_Transaction._known_id", {"digest != work.event.digest": "False"}),
             Edit("services.writer:Writer.write", {"twin.event.digest == event.digest": "True"}),
         ),
+        written="other_content",
     ),
     Safeguard(
         "receipts live for 30 days",
@@ -131,6 +139,7 @@ _WRITING: Final = (
         "a message that came too long ago is refused",
         "one that is replayed when its receipt is gone",
         (Edit("services.writer:_check_age", {"message.refused_since is not None": "False"}),),
+        written="received_long_ago",
     ),
     Safeguard(
         "a stamp never goes back on an item",
@@ -170,11 +179,13 @@ _WRITING: Final = (
                 },
             ),
         ),
+        written="best_of_somebody_removed",
     ),
     Safeguard(
         "accumulators go a day after reading has ended",
         "one that goes while other clocks still read the period",
         (Edit("domain.members:expired", {"expires + REMOVAL_MARGIN": "expires"}),),
+        written="read_by_a_slower_clock",
     ),
     Safeguard(
         "a period is moved no more an hour after reading has ended",
@@ -200,6 +211,7 @@ _WRITING: Final = (
         "a removed member's version stays for 60 days",
         "the same, days later",
         (Edit("dynamodb.scores:encode_image", {"REMOVED_LIFETIME": "DAY"}),),
+        unneeded="The same: after 24 hours no older record comes, and a new version begins at a clock that is further on. Three days would do.",
     ),
     Safeguard(
         "versions start at the clock",
@@ -213,6 +225,7 @@ _WRITING: Final = (
         "an item that is gone counts as a version more",
         "a member deleted by hand that stays in its rankings",
         (Edit("domain.members:Image.without_scores", {"self.version + 1": "self.version"}),),
+        written="deleted_by_hand",
     ),
 )
 
@@ -229,6 +242,7 @@ _MOVING: Final = (
                 },
             ),
         ),
+        written="late_on_newer",
     ),
     Safeguard(
         "a row is moved from where it was counted",
@@ -283,6 +297,7 @@ _MOVING: Final = (
                 },
             ),
         ),
+        written="late_on_newer",
     ),
     Safeguard(
         "in and out again is a move (none, 10, none)",
@@ -296,6 +311,7 @@ _MOVING: Final = (
                 },
             ),
         ),
+        written="in_and_out_in_a_batch",
     ),
     Safeguard(
         "a gap takes the new version where scores are equal",
@@ -311,6 +327,7 @@ _MOVING: Final = (
                 },
             ),
         ),
+        written="equal_after_a_gap",
     ),
     Safeguard(
         "a batch stops at its first failure",
@@ -319,16 +336,19 @@ _MOVING: Final = (
             Edit("services.moving:move_in_ranking", {"stopped() or backoff.expired": "backoff.expired"}),
             Edit("services.projector:_Batch.run", {"if self._failed:": "if False:"}),
         ),
+        unneeded="Every move is counted by itself and the lowest unfinished record is named, whatever else was done. It saves transactions that nobody waits for: a matter of speed.",
     ),
     Safeguard(
         "the lowest unfinished record is named",
         "records that are taken for done",
         (Edit("services.projector:_Batch._report", {"min(unfinished)": "max(unfinished)"}),),
+        written="nothing_done",
     ),
     Safeguard(
         "an unfinished member is named by its first record",
         "the first of its records, taken for done",
         (Edit("services.projector:_Batch._report", {"self._positions[key][0]": "self._positions[key][-1]"}),),
+        written="nothing_done_of_two_days",
     ),
     Safeguard(
         "whoever leaves a ranking leaves a row",
@@ -344,11 +364,13 @@ _MOVING: Final = (
                 },
             ),
         ),
+        written="hidden_and_late",
     ),
     Safeguard(
         "such a row stays for 60 days",
         "the same, days later",
         (Edit("dynamodb.rankings:entry_action", {"ROW_LIFETIME": "DAY"}),),
+        unneeded="Records of the stream live for 24 hours, and replays go by the item as it is. Three days would do; 60 cost next to nothing, and hold should a record ever come later.",
     ),
     Safeguard(
         "a record of an unknown board is parked",
@@ -364,6 +386,7 @@ _MOVING: Final = (
         "shards are named by the root before an entry is in one",
         "entries that no reader knows of",
         (Edit("dynamodb.rankings:DynamoRankings.commit", {"named = shards == 1 or": "named = True or"}),),
+        written="shards_of_another_definition",
     ),
     Safeguard(
         "lanes are named by the root before one is used",
@@ -383,9 +406,11 @@ _CLEANING: Final = (
         "one that goes with whom it counts since it was read",
         (
             Edit(
-                "dynamodb.trees:DynamoTrees.remove", {'"ConditionExpression": "v = :v"': f'"ConditionExpression": "{_ALWAYS_V}"'}
+                "dynamodb.trees:DynamoTrees.remove",
+                {'"ConditionExpression": "v = :v"': f'"ConditionExpression": "{_ALWAYS_V}"'},
             ),
         ),
+        written="a_node_that_was_in_use",
     ),
     Safeguard(
         "a counter is removed on condition of its value",
@@ -396,21 +421,25 @@ _CLEANING: Final = (
                 {'f"{name} = :{name}"': 'f"({name} = :{name} OR {name} <> :{name} OR attribute_not_exists({name}))"'},
             ),
         ),
+        written="a_counter_in_use_again",
     ),
     Safeguard(
         "a node goes only if the counter that leads to it is 0",
         "a node and a counter that were read at two moments",
         (Edit("services.pruning:_dead", {" or _sums(found[way[:-1]]).get(way[-1])": ""}),),
+        written="a_counter_of_a_later_moment",
     ),
     Safeguard(
         "nothing is left below a node that goes",
         "nodes that are out of reach",
         (Edit("services.pruning:_dead", {"any((*way, digit) not in gone for digit in sums)": "False"}),),
+        written="a_node_with_something_below",
     ),
     Safeguard(
         "versions of nodes start at the clock",
         "a node that was removed and made anew, and looks like the one that was read",
         (Edit("dynamodb.rankings:_node_update", {'":v": {"N": str(now)}': '":v": {"N": "0"}'}),),
+        written="a_node_made_anew",
     ),
 )
 
@@ -428,6 +457,7 @@ _REPLAYING: Final = (
                 },
             ),
         ),
+        written="parked_and_hidden",
     ),
     Safeguard(
         "a replay reads the item as it is now",
@@ -441,6 +471,7 @@ _REPLAYING: Final = (
                 },
             ),
         ),
+        written="parked_a_moment_ago",
     ),
     Safeguard(
         "a replay places in every generation that is written",
@@ -451,11 +482,13 @@ _REPLAYING: Final = (
                 {"in self._written(named.board):": "in self._written(named.board)[:1]:"},
             ),
         ),
+        written="parked_beside_a_rebuild",
     ),
     Safeguard(
         "a parked record that is too old is left",
         "an item that is gone, placed above what has come back since",
         (Edit("services.parked:ParkedCare._problem", {"named.made is not None": "False"}),),
+        unneeded="A replay takes from a record only whom to place. Whether the item is there or gone, it is placed as it is now, and a row takes nothing older. Its age could be ignored.",
     ),
 )
 
@@ -469,6 +502,7 @@ _BOARDS: Final = (
         "a rebuild waits before it places",
         "projectors that know just the old generation",
         (Edit("services.rebuild:_Run._wait", {"not in _WAITING": "not in _WAITING - {ANNOUNCED}"}),),
+        written="projected_by_who_knows_the_old",
     ),
     Safeguard(
         "a rebuild places every member",
@@ -489,21 +523,25 @@ _BOARDS: Final = (
         "a rebuild waits before it retires the old generation",
         "readers that know just the old one",
         (Edit("services.rebuild:_Run._wait", {"not in _WAITING": "not in _WAITING - {SWITCHED}"}),),
+        written="read_by_who_knows_the_old",
     ),
     Safeguard(
         "a rebuild waits before it purges",
         "projectors that still write what is purged",
         (Edit("services.rebuild:_Run._wait", {"not in _WAITING": "not in _WAITING - {RETIRED}"}),),
+        written="written_by_who_knows_the_old",
     ),
     Safeguard(
         "a deletion waits before it removes members",
         "writers that do not know that the board is going",
         (Edit("services.rebuild:_Run._wait", {"not in _WAITING": "not in _WAITING - {LEAVING}"}),),
+        written="counted_while_a_board_goes",
     ),
     Safeguard(
         "an event on a board that is being deleted is seen",
         "a board that has members and is on no list",
         (Edit("services.registry:Registry._registered", {"return replace(record, again=True)": "return record"}),),
+        written="counted_while_a_board_goes",
     ),
     Safeguard(
         "what is known of boards is asked again after a minute",
@@ -524,22 +562,111 @@ _BOARDS: Final = (
                 {'"attribute_not_exists(pk)"': '"attribute_not_exists(nothing)"', '"v = :v"': f'"{_ALWAYS_V}"'},
             ),
         ),
+        written="two_at_one_record",
     ),
     Safeguard(
         "what another definition leaves out is no longer whole",
         "a ranking that lacks what came in beside it",
         (Edit("services.registry:Registry._settled", {"record = _within(family, record)": "pass"}),),
+        written="definitions_0",
     ),
     Safeguard(
         "a period is whole from its first complete bucket on",
         "one whose activity was kept only in part",
         (Edit("domain.coverage:Coverage.renewed", {"self._first(metric, unit, since)": "None"}),),
+        written="definitions_0",
     ),
     Safeguard(
         "the limits of before hold until a rebuild",
         "periods that were closed, and are read again",
-        (Edit("domain.coverage:Coverage._limited", {"return timetable.limited(": "return timetable or timetable.limited("}),),
+        (
+            Edit(
+                "domain.coverage:Coverage._limited",
+                {"return timetable.limited(": "return timetable or timetable.limited("},
+            ),
+        ),
+        written="definitions_7",
     ),
 )
 
 SAFEGUARDS: Final = (*_WRITING, *_MOVING, *_CLEANING, *_REPLAYING, *_BOARDS)
+
+
+RESULT: Final = Path(__file__).with_suffix(".json")
+PAGE: Final = Path(__file__).parents[2] / "docs" / "safeguards.md"
+COMMAND: Final = "python -m tests.faults.safeguards"
+MOST: Final = 300
+"""Schedules that are tried until one notices."""
+LEAST: Final = 20
+"""Schedules that are tried at least."""
+
+
+@dataclass
+class Found:
+    """How many schedules, from seed 0 on, were tried without a safeguard, and the first of how many to notice."""
+
+    tried: int = 0
+    noticed: int = 0
+    first: int | None = None
+
+    def search(self, safeguard: Safeguard, most: int, told: Callable[[], None]) -> None:
+        """Go on until enough is known; `told` hears of each schedule."""
+        with safeguard.removed():
+            while self.tried < (most if self.first is None else LEAST):
+                if run(self.tried).differences:
+                    self.noticed += 1
+                    self.first = self.tried if self.first is None else self.first
+                self.tried += 1
+                told()
+
+
+def read() -> dict[str, Found]:
+    """What was found, by the name of the safeguard."""
+    found = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    return {name: Found(**each) for name, each in found.items()}
+
+
+def write(found: Mapping[str, Found]) -> None:
+    """Keep what was found, and put it in the page."""
+    content = {each.name: asdict(found[each.name]) for each in SAFEGUARDS if each.name in found}
+    RESULT.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    marked.write(PAGE, "noticed", COMMAND, noticed(found))
+    marked.write(PAGE, "unneeded", COMMAND, unneeded())
+
+
+def noticed(found: Mapping[str, Found]) -> Iterator[str]:
+    """The table of what is noticed, and by what."""
+    yield "| safeguard | without it | schedules until it is noticed | schedules that notice it | written for it | where |"
+    yield "|---|---|---|---|---|---|"
+    for each in SAFEGUARDS:
+        if not each.unneeded:
+            one = found.get(each.name, Found())
+            first = "–" if one.first is None else one.first + 1
+            schedule = f"`{each.written}`" if each.written else ""
+            ways = ", ".join(f"`{edit.where}`" for edit in each.edits)
+            yield (f"| {each.name} | {each.without} | {first} | {one.noticed} of {one.tried} | {schedule} | {ways} |")
+
+
+def unneeded() -> Iterator[str]:
+    """The table of what nothing notices, and why."""
+    yield "| rule | why all is right without it | where |"
+    yield "|---|---|---|"
+    for each in SAFEGUARDS:
+        if each.unneeded:
+            yield f"| {each.name} | {each.unneeded} | {', '.join(f'`{edit.where}`' for edit in each.edits)} |"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Search for all safeguards, or for those named, from where the last search has ended."""
+    found = {} if "--anew" in arguments else read()
+    names = [name for name in arguments if not name.startswith("-")]
+    for safeguard in SAFEGUARDS:
+        if not names or safeguard.name in names:
+            one = found.setdefault(safeguard.name, Found())
+            one.search(safeguard, MOST, lambda: None)
+            print(safeguard.name, one, flush=True)
+            write(found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

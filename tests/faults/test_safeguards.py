@@ -1,0 +1,58 @@
+"""Each safeguard, taken away: a schedule comes out wrong that is right with it."""
+
+import pytest
+
+from tests.faults.safeguards import PAGE, SAFEGUARDS, Edit, Safeguard, noticed, read, unneeded
+from tests.faults.test_schedules import BLOCKS, SEEDS
+from tests.faults.world import run
+from tests.faults.written import WRITTEN
+
+FOUND = read()
+BY_CHANCE = [each for each in SAFEGUARDS if each.name in FOUND and FOUND[each.name].first is not None]
+BY_HAND = [each for each in SAFEGUARDS if each.written]
+
+
+@pytest.mark.parametrize("safeguard", BY_CHANCE, ids=lambda each: each.name)
+def test_a_schedule_notices_that_it_is_gone(safeguard: Safeguard) -> None:
+    first = FOUND[safeguard.name].first
+    assert first is not None
+    # With all safeguards it is right: it is one of those of `test_schedules.py`.
+    assert first < BLOCKS * SEEDS
+    with safeguard.removed():
+        assert run(first).differences
+
+
+@pytest.mark.parametrize("safeguard", BY_HAND, ids=lambda each: each.name)
+def test_the_schedule_written_for_it_notices_that_it_is_gone(safeguard: Safeguard) -> None:
+    with safeguard.removed(), pytest.raises(AssertionError):
+        WRITTEN[safeguard.written]()
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_written_schedule_is_right_with_all_safeguards(name: str) -> None:
+    WRITTEN[name]()
+
+
+def test_every_safeguard_is_noticed_or_said_to_be_unneeded() -> None:
+    seen = {each.name for each in (*BY_CHANCE, *BY_HAND)}
+    assert [each.name for each in SAFEGUARDS if (each.name in seen) == bool(each.unneeded)] == []
+    assert {each.written for each in BY_HAND} == set(WRITTEN)
+    assert len({each.name for each in SAFEGUARDS}) == len(SAFEGUARDS)
+
+
+def test_what_is_taken_away_is_back_afterwards() -> None:
+    safeguard = next(each for each in SAFEGUARDS if each.written)
+    with safeguard.removed():
+        pass
+    WRITTEN[safeguard.written]()
+
+
+def test_a_text_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(LookupError), Edit("services.moving:cut", {"no such text": ""}).made():
+        pass
+
+
+def test_the_page_is_that_of_what_was_found() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for lines in (noticed(FOUND), unneeded()):
+        assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in text
