@@ -114,7 +114,8 @@ _WRITING: Final = (
             Edit(
                 "dynamodb.scores:DynamoScores.apply",
                 {
-                    "in transact(self._client, actions)": "in (receipts and transact(self._client, actions[: len(receipts)])) or"
+                    "in transact(self._client, actions)": "in (receipts and"
+                    " transact(self._client, actions[: len(receipts)])) or"
                     " [one._replace(position=one.position + len(receipts))"
                     " for one in transact(self._client, actions[len(receipts) :])]"
                 },
@@ -161,7 +162,7 @@ _WRITING: Final = (
             Edit(
                 "dynamodb.scores:DynamoScores._rewrite",
                 {
-                    '"ConditionExpression": "attribute_not_exists(v)"': '"ConditionExpression": "attribute_not_exists(z)"',
+                    '"attribute_not_exists(v)"': '"attribute_not_exists(nothing)"',
                     '"v = :v"': f'"{_ALWAYS_V}"',
                 },
             ),
@@ -211,7 +212,8 @@ _WRITING: Final = (
         "a removed member's version stays for 60 days",
         "the same, days later",
         (Edit("dynamodb.scores:encode_image", {"REMOVED_LIFETIME": "DAY"}),),
-        unneeded="The same: after 24 hours no older record comes, and a new version begins at a clock that is further on. Three days would do.",
+        unneeded="The same: after 24 hours no older record comes, and a new version begins at a clock that is "
+        "further on. Three days would do.",
     ),
     Safeguard(
         "versions start at the clock",
@@ -336,7 +338,8 @@ _MOVING: Final = (
             Edit("services.moving:move_in_ranking", {"stopped() or backoff.expired": "backoff.expired"}),
             Edit("services.projector:_Batch.run", {"if self._failed:": "if False:"}),
         ),
-        unneeded="Every move is counted by itself and the lowest unfinished record is named, whatever else was done. It saves transactions that nobody waits for: a matter of speed.",
+        unneeded="Every move is counted by itself and the lowest unfinished record is named, whatever else was "
+        "done. It saves transactions that nobody waits for: a matter of speed.",
     ),
     Safeguard(
         "the lowest unfinished record is named",
@@ -370,7 +373,8 @@ _MOVING: Final = (
         "such a row stays for 60 days",
         "the same, days later",
         (Edit("dynamodb.rankings:entry_action", {"ROW_LIFETIME": "DAY"}),),
-        unneeded="Records of the stream live for 24 hours, and replays go by the item as it is. Three days would do; 60 cost next to nothing, and hold should a record ever come later.",
+        unneeded="Records of the stream live for 24 hours, and replays go by the item as it is. Three days would "
+        "do; 60 cost next to nothing, and hold should a record ever come later.",
     ),
     Safeguard(
         "a record of an unknown board is parked",
@@ -451,9 +455,8 @@ _REPLAYING: Final = (
             Edit(
                 "services.parked:ParkedCare._moves",
                 {
-                    "yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])": "found"
-                    " = placings(image, [ranking._replace(generation=generation) for ranking in rankings])\n"
-                    "        yield from (move for move in found if move.new is not None)"
+                    "yield from placings(": "yield from (move for move in placings(",
+                    "for ranking in rankings])": "for ranking in rankings]) if move.new is not None)",
                 },
             ),
         ),
@@ -488,7 +491,8 @@ _REPLAYING: Final = (
         "a parked record that is too old is left",
         "an item that is gone, placed above what has come back since",
         (Edit("services.parked:ParkedCare._problem", {"named.made is not None": "False"}),),
-        unneeded="A replay takes from a record only whom to place. Whether the item is there or gone, it is placed as it is now, and a row takes nothing older. Its age could be ignored.",
+        unneeded="A replay takes from a record only whom to place. Whether the item is there or gone, it is "
+        "placed as it is now, and a row takes nothing older. Its age could be ignored.",
     ),
 )
 
@@ -636,7 +640,7 @@ def write(found: Mapping[str, Found]) -> None:
 
 def noticed(found: Mapping[str, Found]) -> Iterator[str]:
     """The table of what is noticed, and by what."""
-    yield "| safeguard | without it | schedules until it is noticed | schedules that notice it | written for it | where |"
+    yield "| safeguard | without it | noticed by schedule | schedules that notice it | written for it | where |"
     yield "|---|---|---|---|---|---|"
     for each in SAFEGUARDS:
         if not each.unneeded:

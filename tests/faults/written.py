@@ -445,6 +445,9 @@ class Tree:
         self.second = Worker(self.engine, seed=5, chance=0)
         self.first.move(moved("z", None, 400, 1))
 
+    def come(self) -> None:
+        self.first.move(moved("b", None, 300, 1))
+
     def come_and_go(self) -> None:
         self.first.move(moved("a", None, 300, 1))
         self.first.move(moved("a", 300, 5, 2))
@@ -493,7 +496,7 @@ def a_counter_in_use_again() -> None:
     tree = Tree()
     tree.come_and_go()
     seen = {path: lanes for path, lanes in tree.seen().items() if path != (66, 2)}
-    tree.clean(seen, lambda: tree.first.move(moved("b", None, 300, 1)) and None)
+    tree.clean(seen, tree.come)
 
 
 def a_counter_of_a_later_moment() -> None:
