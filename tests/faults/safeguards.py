@@ -26,7 +26,7 @@ from benchmarks import marked
 from .world import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import FunctionType
 
 
@@ -613,10 +613,10 @@ class Found:
     noticed: int = 0
     first: int | None = None
 
-    def search(self, safeguard: Safeguard, most: int, told: Callable[[], None]) -> None:
-        """Go on until enough is known; `told` hears of each schedule."""
+    def search(self, safeguard: Safeguard) -> None:
+        """Go on until enough is known."""
         with safeguard.removed():
-            while self.tried < (most if self.first is None else LEAST):
+            while self.tried < (MOST if self.first is None else LEAST):
                 if run(self.tried).differences:
                     self.noticed += 1
                     self.first = self.tried if self.first is None else self.first
@@ -667,7 +667,7 @@ def main(arguments: Sequence[str]) -> None:
     for safeguard in SAFEGUARDS:
         if not names or safeguard.name in names:
             one = found.setdefault(safeguard.name, Found())
-            one.search(safeguard, MOST, lambda: None)
+            one.search(safeguard)
             print(safeguard.name, one, flush=True)
             write(found)
 
