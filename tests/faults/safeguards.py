@@ -212,8 +212,8 @@ _WRITING: Final = (
         "a removed member's version stays for 60 days",
         "the same, days later",
         (Edit("dynamodb.scores:encode_image", {"REMOVED_LIFETIME": "DAY"}),),
-        unneeded="The same: after 24 hours no older record comes, and a new version begins at a clock that is "
-        "further on. Three days would do.",
+        unneeded="Records of the stream live for 24 hours: later no older one comes, and a new version begins at a"
+        " clock that is further on. Three days would do.",
     ),
     Safeguard(
         "versions start at the clock",
@@ -621,7 +621,6 @@ class Found:
                     self.noticed += 1
                     self.first = self.tried if self.first is None else self.first
                 self.tried += 1
-                told()
 
 
 def read() -> dict[str, Found]:
@@ -635,7 +634,7 @@ def write(found: Mapping[str, Found]) -> None:
     content = {each.name: asdict(found[each.name]) for each in SAFEGUARDS if each.name in found}
     RESULT.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     marked.write(PAGE, "noticed", COMMAND, noticed(found))
-    marked.write(PAGE, "unneeded", COMMAND, unneeded())
+    marked.write(PAGE, "unneeded", COMMAND, unneeded(found))
 
 
 def noticed(found: Mapping[str, Found]) -> Iterator[str]:
@@ -651,13 +650,15 @@ def noticed(found: Mapping[str, Found]) -> Iterator[str]:
             yield (f"| {each.name} | {each.without} | {first} | {one.noticed} of {one.tried} | {schedule} | {ways} |")
 
 
-def unneeded() -> Iterator[str]:
+def unneeded(found: Mapping[str, Found]) -> Iterator[str]:
     """The table of what nothing notices, and why."""
-    yield "| rule | why all is right without it | where |"
-    yield "|---|---|---|"
+    yield "| rule | why all is right without it | schedules that were right | where |"
+    yield "|---|---|---|---|"
     for each in SAFEGUARDS:
         if each.unneeded:
-            yield f"| {each.name} | {each.unneeded} | {', '.join(f'`{edit.where}`' for edit in each.edits)} |"
+            ways = ", ".join(f"`{edit.where}`" for edit in each.edits)
+            one = found.get(each.name, Found())
+            yield f"| {each.name} | {each.unneeded} | {one.tried - one.noticed} of {one.tried} | {ways} |"
 
 
 def main(arguments: Sequence[str]) -> None:

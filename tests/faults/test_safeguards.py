@@ -54,5 +54,5 @@ def test_a_text_that_is_not_there_is_an_error() -> None:
 
 def test_the_page_is_that_of_what_was_found() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for lines in (noticed(FOUND), unneeded()):
+    for lines in (noticed(FOUND), unneeded(FOUND)):
         assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in text
