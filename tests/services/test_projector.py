@@ -191,12 +191,11 @@ def test_a_conflict_and_a_condition_in_one_cancellation(subject: Subject, engine
     subject.project(one)
     subject.project(two)
 
-    def both(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
+    def both(_: faulty.Faulty, request: dict[str, Any]) -> Any:
         from botocore.exceptions import ClientError  # noqa: PLC0415
 
         with pytest.raises(ClientError) as caught:
             engine.transact_write_items(**request)
-        assert faulty
         reasons = caught.value.response["CancellationReasons"]
         assert [reason["Code"] for reason in reasons[:2]].count("ConditionalCheckFailed") == 1
         for reason in reasons:
@@ -278,12 +277,12 @@ def test_what_cannot_be_parked_is_delivered_again(subject: Subject) -> None:
 
 
 def test_what_the_store_refuses_is_parked_alone(subject: Subject) -> None:
-    def refuses_poison(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
+    def refuses_poison(client: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(refuses_poison)
         items = [action["Put"]["Item"]["pk"]["S"] for action in request["TransactItems"] if "Put" in action]
         if any(key.endswith("#m7") for key in items):
-            return faulty.error("ValidationException")(faulty, request)
-        return faulty.client.transact_write_items(**request)
+            return faulty.error("ValidationException")(client, request)
+        return client.client.transact_write_items(**request)
 
     subject.client.steps = deque([refuses_poison])
     batch = [one for n in range(20) for one in history(f"m{n}", n, n + 1)]
@@ -307,10 +306,10 @@ def test_a_large_batch_is_cut_into_transactions_that_fit(subject: Subject) -> No
 def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("standings.services.projector.MOST_MOVES", 20)
 
-    def slow(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
+    def slow(client: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(slow)
         subject.time.sleep(1)
-        return faulty.client.transact_write_items(**request)
+        return client.client.transact_write_items(**request)
 
     subject.client.steps = deque([slow])
     batch = [one for n in range(12) for one in history(f"m{n}", n, board="rolling")]

@@ -410,15 +410,15 @@ class _Slow:
 
 
 def _paused(turns: Any, rng: random.Random) -> faulty.Step:
-    def step(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
-        faulty.steps.append(step)
+    def step(client: faulty.Faulty, request: dict[str, Any]) -> Any:
+        client.steps.append(step)
         turns.pause()
         chance = rng.random()
         if chance < 0.3:
-            return tier_conflict(faulty, request)
+            return tier_conflict(client, request)
         if chance < 0.35:
-            return faulty.lost_answer(faulty, request)
-        return faulty.client.transact_write_items(**request)
+            return faulty.lost_answer(client, request)
+        return client.client.transact_write_items(**request)
 
     return step
 

@@ -147,10 +147,10 @@ def test_what_stays_busy_fails_alone_and_in_time(subject: Subject) -> None:
 
 
 def test_what_there_is_no_time_for_is_reported_and_the_rest_stays_done(subject: Subject) -> None:
-    def slow(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
+    def slow(client: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(slow)
         subject.time.sleep(3)
-        return faulty.client.transact_write_items(**request)
+        return client.client.transact_write_items(**request)
 
     subject.client.steps = deque([slow])
     events = [event(str(n), 1, f"m{n:03}") for n in range(250)]
@@ -186,7 +186,7 @@ def test_an_event_beside_a_duplicate_has_the_room_that_there_is(subject: Subject
 
 
 def test_an_action_that_is_invalid_takes_no_other_event_along(subject: Subject) -> None:
-    def invalid(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
+    def invalid(client: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(invalid)
         codes = ["None"] * len(request["TransactItems"])
         for number, action in enumerate(request["TransactItems"]):
@@ -195,7 +195,7 @@ def test_an_action_that_is_invalid_takes_no_other_event_along(subject: Subject) 
                 assert number < len(codes)
         if "ValidationError" in codes:
             raise faulty.cancelled(codes)
-        return faulty.client.transact_write_items(**request)
+        return client.client.transact_write_items(**request)
 
     subject.client.steps = deque([invalid])
     written = subject.write(*[event(str(n)) for n in range(5)])
@@ -282,9 +282,9 @@ def test_near_the_bounds_another_writer_is_noticed(subject: Subject, engine: Any
     large = 900_000_000_000_000
     subject.write(*[event(str(n), large) for n in range(9)])
 
-    def meanwhile(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
+    def meanwhile(client: faulty.Faulty, request: dict[str, Any]) -> Any:
         Subject(engine).write(event("other", large))
-        return faulty.client.transact_write_items(**request)
+        return client.client.transact_write_items(**request)
 
     subject.client.steps = deque([meanwhile])
     written = subject.write(event("mine", large))
@@ -313,11 +313,11 @@ def test_the_newest_stamp_on_an_item_decides_what_is_late(subject: Subject, engi
 def test_a_stamp_that_moved_on_meanwhile_is_taken(subject: Subject, engine: Any) -> None:
     subject.write(event("0", 1))
 
-    def meanwhile(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
+    def meanwhile(client: faulty.Faulty, request: dict[str, Any]) -> Any:
         other = Subject(engine)
         other.time.milliseconds = NOW + 8 * 86_400_000
         other.write(event("other", 1))
-        return faulty.client.transact_write_items(**request)
+        return client.client.transact_write_items(**request)
 
     subject.client.steps = deque([meanwhile])
 
@@ -376,11 +376,11 @@ def test_an_item_stays_small_over_three_years(subject: Subject, kind: str, board
 
 
 def test_what_the_store_refuses_is_found_and_put_aside(subject: Subject, engine: Any) -> None:
-    def refuses_poison(faulty: faulty.Faulty, request: dict[str, Any]) -> Any:
+    def refuses_poison(client: faulty.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(refuses_poison)
         if any(action.get("Put", {}).get("Item", {}).get("pk") == {"S": "13"} for action in request["TransactItems"]):
-            return faulty.error("ValidationException")(faulty, request)
-        return faulty.client.transact_write_items(**request)
+            return faulty.error("ValidationException")(client, request)
+        return client.client.transact_write_items(**request)
 
     subject.client.steps = deque([refuses_poison])
     written = subject.write(*[event(str(n), 1, f"m{n}") for n in range(30)])
