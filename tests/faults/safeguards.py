@@ -8,10 +8,11 @@ takes away each safeguard (or those named), runs schedules until some are notice
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
 import json
-import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import _lru_cache_wrapper
@@ -26,7 +27,7 @@ from benchmarks import marked
 from .world import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from types import FunctionType
 
 
@@ -613,10 +614,10 @@ class Found:
     noticed: int = 0
     first: int | None = None
 
-    def search(self, safeguard: Safeguard) -> None:
+    def search(self, safeguard: Safeguard, most: int) -> None:
         """Go on until enough is known."""
         with safeguard.removed():
-            while self.tried < (MOST if self.first is None else LEAST):
+            while self.tried < (most if self.first is None else min(LEAST, most)):
                 if run(self.tried).differences:
                     self.noticed += 1
                     self.first = self.tried if self.first is None else self.first
@@ -661,17 +662,30 @@ def unneeded(found: Mapping[str, Found]) -> Iterator[str]:
             yield f"| {each.name} | {each.unneeded} | {one.tried - one.noticed} of {one.tried} | {ways} |"
 
 
-def main(arguments: Sequence[str]) -> None:
+def _searched(name: str, found: Found, most: int) -> Found:
+    found.search(next(each for each in SAFEGUARDS if each.name == name), most)
+    return found
+
+
+def main() -> None:
     """Search for all safeguards, or for those named, from where the last search has ended."""
-    found = {} if "--anew" in arguments else read()
-    names = [name for name in arguments if not name.startswith("-")]
-    for safeguard in SAFEGUARDS:
-        if not names or safeguard.name in names:
-            one = found.setdefault(safeguard.name, Found())
-            one.search(safeguard)
-            print(safeguard.name, one, flush=True)
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--anew", action="store_true", help="from the first schedule on")
+    parser.add_argument("--most", type=int, default=MOST, help="schedules that are tried until one notices (300)")
+    given = parser.parse_args()
+    found = {} if given.anew else read()
+    with ProcessPoolExecutor() as pool:
+        searches = {
+            pool.submit(_searched, each.name, found.get(each.name, Found()), given.most): each.name
+            for each in SAFEGUARDS
+            if not given.names or each.name in given.names
+        }
+        for search in as_completed(searches):
+            found[searches[search]] = search.result()
+            print(searches[search], search.result(), flush=True)
             write(found)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
