@@ -69,6 +69,7 @@ class Script:
                 at += self._gap()
             if burst == BURSTS - 2 and world.shape.later:
                 self._deployment(at)
+        world.clock.at(at, self._crowd)
         world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
         if rng.random() < 0.12:
             self._return(at)
@@ -83,6 +84,7 @@ class Script:
     def _days(self, at: int) -> int:
         """So many days without events that what was counted before is taken off; when they are over."""
         world, rng = self._world, self._rng
+        world.clock.at(at, self._crowd)
         world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
         at += rng.randint(4 * DAY, 6 * DAY)
         world.clock.at(at - rng.randint(1, 300) * MINUTE, world.expire)
@@ -216,6 +218,12 @@ class Script:
         return Sent(event_id, text, at, updates, good)
 
     # ---- deeds
+
+    def _crowd(self) -> None:
+        """Where no three were ever at work at once, three members are looked after at the same instant."""
+        if self._world.workers < 3:
+            for member in self.members[:3]:
+                self._world.care(Care(LEAGUE, member, hidden=False))
 
     def _deed(self) -> None:
         world, rng = self._world, self._rng
