@@ -313,6 +313,8 @@ class Poller:
         before = int(old["v"]["N"]) if old and "v" in old else 0
         version = int(new["v"]["N"]) if new and "v" in new else before + 1
         at = self.world.clock.now
+        # DynamoDB Local goes by the clock on the wall.
+        detail["ApproximateCreationDateTime"] = at // SECOND
         return Told(record, (keys["pk"]["S"], keys["sk"]["S"]), before, version, _scores(old), _scores(new), at)
 
     def look(self, batch: Batch) -> None:
