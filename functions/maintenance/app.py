@@ -15,11 +15,12 @@ from aws_lambda_powertools.metrics import MetricUnit
 from standings.runtime import wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger, metrics
+from standings.runtime.upkeep import Maintenance
 from standings.services.rebuild import REBUILD
 from standings.services.registry import DELETE
 from standings.services.tasks import Arguments, task_of
 
-_maintenance = wiring.maintenance(Config.from_environment(), wiring.pacing())
+_maintenance = Maintenance(Config.from_environment(), wiring.pacing())
 
 _JOB: Final[Arguments] = {"board": str, "begin": bool}
 _GLOB: Final = frozenset("*?[")

@@ -170,7 +170,7 @@ def _mend_while_events_flow(seed: int, clock: Clock) -> None:
 def test_a_rebuild_mends_all_that_is_corrupted_while_events_flow(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(NOW)
     # One call after the other, and time by this clock alone: the seed decides all.
-    monkeypatch.setattr(wiring, "_side_by_side", lambda: one_by_one)
+    monkeypatch.setattr(wiring, "side_by_side", lambda: one_by_one)
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
     monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
     _mend_while_events_flow(seed, clock)

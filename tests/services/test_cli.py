@@ -39,7 +39,7 @@ class Lambda:
 @pytest.fixture
 def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     clock = Clock(NOW)
-    monkeypatch.setattr(wiring, "_side_by_side", lambda: one_by_one)
+    monkeypatch.setattr(wiring, "side_by_side", lambda: one_by_one)
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
     monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
     with running(engine, clock) as deployed:

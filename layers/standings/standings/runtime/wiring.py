@@ -13,30 +13,22 @@ from botocore.session import Session, get_session
 from standings.domain.boards import Boards
 from standings.domain.definitions import parse_boards
 from standings.dynamodb.boards import DynamoBoards
-from standings.dynamodb.inspection import DynamoInspection
-from standings.dynamodb.purging import DynamoPurging
 from standings.dynamodb.rankings import DynamoRankings
-from standings.dynamodb.scores import DynamoScores, decode_parked
+from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.standing import SIDE_BY_SIDE, DynamoStanding
 from standings.dynamodb.trees import DynamoTrees
 from standings.failures.bucket import FailureBucket
 from standings.runtime.config import BOARDS_FILE, Config
-from standings.services.audit import Audits
 from standings.services.care import Care
-from standings.services.dead_letters import DeadLetterCare
 from standings.services.moving import SideBySide
 from standings.services.pacing import Pacing
-from standings.services.parked import ParkedCare
-from standings.services.placing import Placer
 from standings.services.posting import Posting
 from standings.services.projector import Projector
 from standings.services.pruning import Look, PrunedRankings
 from standings.services.reader import Reader
-from standings.services.rebuild import Rebuild
 from standings.services.registry import Registry
 from standings.services.writer import Writer
 from standings.sqs.activity import ActivityQueue
-from standings.sqs.dead_letter_queue import DeadLetterQueue
 from standings.sqs.dead_letters import DeadLetters
 from standings.sqs.sending import Sender
 
@@ -84,7 +76,8 @@ def client(service: str) -> Any:
     return _session().create_client(service, config=settings)
 
 
-def _registry(dynamodb: Any, config: Config, tools: Pacing) -> Registry:
+def registry(dynamodb: Any, config: Config, tools: Pacing) -> Registry:
+    """What this process knows of boards."""
     return Registry(boards(), DynamoBoards(dynamodb, config.scores_table), tools)
 
 
@@ -92,10 +85,11 @@ def writer(config: Config, tools: Pacing) -> Writer:
     """The writer's service."""
     dynamodb = client("dynamodb")
     scores = DynamoScores(dynamodb, config.scores_table, config.receipts_table)
-    return Writer(_registry(dynamodb, config, tools), scores, tools)
+    return Writer(registry(dynamodb, config, tools), scores, tools)
 
 
-def _side_by_side() -> SideBySide:
+def side_by_side() -> SideBySide:
+    """Has a pool do jobs, several at once."""
     pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="rankings")
     return lambda jobs: pool.map(lambda job: job(), jobs)
 
@@ -106,7 +100,7 @@ def projector(config: Config, tools: Pacing, report: Callable[[Look], None]) -> 
     table = config.rankings_table
     rankings = DynamoRankings(dynamodb, table, tools)
     pruned = PrunedRankings(rankings, DynamoTrees(dynamodb, table), tools, report)
-    return Projector(_registry(dynamodb, config, tools), pruned, tools, _side_by_side())
+    return Projector(registry(dynamodb, config, tools), pruned, tools, side_by_side())
 
 
 def reader(config: Config, tools: Pacing) -> Reader:
@@ -133,78 +127,12 @@ class Command:
         """Changes members."""
         dynamodb = client("dynamodb")
         scores = DynamoScores(dynamodb, self._config.scores_table, self._config.receipts_table)
-        return Care(_registry(dynamodb, self._config, self._tools), scores, self._tools)
+        return Care(registry(dynamodb, self._config, self._tools), scores, self._tools)
 
 
 def command(config: Config, tools: Pacing) -> Command:
     """The services of writes over HTTP."""
     return Command(config, tools)
-
-
-class Maintenance:
-    """The services of upkeep, each made when it is first needed."""
-
-    def __init__(self, config: Config, tools: Pacing) -> None:
-        self._config = config
-        self._tools = tools
-
-    @cached_property
-    def _dynamodb(self) -> Any:
-        return client("dynamodb")
-
-    @cached_property
-    def registry(self) -> Registry:
-        """What is known of boards."""
-        return _registry(self._dynamodb, self._config, self._tools)
-
-    @cached_property
-    def _scores(self) -> DynamoScores:
-        return DynamoScores(self._dynamodb, self._config.scores_table, self._config.receipts_table)
-
-    @cached_property
-    def _rankings(self) -> DynamoRankings:
-        return DynamoRankings(self._dynamodb, self._config.rankings_table, self._tools)
-
-    @cached_property
-    def rebuild(self) -> Rebuild:
-        """Rebuilds boards, and deletes them."""
-        placer = Placer(self._rankings, self._tools, _side_by_side())
-        purging = DynamoPurging(self._dynamodb, self._config.rankings_table, self._tools)
-        return Rebuild(self.registry, self._scores, placer, purging, self._tools)
-
-    @cached_property
-    def audits(self) -> Audits:
-        """Compares rankings with scores."""
-        evidence = DynamoInspection(self._dynamodb, self._config.scores_table, self._config.rankings_table)
-        return Audits(self.registry, evidence, self._tools)
-
-    @cached_property
-    def dead_letters(self) -> DeadLetterCare:
-        """Looks into the dead-letter queue, and replays what is there."""
-        activity = Sender(lambda: client("sqs"), self._config.activity_queue_url)
-        bucket = failure_bucket(self._config)
-        queue = DeadLetterQueue(lambda: client("sqs"), self._config.dead_letter_queue_url, activity, bucket)
-        return DeadLetterCare(queue, self._tools)
-
-    @cached_property
-    def parked(self) -> ParkedCare:
-        """Looks into what is parked, and replays it."""
-        registry = self.registry
-        return ParkedCare(
-            boards(),
-            self._scores,
-            self._rankings,
-            failure_bucket(self._config),
-            decode_parked,
-            self._tools,
-            written=lambda board: registry.written([board])[board],
-            side_by_side=_side_by_side(),
-        )
-
-
-def maintenance(config: Config, tools: Pacing) -> Maintenance:
-    """The services of upkeep."""
-    return Maintenance(config, tools)
 
 
 def failure_bucket(config: Config) -> FailureBucket:
