@@ -193,13 +193,14 @@ class Lagging:
 
 @dataclass
 class Busy:
-    """A client during whose every call something may happen on the board."""
+    """A client during whose every call something may happen on the board: seldom, once there was much."""
 
     audited: Audited
     chance: float
     members: int = 8
     prefix: str = "x"
     step: int = 30
+    much: int = 300
     calls: Counter[str] = field(default_factory=Counter)
 
     def __getattr__(self, name: str) -> Any:
@@ -217,7 +218,7 @@ class Busy:
     def happen(self) -> None:
         audited, rng = self.audited, self.audited.rng
         audited.clock.milliseconds += rng.randrange(self.step)
-        if rng.random() < self.chance:
+        if rng.random() < (self.chance if audited.posted < self.much else min(self.chance, 0.02)):
             for _ in range(rng.randint(1, 3)):
                 audited.happen(f"{self.prefix}{rng.randrange(self.members)}")
             if rng.random() < 0.8:

@@ -40,6 +40,12 @@ def _all_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "MOST_EXAMPLES", 10_000)
 
 
+@pytest.fixture(autouse=True)
+def _one_call_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The seed decides all."""
+    monkeypatch.setattr(wiring, "side_by_side", lambda: one_by_one)
+
+
 @contextmanager
 def board(seed: int, members: int = 25, events: int = 80, clock: Clock | None = None) -> Iterator[Audited]:
     """A board of 1 or 3 shards, with ties of either kind, that has come to rest."""
@@ -110,18 +116,20 @@ def _name_corruptions_while_events_flow(seed: int) -> None:
         for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
             corruption.corrupt(kind)
         audited.clock.milliseconds += 60_000
-        answers = audited.audit(Busy(audited, audited.rng.choice([0.02, 0.1, 0.3])), seconds=1_000)
-        # Moves leave every counter as far off as it was.
-        counters = counters_off(audited)
+        busy = Busy(audited, audited.rng.choice([0.02, 0.1, 0.3]))
+        # Two moves between cheap looks can make a counter that is off look right by chance: the next audit sees it.
+        for _ in range(4):
+            answers = audited.audit(busy, seconds=1_000)
+            named = findings(answers)
+            off = {one for one in named if one[0] == "counter"}
+            # Moves leave every counter as far off as it was.
+            counters = counters_off(audited)
+            assert sorted(one for one in named if one[0] != "counter") == sorted(corruption.expected)
+            assert {one[1] for one in off} <= {one[1] for one in counters}
+            if off == counters:
+                break
 
-    named = findings(answers)
-    assert sorted(one for one in named if one[0] != "counter") == sorted(corruption.expected)
-    off = {one for one in named if one[0] == "counter"}
-    if found(answers, "unsettled") == 0:
-        assert off == counters
-    else:
-        # Around a leaf that never rests it may be a neighbour that is named.
-        assert {one[1] for one in off} <= {one[1] for one in counters}
+    assert off == counters
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -169,8 +177,7 @@ def _mend_while_events_flow(seed: int, clock: Clock) -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_a_rebuild_mends_all_that_is_corrupted_while_events_flow(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(NOW)
-    # One call after the other, and time by this clock alone: the seed decides all.
-    monkeypatch.setattr(wiring, "side_by_side", lambda: one_by_one)
+    # Time by this clock alone: the seed decides all.
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
     monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
     _mend_while_events_flow(seed, clock)

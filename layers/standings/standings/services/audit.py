@@ -9,6 +9,9 @@ not there, so what it shows at odds is a difference and no coincidence. Two thin
 - The sorted index lags behind its table. So the entries below a leaf are counted between two pictures of the leaf that
   are the same and lie `settling` seconds apart; a leaf that is never left alone for so long is `unsettled`.
 
+So nothing is named that is no difference. One may be missed while events flow: moves of a leaf's members between the
+two cheap looks at it can make up for what its counter is off, and then the next audit has to name it.
+
 Both directions are walked. Members are listed from Scores, and their rows in all rankings that they are part of are
 compared (`missing`, `wrong`, `misplaced`, `version`, and `phantom` for those who are hidden). Then, ranking by ranking,
 the index and the tier tree are walked side by side (`tiering`): entries of members that Scores do not rank there
