@@ -12,6 +12,7 @@ from standings.failures.bucket import FailureBucket
 from standings.services.dead_letters import DeadLetterCare
 from standings.services.pacing import Pacing
 from standings.services.parked import ParkedCare
+from standings.services.placing import Placer
 from standings.sqs.dead_letter_queue import DeadLetterQueue
 from standings.sqs.sending import Sender
 from tests.stack import ENVIRONMENT, Sqs, Stack
@@ -38,16 +39,21 @@ def dead_letter_care(stack: Stack) -> DeadLetterCare:
 
 
 def parked_care(
-    stack: Stack, boards: str, written: Callable[[str], Sequence[int]] = lambda _: (0,), client: Any = None
+    stack: Stack,
+    boards: str,
+    written: Callable[[str], Sequence[int]] = lambda _: (0,),
+    client: Any = None,
+    tools: Pacing | None = None,
 ) -> ParkedCare:
     dynamodb = client if client is not None else stack.dynamodb
+    tools = tools or pacing(stack.clock)
     return ParkedCare(
         parse_boards(boards),
         DynamoScores(dynamodb, "Scores", "Receipts"),
-        DynamoRankings(dynamodb, "Rankings", pacing(stack.clock)),
+        Placer(DynamoRankings(dynamodb, "Rankings", tools), tools),
         bucket(stack),
         decode_parked,
-        pacing(stack.clock),
+        tools,
         written=written,
     )
 

@@ -47,15 +47,14 @@ class Coverage:
     def within(self, other: "Coverage") -> "Coverage":
         """What is left whole once functions are at work that keep up another coverage, and whatever is in both."""
         buckets = {
-            code: Kept(kept.windows | also.windows, max(firsts, default=None))
+            code: Kept(kept.windows | also.windows, _later(kept.first, also.first))
             for code, kept in self.buckets.items()
             if (also := other.buckets.get(code)) is not None
-            for firsts in [[first for first in (kept.first, also.first) if first is not None]]
         }
         return Coverage(self.rankings & other.rankings, buckets, min(self.late, other.late), min(self.keep, other.keep))
 
     def renewed(self, family: Family, since: int) -> "Coverage":
-        """What is whole after everyone was placed anew, where `since` an instant just one definition was at work."""
+        """What is whole after everyone was placed anew, where just one definition was at work since an instant."""
         buckets = {}
         for metric in family.metrics.values():
             for unit, code in metric.bucket_codes.items():
@@ -118,6 +117,11 @@ def coverage_of(family: Family) -> Coverage:
         family.timetable.late,
         family.timetable.keep,
     )
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    """The later of two first buckets, of which None is the earliest."""
+    return max((first for first in (one, other) if first is not None), default=None)
 
 
 def _kept(metric: Metric, unit: Unit, first: int | None = None) -> Kept:

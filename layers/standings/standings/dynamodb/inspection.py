@@ -9,15 +9,16 @@ from standings.domain.boards import MAX_UNITS, Ranking
 from standings.domain.differences import Row
 from standings.domain.members import Image
 from standings.domain.places import ROOT, Path, Place, read_sort_key, sort_key
-from standings.dynamodb.keys import PLACES, counter_digit, entry_key, index_key, member_item_key, node_key, shard_of
+from standings.domain.tiers import summed
+from standings.dynamodb.keys import PLACES, entry_key, index_key, member_item_key, node_key, shard_of
+from standings.dynamodb.rankings import MOST_LANES
 from standings.dynamodb.scores import DynamoScores, decode_image
 from standings.dynamodb.transactions import Item, batch_get, query, store_error
+from standings.dynamodb.trees import lane_of
 from standings.services.evidence import Edge, Listed, Pair, Picture, Root
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
-
-MOST_LANES: Final = 4
 
 UNIT_BYTES: Final = 4096
 EVENTUAL: Final = 0.5
@@ -149,13 +150,7 @@ def _root(item: Item | None, ranking: Ranking) -> Root:
 
 def _counters(lanes: Iterable[Item | None]) -> dict[int, int]:
     """The counters of a node, summed over its lanes."""
-    counters: dict[int, int] = {}
-    for item in lanes:
-        for name, value in (item or {}).items():
-            digit = counter_digit(name)
-            if digit is not None:
-                counters[digit] = counters.get(digit, 0) + int(value["N"])
-    return counters
+    return summed(lane_of(item).counters for item in lanes if item is not None)
 
 
 def _listed(item: Item, ranking: Ranking) -> Listed:

@@ -41,15 +41,15 @@ class Maintenance:
         return DynamoScores(self._dynamodb, self._config.scores_table, self._config.receipts_table)
 
     @cached_property
-    def _rankings(self) -> DynamoRankings:
-        return DynamoRankings(self._dynamodb, self._config.rankings_table, self._tools)
+    def _placer(self) -> Placer:
+        rankings = DynamoRankings(self._dynamodb, self._config.rankings_table, self._tools)
+        return Placer(rankings, self._tools, wiring.side_by_side())
 
     @cached_property
     def rebuild(self) -> Rebuild:
         """Rebuilds boards, and deletes them."""
-        placer = Placer(self._rankings, self._tools, wiring.side_by_side())
         purging = DynamoPurging(self._dynamodb, self._config.rankings_table, self._tools)
-        return Rebuild(self.registry, self._scores, placer, purging, self._tools)
+        return Rebuild(self.registry, self._scores, self._placer, purging, self._tools)
 
     @cached_property
     def audits(self) -> Audits:
@@ -72,10 +72,9 @@ class Maintenance:
         return ParkedCare(
             wiring.boards(),
             self._scores,
-            self._rankings,
+            self._placer,
             wiring.failure_bucket(self._config),
             decode_parked,
             self._tools,
             written=lambda board: registry.written([board])[board],
-            side_by_side=wiring.side_by_side(),
         )

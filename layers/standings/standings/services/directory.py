@@ -80,8 +80,6 @@ class Directory:
             for metric in family.metrics.values()
             for window in metric.windows
         }
-        if ranks:
-            current = {names: self._reader.of_board(ranking) for names, ranking in current.items()}
         found = self._ranks(list(current.values()), member, numbering) if ranks else None
         return {
             "board": board,
@@ -103,8 +101,9 @@ class Directory:
         return Ranking(board, metric, window, self._reader.current(metric, window))
 
     def _ranks(self, rankings: list[Ranking], member: str, method: Method) -> dict[Ranking, Ranks]:
-        built = [ranking for ranking in rankings if self._reader.is_built(ranking)]
-        return read_ranks(self._reader, [(ranking, member) for ranking in built], method) if built else {}
+        built = {ranking: there for ranking in rankings if (there := self._reader.built(ranking)) is not None}
+        found = read_ranks(self._reader, [(there, member) for there in built.values()], method) if built else {}
+        return {ranking: found[there] for ranking, there in built.items()}
 
 
 def _total(image: Image, metric: Metric) -> Any:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from standings.domain.boards import Boards
@@ -13,16 +12,14 @@ from standings.domain.members import open_rankings
 from standings.domain.moves import Move
 from standings.domain.windows import DAY, MINUTE
 from standings.services.answers import instant
-from standings.services.moving import SideBySide, move_in_ranking, neighbourhood, one_by_one
 from standings.services.pacing import Backoff, Pacing, patiently
-from standings.services.placing import placings
+from standings.services.placing import Placer, placings
 from standings.services.store import (
     REPLAYABLE_DAYS,
     Kept,
     MemberKey,
     Named,
     Objects,
-    Rankings,
     Scores,
     StoreRefusedError,
     StoreUnavailableError,
@@ -91,22 +88,20 @@ class ParkedCare:
         self,
         boards: Boards,
         scores: Scores,
-        rankings: Rankings,
+        placer: Placer,
         objects: Objects,
         decode: Decode,
         pacing: Pacing,
         *,
         written: Callable[[str], Sequence[int]] = lambda _: (0,),
-        side_by_side: SideBySide = one_by_one,
     ) -> None:
         self.objects = objects
         self.pacing = pacing
         self._boards = boards
         self._scores = scores
-        self._rankings = rankings
+        self._placer = placer
         self._decode = decode
         self._written = written
-        self._side_by_side = side_by_side
 
     def do(self, asked: Any, deadline: float) -> dict[str, Any]:
         """One of `TASKS` as it is asked for, with its arguments; ValueError says what is wrong with them."""
@@ -181,7 +176,8 @@ class ParkedCare:
 
     def place(self, named: Iterable[Named], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
         """Place some members. Returns why by member for whom it can never be, and why not yet if that is so."""
-        backoff = self.pacing.backoff(min(deadline, self.pacing.monotonic() + ATTEMPT))
+        until = min(deadline, self.pacing.monotonic() + ATTEMPT)
+        backoff = self.pacing.backoff(until)
         never: dict[MemberKey, str] = {}
         moves: list[Move] = []
         for one in named:
@@ -191,13 +187,8 @@ class ParkedCare:
                 return never, str(error)
             except (StoreRefusedError, ValueError) as error:
                 never[one.board, one.member] = str(error)
-        moves.sort(key=neighbourhood)
-        jobs = [
-            partial(move_in_ranking, self._rankings, list(mine), backoff, lambda: False)
-            for _, mine in groupby(moves, key=lambda move: move.ranking)
-        ]
         why = None
-        for outcome in self._side_by_side(jobs):
+        for outcome in self._placer.outcomes(moves, until):
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
         return never, why

@@ -7,7 +7,7 @@ from itertools import groupby
 from standings.domain.boards import Ranking
 from standings.domain.members import Image, place
 from standings.domain.moves import Move
-from standings.services.moving import Job, SideBySide, move_in_ranking, neighbourhood, one_by_one
+from standings.services.moving import Job, Outcome, SideBySide, move_in_ranking, neighbourhood, one_by_one
 from standings.services.pacing import Pacing
 from standings.services.store import Rankings, StoreRefusedError, StoreUnavailableError
 
@@ -32,14 +32,17 @@ class Placer:
 
     def place(self, moves: list[Move], deadline: float) -> None:
         """Do moves; StoreUnavailableError where that is not possible by the deadline, StoreRefusedError for good."""
-        moves.sort(key=neighbourhood)
-        by_ranking = [list(part) for _, part in groupby(moves, key=lambda move: move.ranking)]
-        jobs: list[Job] = [
-            partial(move_in_ranking, self._rankings, part, self._pacing.backoff(deadline), lambda: False)
-            for part in by_ranking
-        ]
-        for outcome in self._side_by_side(jobs):
+        for outcome in self.outcomes(moves, deadline):
             if outcome.failure is not None:
                 raise StoreUnavailableError(outcome.failure)
             for move, reason in outcome.refused:
                 raise StoreRefusedError(f"{move.member!r} cannot be placed in {move.ranking.key}: {reason}")
+
+    def outcomes(self, moves: list[Move], deadline: float) -> Iterable[Outcome]:
+        """Do moves as far as possible by the deadline: what became of them, ranking by ranking."""
+        moves.sort(key=neighbourhood)
+        jobs: list[Job] = [
+            partial(move_in_ranking, self._rankings, list(part), self._pacing.backoff(deadline), lambda: False)
+            for _, part in groupby(moves, key=lambda move: move.ranking)
+        ]
+        return self._side_by_side(jobs)

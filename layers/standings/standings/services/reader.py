@@ -54,23 +54,27 @@ class Reader:
                 raise bad_argument("period", str(error)) from error
             if index > current:
                 raise bad_argument("period", f"{period} has not begun")
-        found = self.of_board(Ranking(board, counted, ranked, index))
-        self._check_kept(found, now)
-        self._check_built(found)
+        # One record for all of it: the next may be of another generation.
+        record = self._record(board)
+        found = _as_read(Ranking(board, counted, ranked, index), record)
+        _check_kept(found, record, now)
+        _check_built(found, record)
         return found
 
-    def of_board(self, ranking: Ranking) -> Ranking:
-        """The generation of a ranking that is read."""
+    def built(self, ranking: Ranking) -> Ranking | None:
+        """The generation of a ranking that is read; None where it lacks something that its board counted."""
         record = self._record(ranking.board)
-        return ranking if record is None else ranking._replace(generation=record.generation)
+        return _as_read(ranking, record) if record is None or record.coverage.holds(ranking) else None
 
     def previous(self, ranking: Ranking) -> Ranking | None:
         """The period before, if there is one that can still be read."""
         if ranking.window.unit is None:
             return None
-        before = ranking._replace(period=ranking.period - 1)
-        until = self._readable_until(before)
-        return before if until is not None and self.pacing.now() < until and self.is_built(before) else None
+        record = self._record(ranking.board)
+        before = _as_read(ranking._replace(period=ranking.period - 1), record)
+        until = _readable_until(before, record)
+        kept = until is not None and self.pacing.now() < until
+        return before if kept and (record is None or record.coverage.holds(before)) else None
 
     def current(self, metric: Metric, window: Window) -> int:
         """The index of a window's current period."""
@@ -80,21 +84,6 @@ class Reader:
         """The family of a board."""
         return family_of(self._boards, board)
 
-    def _check_kept(self, ranking: Ranking, now: int) -> None:
-        until = self._readable_until(ranking)
-        if until is not None and now >= until:
-            detail = f"this period of {ranking.window.name!r} could be read until {answers.instant(until)}"
-            raise not_found("period-gone", "Period no longer kept", detail)
-
-    def _readable_until(self, ranking: Ranking) -> int | None:
-        record = self._record(ranking.board)
-        return ranking.readable_until if record is None else record.coverage.readable_until(ranking)
-
-    def is_built(self, ranking: Ranking) -> bool:
-        """Whether a ranking has all that its board counted: what `boards.toml` gained later lacks what was before."""
-        record = self._record(ranking.board)
-        return record is None or record.coverage.holds(ranking)
-
     def _record(self, board: str) -> BoardRecord | None:
         if board in self._records:
             return self._records[board]
@@ -102,22 +91,6 @@ class Reader:
         record = self.read(lambda: self.standing.record(board))
         self._records.remember(board, record, asked)
         return record
-
-    def _check_built(self, ranking: Ranking) -> None:
-        record = self._record(ranking.board)
-        if record is None or record.coverage.holds(ranking):
-            return
-        if record.coverage.ranks(ranking):
-            detail = (
-                f"board {ranking.board!r} has not kept for all of this period what {ranking.window.name!r} adds up: "
-                "periods that began after the last change of boards.toml can be read"
-            )
-        else:
-            detail = (
-                f"board {ranking.board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
-                f"{ranking.window.name!r} like this: it can be read once the board has been rebuilt"
-            )
-        raise not_found("not-built", "Ranking not built yet", detail)
 
     def read(self, read: Callable[[], T]) -> T:
         """What a read gives; tried again while the store is throttled, up to a few seconds."""
@@ -145,6 +118,38 @@ class Reader:
                 self._shards.clear()
             self._shards[ranking.key] = there
         return there
+
+
+def _as_read(ranking: Ranking, record: BoardRecord | None) -> Ranking:
+    """The generation of a ranking that a board's record says is read."""
+    return ranking if record is None else ranking._replace(generation=record.generation)
+
+
+def _readable_until(ranking: Ranking, record: BoardRecord | None) -> int | None:
+    return ranking.readable_until if record is None else record.coverage.readable_until(ranking)
+
+
+def _check_kept(ranking: Ranking, record: BoardRecord | None, now: int) -> None:
+    until = _readable_until(ranking, record)
+    if until is not None and now >= until:
+        detail = f"this period of {ranking.window.name!r} could be read until {answers.instant(until)}"
+        raise not_found("period-gone", "Period no longer kept", detail)
+
+
+def _check_built(ranking: Ranking, record: BoardRecord | None) -> None:
+    if record is None or record.coverage.holds(ranking):
+        return
+    if record.coverage.ranks(ranking):
+        detail = (
+            f"board {ranking.board!r} has not kept for all of this period what {ranking.window.name!r} adds up: "
+            "periods that began after the last change of boards.toml can be read"
+        )
+    else:
+        detail = (
+            f"board {ranking.board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
+            f"{ranking.window.name!r} like this: it can be read once the board has been rebuilt"
+        )
+    raise not_found("not-built", "Ranking not built yet", detail)
 
 
 def family_of(boards: Boards, board: str) -> Family:

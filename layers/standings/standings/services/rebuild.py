@@ -198,19 +198,15 @@ class _Run:
         )
 
     def _begin_placing(self, record: BoardRecord) -> BoardRecord:
-        now = self._now()
-        coverage = record.coverage.renewed(self._family, now)
-        found = self._to(record, PLACING)
+        renewed = record.coverage.renewed(self._family, self._now())
         # Whoever of another definition has been at work meanwhile has said so in what was planned.
-        return replace(found, job=found.job and found.job._replace(coverage=coverage.within(found.job.coverage)))
+        return self._to(record, PLACING, coverage=renewed.within(_job_of(record).coverage))
 
     def _switch(self, record: BoardRecord) -> BoardRecord:
-        deleted = record.deleted
-        if record.job is not None and record.job.task == DELETE:
-            deleted = not record.again
-        coverage = record.job.coverage if record.job is not None else record.coverage
-        found = self._to(record, SWITCHED, REBUILD)
-        return replace(found, generation=record.latest, coverage=coverage, deleted=deleted, again=False)
+        job = _job_of(record)
+        deleted = not record.again if job.task == DELETE else record.deleted
+        found = self._to(record, SWITCHED, task=REBUILD)
+        return replace(found, generation=record.latest, coverage=job.coverage, deleted=deleted, again=False)
 
     def _retire(self, record: BoardRecord) -> BoardRecord:
         return replace(self._to(record, RETIRED), written=(record.generation,), stale=_without(record))
@@ -218,11 +214,10 @@ class _Run:
     def _finish(self, record: BoardRecord) -> BoardRecord:
         return replace(record, stale=(), codes=self._family.rankings(), job=None)
 
-    def _to(self, record: BoardRecord, phase: str, task: str | None = None) -> BoardRecord:
-        job = record.job
-        if job is None:
-            raise LookupError(phase)
-        return replace(record, job=Job(task or job.task, phase, self._now(), job.coverage))
+    def _to(self, record: BoardRecord, phase: str, **changes: Any) -> BoardRecord:
+        """The record with its job at the beginning of a phase."""
+        job = _job_of(record)
+        return replace(record, job=Job(job.task, phase, self._now(), job.coverage)._replace(**changes))
 
     # ---- members
 
@@ -365,10 +360,16 @@ class _Run:
         return Progress(self._board, job.task, job.phase, record.latest, job.members, job.slot, wait, done=False)
 
 
+def _job_of(record: BoardRecord) -> Job:
+    """The job of a record that is seen to have one."""
+    if record.job is None:
+        raise LookupError(record.board)
+    return record.job
+
+
 def _reached(record: BoardRecord, job: Job) -> BoardRecord:
     """The record with how far its job is; what it is to be whole for may have changed meanwhile."""
-    coverage = record.job.coverage if record.job is not None else job.coverage
-    return replace(record, job=job._replace(coverage=coverage))
+    return replace(record, job=job._replace(coverage=_job_of(record).coverage))
 
 
 def _without(record: BoardRecord) -> tuple[int, ...]:
