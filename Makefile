@@ -48,17 +48,23 @@ test: $(TESTS) ## all tests but the long ones, on all processors
 soak: $(TESTS) ## the long tests
 	$(RUN) -m pytest -m soak -n auto --dist worksteal $(PYTEST_ARGS)
 
+SIZE ?= full
+
+.PHONY: bench
+bench: $(DEV_INSTALLED) ## every figure of the README and docs; SIZE=small sees in minutes that all of it runs
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE)
+
 .PHONY: units
 units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/results and the README's table
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.units
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.units --size $(SIZE)
 
 .PHONY: reads
 reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.reads
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.reads --size $(SIZE)
 
 .PHONY: lanes
 lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.lanes
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.lanes --size $(SIZE)
 
 .PHONY: replay
 replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz

@@ -4,14 +4,13 @@
 The projectors are the real ones; they meet in virtual time (`benchmarks/virtual.py`).
 """
 
-import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from benchmarks import marked, population, rising
+from benchmarks import population, rising
+from benchmarks.output import Output, output
 from benchmarks.questions import Board, Questions
 from benchmarks.truth import Truth
 from benchmarks.virtual import TRANSACTION, Clock, Meeting
@@ -28,8 +27,7 @@ from standings.services.store import StoreUnavailableError
 from tests.engine.dynamodb import Engine
 from tests.engine.tables import create_tables
 
-RESULT: Final = Path(__file__).parent / "results" / "lanes.json"
-PAGE: Final = Path(__file__).parents[1] / "docs" / "lanes.md"
+PAGE: Final = "docs/lanes.md"
 PROJECTORS: Final = (1, 2, 4, 8, 16)
 MEMBERS: Final = 16_000
 BATCH: Final = 100
@@ -42,8 +40,11 @@ READ_MEMBERS: Final = 10_000
 class _Run:
     """Projectors on one board, each with members of its own, as shards of a stream have them."""
 
-    def __init__(self, projectors: int, most_lanes: int, batch: int, pause: float, seed: int = 1) -> None:
+    def __init__(
+        self, projectors: int, most_lanes: int, batch: int, pause: float, seconds: float, seed: int = 1
+    ) -> None:
         self.rng = Random(seed)
+        self.seconds = seconds
         self.engine = Engine()
         create_tables(self.engine)
         self.clock = Clock()
@@ -78,7 +79,7 @@ class _Run:
             while True:
                 if pause:
                     self.clock.sleep(self.rng.expovariate(1 / pause))
-                if self.clock.now >= SECONDS:
+                if self.clock.now >= self.seconds:
                     return
                 records = [self._record(name) for name in self.rng.sample(mine, batch)]
                 projected = projector.project(records, _NoParking(), float("inf"))
@@ -116,17 +117,17 @@ class _NoParking:
         raise StoreUnavailableError(f"{sequence}: {reason}")
 
 
-def busy() -> Iterator[dict[str, Any]]:
+def busy(seconds: float) -> Iterator[dict[str, Any]]:
     """Projectors that always have work."""
     for most in (1, MOST_LANES):
         for count in PROJECTORS:
-            yield _shown({"projectors": count, "most_lanes": most, **_Run(count, most, BATCH, 0.0).row()})
+            yield _shown({"projectors": count, "most_lanes": most, **_Run(count, most, BATCH, 0.0, seconds).row()})
 
 
-def quiet() -> Iterator[dict[str, Any]]:
+def quiet(seconds: float) -> Iterator[dict[str, Any]]:
     """Boards with a batch of ten now and then: seconds between one projector's batches, on average."""
     for count, pause in ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2)):
-        yield _shown({"projectors": count, "pause": pause, **_Run(count, MOST_LANES, 10, pause).row()})
+        yield _shown({"projectors": count, "pause": pause, **_Run(count, MOST_LANES, 10, pause, seconds).row()})
 
 
 def reads() -> Iterator[dict[str, Any]]:
@@ -205,28 +206,30 @@ def _share(row: dict[str, Any]) -> str:
     return f"{100 * row['cancelled_share']:.1f} %"
 
 
-def show(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any], out: Output) -> None:
     """Write the tables into their page."""
-    marked.write(PAGE, "busy", "make lanes", on_a_busy_board(result))
-    marked.write(PAGE, "quiet", "make lanes", on_quiet_boards(result))
-    marked.write(PAGE, "rank", "make lanes", of_a_rank(result))
-    marked.write(PAGE, "cleaning", "make lanes", of_cleaning(result))
+    out.table(PAGE, "busy", "make lanes", on_a_busy_board(result))
+    out.table(PAGE, "quiet", "make lanes", on_quiet_boards(result))
+    out.table(PAGE, "rank", "make lanes", of_a_rank(result))
+    out.table(PAGE, "cleaning", "make lanes", of_cleaning(result))
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Measure, keep the result and bring the page up to date."""
+    out = output(arguments, __doc__)
+    seconds = 0.5 if out.small else SECONDS
     result = {
-        "seconds": SECONDS,
+        "seconds": seconds,
         "transaction": TRANSACTION,
         "reads": list(reads()),
-        "quiet": list(quiet()),
-        "busy": list(busy()),
-        "cleaning": rising.measure(),
+        "quiet": list(quiet(SECONDS)),
+        "busy": list(busy(seconds)),
+        "cleaning": rising.measure(rounds=10 if out.small else rising.ROUNDS),
     }
-    RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    show(result)
+    out.keep("lanes", result)
+    show(result, out)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

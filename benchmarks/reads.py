@@ -5,20 +5,19 @@ Every answer is compared with a sorted list on the way.
 """
 
 import gc
-import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from random import Random
 from typing import Final
 
 import orjson
 
-from benchmarks import marked, peers, population
+from benchmarks import peers, population
+from benchmarks.output import Output, output
 from benchmarks.questions import ASKED, Answer, Asked, Board, Draw, Questions, placed
 from benchmarks.truth import Truth
-from benchmarks.units import README, pacing
+from benchmarks.units import pacing
 from standings.domain.definitions import parse_boards
 from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.scores import DynamoScores
@@ -27,9 +26,10 @@ from standings.services.query import MOST_MEMBERS
 from standings.services.registry import Registry
 from standings.services.writer import Message, Writer
 
-RESULT: Final = Path(__file__).parent / "results" / "reads.json"
-PAGE: Final = Path(__file__).parents[1] / "docs" / "reads.md"
+PAGE: Final = "docs/reads.md"
+README: Final = "README.md"
 SIZES: Final = (10_000, 1_000_000)
+SMALL: Final = (2_500, 10_000)
 GROUPS: Final = 5
 SHARDS: Final = 10
 EQUALS: Final = 10_000
@@ -265,23 +265,23 @@ def _cost(row: Answer) -> str:
     return f"{row['read_units_most']:,g} ({row['round_trips_most']})"
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Measure, keep the result and bring the README and its page up to date."""
+    out = output(arguments, __doc__)
     gc.disable()  # a million rows are looked through again and again for cycles that are not there
-    result = measure()
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    show(result)
+    result = measure(SMALL if out.small else SIZES)
+    out.keep("reads", result)
+    show(result, out)
     return 0
 
 
-def show(result: Answer) -> None:
+def show(result: Answer, out: Output) -> None:
     """Write the tables into the pages that hold them."""
-    marked.write(PAGE, "reads", "make reads", by_population(result))
-    marked.write(PAGE, "others", "make reads", on_others(result))
-    marked.write(PAGE, "depths", "make reads", at_depths(result))
-    marked.write(README, "peers", "make reads", peers.table(result))
+    out.table(PAGE, "reads", "make reads", by_population(result))
+    out.table(PAGE, "others", "make reads", on_others(result))
+    out.table(PAGE, "depths", "make reads", at_depths(result))
+    out.table(README, "peers", "make reads", peers.table(result))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -49,18 +49,18 @@ def nodes(client: Any) -> int:
     return sum("/" in row["pk"]["S"] for row in client.scan(TableName="Rankings")["Items"])
 
 
-def measure() -> list[dict[str, Any]]:
+def measure(rounds: int) -> list[dict[str, Any]]:
     """The trees at every kind of step and every chance."""
-    return [_measured(steps, chance) for steps in STEPS for chance in CHANCES]
+    return [_measured(steps, chance, rounds) for steps in STEPS for chance in CHANCES]
 
 
-def _measured(steps: tuple[int, int], chance: int) -> dict[str, Any]:
+def _measured(steps: tuple[int, int], chance: int, rounds: int) -> dict[str, Any]:
     client = Engine()
     create_tables(client)
     meter = Meter(client)
-    needed, looks = rise(meter, steps, 1 / chance if chance else 0, ROUNDS)
+    needed, looks = rise(meter, steps, 1 / chance if chance else 0, rounds)
     units = meter.snapshot().total
-    moves = MEMBERS * ROUNDS
+    moves = MEMBERS * rounds
     row = {
         "steps": list(steps),
         "one_of": chance,

@@ -3,19 +3,18 @@
 `make units` (or `python -m benchmarks.units`) writes `benchmarks/results/units.json` and the table in the README.
 """
 
-import json
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from benchmarks import marked, population
+from benchmarks import population
 from benchmarks.meter import Meter
+from benchmarks.output import Output, output
 from standings.domain.definitions import parse_boards
 from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.rankings import DynamoRankings
@@ -34,8 +33,7 @@ from tests.engine.tables import create_tables
 if TYPE_CHECKING:
     from benchmarks.capacity import Units
 
-RESULT: Final = Path(__file__).parent / "results" / "units.json"
-README: Final = Path(__file__).parents[1] / "README.md"
+PAGE: Final = "README.md"
 SIZES: Final = (1_000, 10_000, 100_000)
 MEMBERS: Final = 200_000
 BATCH: Final = 500
@@ -73,7 +71,7 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     }
 
 
-def writes(seed: int, families: str, board: str) -> dict[str, Any]:
+def writes(seed: int, families: str, board: str, batches: int = BATCHES) -> dict[str, Any]:
     """Write units of an event, writer to index, at batches of different members of a large board."""
     rng = Random(seed)
     client, scores = _board(MEMBERS, seed)
@@ -83,7 +81,7 @@ def writes(seed: int, families: str, board: str) -> dict[str, Any]:
     registry = Registry(boards, DynamoBoards(client, "Scores"), pacing())  # type: ignore[arg-type]
     writer = Writer(registry, DynamoScores(meter, "Scores", "Receipts"), pacing())  # type: ignore[arg-type]
     projector = Projector(registry, DynamoRankings(meter, "Rankings", pacing()), pacing())  # type: ignore[arg-type]
-    chosen = population.sample(rng, scores, BATCH * BATCHES)
+    chosen = population.sample(rng, scores, BATCH * batches)
     # Their items, with the scores that they are ranked with.
     for start in range(0, len(chosen), BATCH):
         part = chosen[start : start + BATCH]
@@ -156,22 +154,33 @@ def table(result: dict[str, Any]) -> Iterator[str]:
         yield f"| an event, {name} | {MEMBERS:,} | {one['write_units_per_event']} write units |"
 
 
-def main() -> int:
-    """Measure, keep the result and bring the README up to date."""
+def measure(*, small: bool) -> dict[str, Any]:
+    """Everything that is in the result."""
     shipped = BOARDS_FILE.read_text(encoding="utf-8")
-    result = {
-        "reads": [reads(size, seed=1) for size in SIZES],
+    batches = 1 if small else BATCHES
+    return {
+        "reads": [reads(size, seed=1) for size in (SIZES[:2] if small else SIZES)],
         "writes": {
-            "`all` alone": writes(2, population.BOARDS, population.BOARD),
-            "`all`, `day` and `last-7-days`": writes(3, shipped, population.BOARD),
+            "`all` alone": writes(2, population.BOARDS, population.BOARD, batches),
+            "`all`, `day` and `last-7-days`": writes(3, shipped, population.BOARD, batches),
         },
     }
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    marked.write(README, "units", "make units", table(result))
+
+
+def show(result: dict[str, Any], out: Output) -> None:
+    """Write the table into its page."""
+    out.table(PAGE, "units", "make units", table(result))
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, keep the result and bring the README up to date."""
+    out = output(arguments, __doc__)
+    result = measure(small=out.small)
+    out.keep("units", result)
+    show(result, out)
     print("\n".join(table(result)))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

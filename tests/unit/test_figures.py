@@ -1,23 +1,23 @@
 """Every figure of the pages is one of a committed result: the tables are those that the commands make of them."""
 
-import json
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
 from benchmarks import lanes, peers, reads, units
+from benchmarks.output import REPOSITORY, Output
 
-READS = json.loads(reads.RESULT.read_text(encoding="utf-8"))
-LANES = json.loads(lanes.RESULT.read_text(encoding="utf-8"))
-UNITS = json.loads(units.RESULT.read_text(encoding="utf-8"))
+COMMITTED = Output()
+READS = COMMITTED.result("reads")
+LANES = COMMITTED.result("lanes")
+UNITS = COMMITTED.result("units")
 
 
 @pytest.mark.parametrize(
     ("page", "lines"),
     [
-        (units.README, units.table(UNITS)),
-        (units.README, peers.table(READS)),
+        (units.PAGE, units.table(UNITS)),
+        (reads.README, peers.table(READS)),
         (reads.PAGE, reads.by_population(READS)),
         (reads.PAGE, reads.at_depths(READS)),
         (reads.PAGE, reads.on_others(READS)),
@@ -28,8 +28,8 @@ UNITS = json.loads(units.RESULT.read_text(encoding="utf-8"))
     ],
     ids=["units", "peers", "reads", "depths", "others", "busy", "quiet", "rank", "cleaning"],
 )
-def test_a_table_is_that_of_its_result(page: Path, lines: Iterable[str]) -> None:
-    assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in page.read_text(encoding="utf-8")
+def test_a_table_is_that_of_its_result(page: str, lines: Iterable[str]) -> None:
+    assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in (REPOSITORY / page).read_text(encoding="utf-8")
 
 
 def test_the_bars_hold_for_the_committed_result() -> None:
