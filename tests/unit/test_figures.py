@@ -4,13 +4,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from benchmarks import lanes, peers, reads, units
+from benchmarks import lanes, peers, reads, rolling, units
 from benchmarks.output import REPOSITORY, Output
 
 COMMITTED = Output()
 READS = COMMITTED.result("reads")
 LANES = COMMITTED.result("lanes")
 UNITS = COMMITTED.result("units")
+ROLLING = COMMITTED.result("rolling")
 
 
 @pytest.mark.parametrize(
@@ -25,8 +26,10 @@ UNITS = COMMITTED.result("units")
         (lanes.PAGE, lanes.on_quiet_boards(LANES)),
         (lanes.PAGE, lanes.of_a_rank(LANES)),
         (lanes.PAGE, lanes.of_cleaning(LANES)),
+        (rolling.PAGE, rolling.of_writes(ROLLING)),
+        (rolling.PAGE, rolling.of_reads(ROLLING)),
     ],
-    ids=["units", "peers", "reads", "depths", "others", "busy", "quiet", "rank", "cleaning"],
+    ids=["units", "peers", "reads", "depths", "others", "busy", "quiet", "rank", "cleaning", "rolling", "one entry"],
 )
 def test_a_table_is_that_of_its_result(page: str, lines: Iterable[str]) -> None:
     assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in (REPOSITORY / page).read_text(encoding="utf-8")
