@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 import tests.conftest  # noqa: F401 - the environment that tests have, before anything of the functions is loaded
-from tests.faults.world import Options, run
+from tests.faults.world import Options, run, uncollected
 
 
 def main() -> None:
@@ -30,4 +30,5 @@ def main() -> None:
         print(f"{schedules:6} {name}")
 
 
-main()
+with uncollected():
+    main()

@@ -24,7 +24,7 @@ from unittest import mock
 import tests.conftest  # noqa: F401 - the environment that tests have, before anything of the functions is loaded
 from benchmarks import marked
 
-from .world import run
+from .world import run, uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -616,7 +616,7 @@ class Found:
 
     def search(self, safeguard: Safeguard, most: int) -> None:
         """Go on until enough is known."""
-        with safeguard.removed():
+        with safeguard.removed(), uncollected():
             while self.tried < (most if self.first is None else min(LEAST, most)):
                 if run(self.tried).differences:
                     self.noticed += 1

@@ -6,6 +6,7 @@ import gc
 import hashlib
 import json
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from io import BytesIO
@@ -32,7 +33,7 @@ from .store import EngineStore
 from .traps import TRAPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tests.engine.sqs import Message
 
@@ -581,19 +582,26 @@ class World:
         return self._digest.hexdigest()
 
 
-def run(seed: int, options: Options | None = None) -> Outcome:
-    """Run one schedule. Nothing of it depends on anything but the seed and the options."""
-    collected = gc.isenabled()
-    gc.disable()  # a schedule is short, and makes much that is soon gone
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Within it no garbage is looked for, but once at the end: a schedule makes much that is soon gone."""
+    before = gc.isenabled()
+    gc.disable()
     if not gc.get_freeze_count():
         gc.freeze()  # what is there by now stays
     try:
-        world = World(seed, options or Options())
-        with patched(world):
-            world.run()
+        yield
     finally:
-        if collected:
+        gc.collect()
+        if before:
             gc.enable()
+
+
+def run(seed: int, options: Options | None = None) -> Outcome:
+    """Run one schedule. Nothing of it depends on anything but the seed and the options."""
+    world = World(seed, options or Options())
+    with patched(world):
+        world.run()
     return Outcome(
         seed,
         world.judge.differences,
