@@ -75,7 +75,8 @@ def _published(deployment: Deployment) -> Iterator[None]:
 def _addresses(deployment: Deployment) -> str:
     example = f"{deployment.api_url}/boards/{BOARD}/points/all?limit=10"
     return (
-        f"\n    API         {deployment.api_url}\n"
+        f"\n    live page   {deployment.api_url}/\n"
+        f"    API         {deployment.api_url}\n"
         f"    queue       {deployment.queue_url}\n"
         f"\n    try         curl '{example}'\n"
         f"\n    activity trickles in; Ctrl-C ends it\n"

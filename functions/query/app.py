@@ -15,12 +15,14 @@ from standings.services.answers import bad_argument, bad_body
 from standings.services.directory import Directory
 from standings.services.query import MOST_MEMBERS, Asked, Query
 
-_reader = wiring.reader(Config.from_environment(), wiring.pacing())
+_config = Config.from_environment()
+_reader = wiring.reader(_config, wiring.pacing())
 _query = Query(_reader)
 _directory = Directory(_reader)
 _api = http.Api()
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
+_PAGE: Final = Path(__file__).with_name("page.html")
 _DEFAULT_LIMIT: Final = 100
 _DEFAULT_RADIUS: Final = 5
 _DEFAULT_BUCKETS: Final = 50
@@ -127,6 +129,20 @@ def openapi() -> Response[str]:
 def _description() -> str:
     """Read when it is first asked for: most instances of this function never are."""
     return _DESCRIPTION.read_text(encoding="utf-8")
+
+
+def page_() -> Response[str]:
+    """The live page: one document, which asks this API for everything that it shows."""
+    return _live_page()
+
+
+if _config.open_reads:
+    _api.get("/")(page_)
+
+
+@lru_cache(maxsize=1)
+def _live_page() -> Response[str]:
+    return http.document(_PAGE.read_text(encoding="utf-8"))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -59,3 +59,8 @@ class Config:
     def failure_bucket(self) -> str:
         """The bucket for records that are parked."""
         return self._required("FAILURE_BUCKET")
+
+    @property
+    def open_reads(self) -> bool:
+        """Whether anyone may read: only then is there a page to look at."""
+        return self.environment.get("OPEN_READS") == "true"

@@ -1,7 +1,8 @@
 """What the functions that answer HTTP have in common: paths, arguments, bodies, and answers in JSON."""
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from hashlib import blake2b, sha256
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -40,7 +41,8 @@ class Api:
 
     def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0."""
-        return self._app.resolve(event, context)
+        answer = self._app.resolve(event, context)
+        return _unless_known(answer, event) if _is_read(event) else answer
 
     def get(self, path: str) -> Callable[[_Answer], _Answer]:
         """Make a function the answer to reading a path."""
@@ -111,6 +113,23 @@ class Api:
         return problem(Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": allowed})
 
 
+def _is_read(event: Mapping[str, Any]) -> bool:
+    return bool(event["requestContext"]["http"]["method"] == "GET")
+
+
+def _unless_known(answer: dict[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a read with its tag; without its body for a client that has it already (RFC 9110, 304)."""
+    if answer["statusCode"] != 200:  # noqa: PLR2004 - OK
+        return answer
+    tag = f'"{blake2b(answer["body"].encode(), digest_size=12).hexdigest()}"'
+    known = (event.get("headers") or {}).get("if-none-match", "")
+    headers = {**answer["headers"], "ETag": tag, "Cache-Control": answer["headers"].get("Cache-Control", "no-cache")}
+    # A gateway that compresses marks tags as weak ones.
+    if tag in (one.strip().removeprefix("W/") for one in known.split(",")):
+        return {**answer, "statusCode": 304, "headers": headers, "body": ""}
+    return {**answer, "headers": headers}
+
+
 def whole(given: Mapping[str, str], name: str, default: int) -> int:
     """An argument that is a whole number."""
     text = given.get(name)
@@ -134,6 +153,32 @@ def flag(given: Mapping[str, str], name: str) -> bool:
 def json(answer: Any, status: int = 200) -> Response[str]:
     """An answer in JSON."""
     return Response(status_code=status, content_type="application/json", body=orjson.dumps(answer).decode())
+
+
+def document(html: str) -> Response[str]:
+    """A document that may do nothing but run its own script and styles, and ask its own origin."""
+    allowed = {
+        "default-src": "'none'",
+        "script-src": _fingerprint(html, "script"),
+        "style-src": _fingerprint(html, "style"),
+        "img-src": "data:",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    headers = {
+        "Content-Security-Policy": "; ".join(f"{what} {whence}" for what, whence in allowed.items()),
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(status_code=200, content_type="text/html; charset=utf-8", body=html, headers=dict(headers))
+
+
+def _fingerprint(html: str, element: str) -> str:
+    """The source that allows a document's one script or style, and no other."""
+    content = html.partition(f"<{element}>")[2].partition(f"</{element}>")[0]
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
 def nothing() -> Response[str]:
