@@ -1,0 +1,67 @@
+"""One board for every method, ours beside them."""
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from benchmarks import population, shapes
+from benchmarks.rivals.counting import CountAbove, FixedTiers
+from benchmarks.rivals.sampled import SampledCurve
+from benchmarks.rivals.table import Listed
+from benchmarks.rivals.tree import CountTree
+from benchmarks.shapes import Scores
+from benchmarks.units import pacing
+from standings.dynamodb.standing import DynamoStanding
+from standings.services.query import Query
+from standings.services.reader import Reader
+from tests.engine.dynamodb import Engine
+
+OURS: Final = "Standings"
+
+
+class Rival(Protocol):
+    """A way to rank the members of one board."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether its ranks are those of a sorted list when nothing has changed since its last refresh."""
+
+    def refresh(self) -> None:
+        """Do what a schedule does."""
+
+    def change(self, name: str, old: int, new: int) -> None:
+        """Give a member another score."""
+
+    def rank(self, name: str) -> int:
+        """A member's 1224 rank."""
+
+
+Kind = Callable[[Any, int], Rival]
+"""Makes one on a client, for scores of up to a highest one."""
+RIVALS: Final[tuple[Kind, ...]] = (CountAbove, FixedTiers, SampledCurve, CountTree)
+
+
+def highest(shape: str) -> int:
+    """The highest score that a board of a shape is made for: some methods have to know."""
+    return population.BOUND - 1 if shape == "log-normal" else shapes.HIGHEST
+
+
+def place(client: Engine, scores: Scores, most: int) -> None:
+    """Put a board in place for every rival."""
+    members = Listed(client)
+    members.create()
+    members.place(client, scores)
+    FixedTiers.create(client)
+    SampledCurve.create(client)
+    CountTree.create(client)
+    CountTree(client, most).place(client, scores)
+
+
+def ours(client: Any) -> Callable[[str], int]:
+    """Our ranks, read through a client of an engine that has our board."""
+    query = Query(Reader(population.boards(), DynamoStanding(client, "Rankings", "Scores"), pacing()))
+    about = query.asked(population.BOARD, "points", "all")
+    return lambda name: int(query.rank(about, member=name)["rank"])
