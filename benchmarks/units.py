@@ -85,13 +85,13 @@ def writes(seed: int, families: str, board: str, batches: int = BATCHES) -> dict
     # Their items, with the scores that they are ranked with.
     for start in range(0, len(chosen), BATCH):
         part = chosen[start : start + BATCH]
-        _write(writer, [_event(f"before-{name}", board, name, scores[name]) for name in part])
-    seen = _project(projector, client, 0)
+        write(writer, [event(f"before-{name}", board, name, scores[name]) for name in part])
+    seen = project(projector, client, 0)
     counted = meter.snapshot()
     for start in range(0, len(chosen), BATCH):
         part = chosen[start : start + BATCH]
-        _write(writer, [_event(f"event-{name}", board, name, rng.randint(1, 100)) for name in part])
-        seen = _project(projector, client, seen)
+        write(writer, [event(f"event-{name}", board, name, rng.randint(1, 100)) for name in part])
+        seen = project(projector, client, seen)
     span = meter.snapshot() - counted
     events = len(chosen)
     return {
@@ -110,24 +110,32 @@ def _board(members: int, seed: int) -> tuple[Engine, dict[str, int]]:
     return client, scores
 
 
-def _event(event_id: str, board: str, name: str, points: int) -> str:
+def event(event_id: str, board: str, name: str, points: int) -> str:
+    """The body of an event."""
     said = {"id": event_id, "board": board, "member": name, "at": "2026-11-21T10:15:00Z", "metrics": {"points": points}}
     return orjson.dumps(said).decode()
 
 
-def _write(writer: Writer, bodies: list[str]) -> None:
+def write(writer: Writer, bodies: list[str]) -> None:
+    """Have one batch of events applied; AssertionError where one was not."""
     written = writer.write([Message(str(n), body) for n, body in enumerate(bodies)], time.monotonic() + 600)
     if written.applied != len(bodies):
         raise AssertionError(written)
 
 
-def _project(projector: Projector, client: Engine, seen: int) -> int:
+def project(projector: Projector, client: Engine, seen: int) -> int:
+    """Have what is new in the stream projected in batches; how many records there were up to now."""
     (shard,) = client.stream("Scores")
     for start in range(seen, len(shard), BATCH):
-        batch = [_record(record) for record in shard[start : start + BATCH]]
-        if projector.project(batch, _NoParking(), time.monotonic() + 600).failed is not None:
-            raise AssertionError("a batch failed")
+        project_batch(projector, shard[start : start + BATCH])
     return len(shard)
+
+
+def project_batch(projector: Projector, records: list[dict[str, Any]]) -> None:
+    """Have one batch of the stream's records projected; AssertionError where one was not."""
+    batch = [_record(record) for record in records]
+    if projector.project(batch, _NoParking(), time.monotonic() + 600).failed is not None:
+        raise AssertionError("a batch failed")
 
 
 def _record(record: dict[str, Any]) -> Record:

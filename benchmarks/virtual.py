@@ -65,7 +65,7 @@ class Meeting:
         if any(met):
             self._clock.sleep(TRANSACTION)
             self.cancelled += 1
-            raise _conflict(met)
+            raise conflict(met)
         self._taken.update(keys)
         self._clock.sleep(TRANSACTION)
         self._taken.difference_update(keys)
@@ -85,7 +85,8 @@ def _key(entry: dict[str, Any]) -> str:
     return key
 
 
-def _conflict(met: list[bool]) -> ClientError:
+def conflict(met: list[bool]) -> ClientError:
+    """How a transaction ends that met another at some of its items."""
     reasons = [{"Code": "TransactionConflict" if one else "None"} for one in met]
     response: Any = {
         "Error": {"Code": "TransactionCanceledException", "Message": "met another"},
