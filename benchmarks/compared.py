@@ -410,7 +410,7 @@ def pictures(result: Row) -> dict[str, str]:
             "Read units of the median member's rank, log-normal scores", "members", "read units", by_method
         ),
         "docs/pictures/staleness.svg": plot(
-            "Mean error of ranks of members who did nothing, while events flow",
+            "Mean error of ranks of any members, while events flow",
             "seconds; jobs run at 0, 60 and 120",
             "places",
             staleness.lines(result),

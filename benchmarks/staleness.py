@@ -24,7 +24,7 @@ WAITING: Final = f"{OURS}, its newest second not yet counted"
 ALWAYS: Final = (OURS, "count everyone above", "a count tree, a transaction each")
 """Whose ranks are right at every moment."""
 KINDS: Final = ("just moved", "others")
-"""Who is asked for: members with an event in that second, and any members."""
+"""Who is asked for: members with an event in that second, and members drawn from all."""
 
 Row = dict[str, Any]
 Rank = Callable[[str], int]
@@ -113,7 +113,7 @@ def table(result: Row) -> Iterator[str]:
         f"every {found['asked_every']} seconds {found['asked']} members are asked for, half of whom just moved."
     )
     yield ""
-    yield "| method | mean error of a rank: of members that just moved | of others | most |"
+    yield "| method | mean error of a rank: of members that just moved | of any members | most |"
     yield "|---" * 4 + "|"
     for name, errors in found["mean_errors"].items():
         means = " | ".join(f"{mean(errors[kind]):,.1f}" for kind in KINDS)
@@ -121,7 +121,7 @@ def table(result: Row) -> Iterator[str]:
 
 
 def lines(result: Row) -> dict[str, list[tuple[float, float]]]:
-    """The errors of others over time; who is right at every moment has no line."""
+    """The errors of any members over time; who is right at every moment has no line."""
     found = result["staleness"]
     every = found["asked_every"]
     return {
