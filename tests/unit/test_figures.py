@@ -4,33 +4,39 @@ from collections.abc import Iterable
 
 import pytest
 
-from benchmarks import lanes, peers, reads, rolling, units
+from benchmarks import budgets, compared, curves, lanes, peers, reads, rolling, units
 from benchmarks.output import REPOSITORY, Output
+from benchmarks.rivals.board import OURS
+from benchmarks.rivals.counting import CountAbove
+from benchmarks.shapes import SHAPES
 
 COMMITTED = Output()
 READS = COMMITTED.result("reads")
 LANES = COMMITTED.result("lanes")
 UNITS = COMMITTED.result("units")
 ROLLING = COMMITTED.result("rolling")
+COMPARED = COMMITTED.result("compared")
+CURVES = COMMITTED.result("curves")
+
+TABLES = {
+    "units": (units.PAGE, units.table(UNITS)),
+    "peers": (reads.README, peers.table(READS)),
+    "reads": (reads.PAGE, reads.by_population(READS)),
+    "depths": (reads.PAGE, reads.at_depths(READS)),
+    "others": (reads.PAGE, reads.on_others(READS)),
+    "busy": (lanes.PAGE, lanes.on_a_busy_board(LANES)),
+    "quiet": (lanes.PAGE, lanes.on_quiet_boards(LANES)),
+    "rank": (lanes.PAGE, lanes.of_a_rank(LANES)),
+    "cleaning": (lanes.PAGE, lanes.of_cleaning(LANES)),
+    "rolling": (rolling.PAGE, rolling.of_writes(ROLLING)),
+    "one entry": (rolling.PAGE, rolling.of_reads(ROLLING)),
+    **{f"compared {name}": (compared.PAGE, lines(COMPARED)) for name, lines in compared.TABLES.items()},
+    **{f"curves {name}": (curves.PAGE, lines(CURVES)) for name, lines in curves.TABLES.items()},
+    "budgets": (budgets.PAGE, budgets.table(budgets.found(COMMITTED))),
+}
 
 
-@pytest.mark.parametrize(
-    ("page", "lines"),
-    [
-        (units.PAGE, units.table(UNITS)),
-        (reads.README, peers.table(READS)),
-        (reads.PAGE, reads.by_population(READS)),
-        (reads.PAGE, reads.at_depths(READS)),
-        (reads.PAGE, reads.on_others(READS)),
-        (lanes.PAGE, lanes.on_a_busy_board(LANES)),
-        (lanes.PAGE, lanes.on_quiet_boards(LANES)),
-        (lanes.PAGE, lanes.of_a_rank(LANES)),
-        (lanes.PAGE, lanes.of_cleaning(LANES)),
-        (rolling.PAGE, rolling.of_writes(ROLLING)),
-        (rolling.PAGE, rolling.of_reads(ROLLING)),
-    ],
-    ids=["units", "peers", "reads", "depths", "others", "busy", "quiet", "rank", "cleaning", "rolling", "one entry"],
-)
+@pytest.mark.parametrize(("page", "lines"), TABLES.values(), ids=TABLES)
 def test_a_table_is_that_of_its_result(page: str, lines: Iterable[str]) -> None:
     assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in (REPOSITORY / page).read_text(encoding="utf-8")
 
@@ -62,3 +68,48 @@ def test_lanes_are_paid_for_where_they_are_needed() -> None:
         assert row["read_units_most"] <= 0.5 + 2.5 * row["lanes"]
         assert row["round_trips_most"] == 2
         assert row["round_trips_first"] <= 3
+
+
+@pytest.mark.parametrize(("path", "svg"), [*compared.pictures(COMPARED).items(), *curves.pictures(CURVES).items()])
+def test_a_picture_is_that_of_its_result(path: str, svg: str) -> None:
+    assert (REPOSITORY / path).read_text(encoding="utf-8") == svg
+    assert path.removeprefix("docs/") in (REPOSITORY / curves.PAGE).read_text(encoding="utf-8")
+
+
+def test_the_budgets_are_met() -> None:
+    found = list(budgets.budgets(budgets.found(COMMITTED)))
+
+    assert len(found) >= 13
+    assert [one for one in found if not one.met] == []
+
+
+def test_a_rank_is_as_cheap_at_ten_million_as_at_ten_thousand() -> None:
+    units = {(row["shape"], row["members"]): row for row in CURVES["reads"] if row["read"] == curves.RANK}
+
+    for shape in SHAPES:
+        for kind in ("read_units_mean", "read_units_most"):
+            assert units[shape, 10_000_000][kind] <= 1.1 * units[shape, 10_000][kind]
+        assert all(units[shape, members]["round_trips_most"] == 2 for members in curves.SIZES)
+
+
+def test_a_rank_is_a_thousand_times_cheaper_than_counting() -> None:
+    units = {(row["method"], row["members"]): row["read_units"] for row in COMPARED["ranks"]}
+
+    assert units[CountAbove.name, 1_000_000] >= 1_000 * units[OURS, 1_000_000]
+
+
+def test_ranks_of_others_are_wrong_where_they_are_said_to_be() -> None:
+    wrong = {(row["method"], row["shape"]): row["wrong_share"] for row in COMPARED["accuracy"]}
+
+    assert all(wrong[OURS, shape] == 0 for shape in SHAPES)
+    assert wrong[compared.PUBLISHED, "uniform"] > 0.9
+    assert COMPARED["staleness"]["error_most"][OURS] == 0
+
+
+def test_the_hottest_key_bears_more_with_more_shards() -> None:
+    bears = {(row["batch"], row["lanes"], row["shards"]): row["events_per_second"] for row in CURVES["ceilings"]}
+
+    assert all(events >= 1_000 for (_, _, shards), events in bears.items() if shards >= 4)
+    for shards in curves.SHARDS:
+        assert bears[curves.TOGETHER, 1, shards] >= 0.85 * shards * bears[curves.TOGETHER, 1, 1]
+        assert bears[curves.ALONE, 4, shards] >= 0.85 * shards * bears[curves.ALONE, 4, 1]
