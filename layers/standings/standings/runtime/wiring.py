@@ -16,6 +16,7 @@ from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.standing import SIDE_BY_SIDE, DynamoStanding
+from standings.dynamodb.transactions import send_as_built
 from standings.dynamodb.trees import DynamoTrees
 from standings.failures.bucket import FailureBucket
 from standings.runtime.config import BOARDS_FILE, Config
@@ -73,7 +74,10 @@ def client(service: str) -> Any:
         read_timeout=10,
         max_pool_connections=max(MOST_CALLS, SIDE_BY_SIDE) + 2,
     )
-    return _session().create_client(service, config=settings)
+    made: Any = _session().create_client(service, config=settings)
+    if service == "dynamodb":
+        send_as_built(made)
+    return made
 
 
 def registry(dynamodb: Any, config: Config, tools: Pacing) -> Registry:
