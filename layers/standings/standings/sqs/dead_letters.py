@@ -19,7 +19,7 @@ KEPT_IN: Final = "kept_in"
 _KEPT: Final = "kept whole in "
 
 LONGEST_REASON: Final = 1_000
-NOT_OF_SQS: Final = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """What no message can have: the characters that XML has not."""
 
 
