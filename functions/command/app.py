@@ -5,11 +5,12 @@ from typing import Any
 from aws_lambda_powertools.event_handler import Response
 
 from standings.runtime import http, wiring
+from standings.runtime.commanding import Command
 from standings.runtime.config import Config
 from standings.runtime.observability import logger
 from standings.services.answers import bad_argument, bad_body
 
-_command = wiring.command(Config.from_environment(), wiring.pacing())
+_command = Command(Config.from_environment(), wiring.pacing())
 _api = http.Api()
 
 

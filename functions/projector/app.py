@@ -10,7 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.dynamodb.scores import decode_change
 from standings.failures.bucket import FailureBucket
-from standings.runtime import wiring
+from standings.runtime import projecting, wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger, metrics
 from standings.services.projector import Record
@@ -19,7 +19,7 @@ from standings.services.pruning import Look
 _config = Config.from_environment()
 _pacing = wiring.pacing()
 _looks: list[Look] = []
-_projector = wiring.projector(_config, _pacing, _looks.append)
+_projector = projecting.projector(_config, _pacing, _looks.append)
 _bucket = wiring.failure_bucket(_config)
 
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import Response
 
 from standings.domain.events import LONGEST_MEMBER
-from standings.runtime import http, wiring
+from standings.runtime import http, reading, wiring
 from standings.runtime.config import Config
 from standings.runtime.observability import logger
 from standings.services.answers import bad_argument, bad_body
@@ -16,7 +16,7 @@ from standings.services.directory import Directory
 from standings.services.query import MOST_MEMBERS, Asked, Query
 
 _config = Config.from_environment()
-_reader = wiring.reader(_config, wiring.pacing())
+_reader = reading.reader(_config, wiring.pacing())
 _query = Query(_reader)
 _directory = Directory(_reader)
 _api = http.Api()

@@ -5,15 +5,15 @@ from typing import Any
 from aws_lambda_powertools import single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.runtime import wiring
+from standings.runtime import wiring, writing
 from standings.runtime.config import Config
 from standings.runtime.observability import logger, metrics
 from standings.services.writer import Message
 from standings.sqs.activity import at_filled_in, refused_since
 
 _config = Config.from_environment()
-_writer = wiring.writer(_config, wiring.pacing())
-_dead_letters = wiring.dead_letters(_config)
+_writer = writing.writer(_config, wiring.pacing())
+_dead_letters = writing.dead_letters(_config)
 
 
 @metrics.log_metrics

@@ -17,7 +17,7 @@ import aws_lambda_powertools
 from standings.domain.definitions import parse_boards
 from standings.domain.windows import DAY
 from standings.dynamodb import purging, standing
-from standings.runtime import observability, wiring
+from standings.runtime import observability, projecting, wiring
 from standings.services.pruning import PrunedRankings
 from tests.stack import ENVIRONMENT, FUNCTIONS
 
@@ -155,14 +155,14 @@ def patched(world: World) -> Iterator[None]:
             mock.patch.object(wiring, "time", SimpleNamespace(time_ns=time_ns, monotonic=monotonic, sleep=sleep))
         )
         patches.enter_context(mock.patch.object(wiring, "random", SimpleNamespace(random=world.rng.random)))
-        patches.enter_context(mock.patch.object(wiring, "ThreadPoolExecutor", pool))
+        patches.enter_context(mock.patch.object(projecting, "ThreadPoolExecutor", pool))
         # A board of days has not the years to look through that a purge is ready for.
         patches.enter_context(mock.patch.object(purging, "REACH", 20 * DAY))
         patches.enter_context(mock.patch.object(purging, "HOURS_REACH", 10 * DAY))
         if world.busy:
             # Trees are cleaned often, also where it would not be worth it.
             pruned = partial(PrunedRankings, chance=0.12, worth=0)
-            patches.enter_context(mock.patch.object(wiring, "PrunedRankings", pruned))
+            patches.enter_context(mock.patch.object(projecting, "PrunedRankings", pruned))
         patches.enter_context(mock.patch.object(standing, "ThreadPoolExecutor", pool))
         logger.setLevel(logging.CRITICAL)
         try:

@@ -1,4 +1,4 @@
-"""Puts the services of upkeep together. Apart from `wiring`, so that the other functions start without them."""
+"""Puts the services of upkeep together."""
 
 from functools import cached_property
 from typing import Any
@@ -9,6 +9,7 @@ from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores, decode_parked
 from standings.runtime import wiring
 from standings.runtime.config import Config
+from standings.runtime.projecting import side_by_side
 from standings.services.audit import Audits
 from standings.services.dead_letters import DeadLetterCare
 from standings.services.pacing import Pacing
@@ -43,7 +44,7 @@ class Maintenance:
     @cached_property
     def _placer(self) -> Placer:
         rankings = DynamoRankings(self._dynamodb, self._config.rankings_table, self._tools)
-        return Placer(rankings, self._tools, wiring.side_by_side())
+        return Placer(rankings, self._tools, side_by_side())
 
     @cached_property
     def rebuild(self) -> Rebuild:
