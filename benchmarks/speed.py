@@ -20,7 +20,7 @@ PAGE: Final = "docs/speed.md"
 COMMAND: Final = "make bench"
 FUNCTIONS: Final = ("writer", "projector")
 MEMBERS: Final = 200_000
-BATCHES: Final = 10
+BATCHES: Final = 5
 LEVELS: Final = ("store", "botocore")
 BUDGETS: Final = {"store": 10_000, "botocore": 5_000}
 """Records per second."""
@@ -42,7 +42,7 @@ def _asked(*question: str) -> dict[str, Any]:
 
 def measure(*, small: bool) -> dict[str, Any]:
     """Everything that is in the result."""
-    processes, repeats, rounds = (1, 2, 2) if small else (3, 8, 25)
+    processes, repeats, rounds = (1, 2, 2) if small else (3, 6, 25)
     board = ("10000", "1") if small else (str(MEMBERS), str(BATCHES))
     with tempfile.TemporaryDirectory() as directory:
         starts = startup.measure(startup.build(Path(directory)), rounds)
