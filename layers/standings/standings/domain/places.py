@@ -7,6 +7,7 @@ So a text of any length sorts as the number does, small numbers are short, and n
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 FANOUT: Final = 128
@@ -50,6 +51,8 @@ def _digits_of(number: int, base: int) -> list[int]:
     return digits if number >= 0 else [base - 1 - digit for digit in digits]
 
 
+# Asked several times for one move; members share scores.
+@lru_cache(maxsize=16384)
 def path(number: int) -> Path:
     """The way from the root of the tier tree to an ordinal: a head, then base-128 digits."""
     digits = _digits_of(number, FANOUT)

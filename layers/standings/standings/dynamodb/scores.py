@@ -44,7 +44,8 @@ _MARK: Final = "m"
 def decode_image(item: Item) -> Image:
     """A member's item as an image; KeyError, ValueError or TypeError for what is none."""
     # With a base, int() takes nothing but text.
-    values = {name: int(value["N"], 10) for name, value in item.items() if name not in _OTHERS and "N" in value}
+    rest = [(name, value) for name, value in item.items() if name not in _OTHERS]
+    values = {name: int(value["N"], 10) for name, value in rest if "N" in value}
     if values:
         _check_bounds(min(values.values()), MAX_UNITS)
         _check_bounds(max(values.values()), MAX_UNITS)
@@ -56,9 +57,7 @@ def decode_image(item: Item) -> Image:
         magnitude=_check_bounds(int(item["g"]["N"], 10), MOST_NUMBER) if "g" in item else 0,
         hidden="h" in item and bool(item["h"]["BOOL"]),
         values=values,
-        marks={
-            name.removeprefix(_MARK): value["S"] for name, value in item.items() if name not in _OTHERS and "S" in value
-        },
+        marks={name.removeprefix(_MARK): value["S"] for name, value in rest if "S" in value},
         removed="x" in item,
     )
 
