@@ -35,6 +35,8 @@ _INSTANT: Final = re.compile(
 # A number that a float may hold only nearly, or not at all: such a body is parsed again, with exact numbers.
 _INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SURELY_KEPT: Final = 10**MOST_DIGITS - 1
+"""Units, and so digits, of which a whole number breaks no rule."""
 _TRIPLE: Final = ("board", "member", "metrics")
 
 
@@ -203,6 +205,10 @@ def _boards(field: str, triple: dict[str, Any]) -> list[str]:
 
 def _units(field: str, value: Any, metric: Metric) -> int:
     """An amount as a whole number of the metric's units."""
+    if type(value) is int:
+        whole: int = value * 10**metric.precision
+        if abs(whole) <= _SURELY_KEPT:
+            return whole
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         _refuse("amount", f"{field}: must be a number, is {_show(value)}")
     sign, all_digits, exponent = Decimal(repr(value) if isinstance(value, float) else value).as_tuple()

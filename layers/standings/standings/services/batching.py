@@ -43,4 +43,5 @@ def transactions(events: Iterable[Event], most: int = MOST_ACTIONS) -> list[list
 
 
 def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
-    return len(events) + len(more) + len(items.union(*(items_of(event) for event in more)))
+    added = {item for event in more for item in items_of(event)} - items
+    return len(events) + len(more) + len(items) + len(added)
