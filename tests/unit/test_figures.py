@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from benchmarks import budgets, compared, curves, lanes, peers, reads, rolling, units
+from benchmarks import budgets, compared, curves, lanes, peers, reads, rolling, speed, units
 from benchmarks.output import REPOSITORY, Output
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
@@ -17,6 +17,7 @@ UNITS = COMMITTED.result("units")
 ROLLING = COMMITTED.result("rolling")
 COMPARED = COMMITTED.result("compared")
 CURVES = COMMITTED.result("curves")
+SPEED = COMMITTED.result("speed")
 
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
@@ -32,6 +33,11 @@ TABLES = {
     "one entry": (rolling.PAGE, rolling.of_reads(ROLLING)),
     **{f"compared {name}": (compared.PAGE, lines(COMPARED)) for name, lines in compared.TABLES.items()},
     **{f"curves {name}": (curves.PAGE, lines(CURVES)) for name, lines in curves.TABLES.items()},
+    "paces": (speed.PAGE, speed.of_paces(SPEED)),
+    "shares": (speed.PAGE, speed.of_shares(SPEED)),
+    "functions": (speed.PAGE, speed.of_functions(SPEED)),
+    "memory": (speed.PAGE, speed.of_memory(SPEED)),
+    "starts": (speed.PAGE, speed.of_starts(SPEED)),
     "budgets": (budgets.PAGE, budgets.table(budgets.found(COMMITTED))),
 }
 
@@ -113,3 +119,15 @@ def test_the_hottest_key_bears_more_with_more_shards() -> None:
     for shards in curves.SHARDS:
         assert bears[curves.TOGETHER, 1, shards] >= 0.85 * shards * bears[curves.TOGETHER, 1, 1]
         assert bears[curves.ALONE, 4, shards] >= 0.85 * shards * bears[curves.ALONE, 4, 1]
+
+
+def test_the_code_is_within_its_budgets() -> None:
+    for row in SPEED["paces"]:
+        assert row["records_per_second"] >= speed.BUDGETS[row["level"]]
+    starts = {row["program"]: row for row in SPEED["starts"]}
+    for name, times in speed.STARTS.items():
+        assert starts[name]["times_base_cpu"] <= times
+    # Half of the memory that functions have by default, start and largest batch together.
+    for row in SPEED["memory"]:
+        assert starts[row["function"]]["megabytes"] + row["peak_megabytes"] <= 512
+    assert (SPEED["members"], SPEED["batch"]) == (200_000, 500)
