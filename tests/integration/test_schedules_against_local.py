@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from standings.dynamodb.transactions import send_as_built
+from tests.engine import local
 from tests.engine.local_stream import LocalStream
 from tests.engine.tables import create_tables
 from tests.faults.store import ClientStore
@@ -12,9 +14,12 @@ from tests.faults.world import Options, run
 
 
 @pytest.fixture
-def store(local_client: Any) -> Callable[[Callable[[], float]], ClientStore]:
+def store(local_client: Any, local_endpoint: str) -> Callable[[Callable[[], float]], ClientStore]:
     create_tables(local_client, expire=False)
-    return lambda now: ClientStore(local_client, LocalStream(local_client, "Scores"), now)
+    # As the functions have it.
+    client = local.client_for(local_endpoint)
+    send_as_built(client)
+    return lambda now: ClientStore(client, LocalStream(local_client, "Scores"), now)
 
 
 @pytest.mark.parametrize("seed", range(10))
