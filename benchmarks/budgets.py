@@ -1,22 +1,19 @@
 """What reads and events may cost, beside what was measured: one table made of all results that are there.
 
-`python -m benchmarks.budgets` writes it into `docs/performance.md`. A result that has `budgets` of its own, a list of
-`{"what", "budget", "measured", "met"}`, adds them as they are.
+`python -m benchmarks.budgets` writes it into `docs/performance.md`.
 """
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from benchmarks import curves, reads
+from benchmarks import curves, reads, speed
 from benchmarks.output import Output, output
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
 
 PAGE: Final = "docs/performance.md"
 COMMAND: Final = "make bench"
-NAMES: Final = ("curves", "compared", "reads", "lanes", "units", "speed")
-"""The results that are looked at, in the order of the table; those that are not there are left out."""
 ENOUGH: Final = 1.75
 """How many times the events a doubling of the shards has to bear at least: members are not spread quite evenly."""
 
@@ -134,22 +131,42 @@ def of_units(result: Result) -> Iterator[Budget]:
     )
 
 
+def of_speed(result: Result) -> Iterator[Budget]:
+    """What one core does, and how long functions take to start."""
+    for row in result["paces"]:
+        least = speed.BUDGETS[row["level"]]
+        yield Budget(
+            f"{row['function']}, one core, {speed.STUBBED[row['level']]} stubbed",
+            f"≥ {least:,} {speed.RECORDS[row['function']]} a second",
+            f"{row['records_per_second']:,}",
+            row["records_per_second"] >= least,
+        )
+    for row in result["starts"]:
+        if row["program"] in speed.STARTS:
+            most = speed.STARTS[row["program"]]
+            yield Budget(
+                f"a start of the {row['program']} function ÷ of a module that only makes a boto3 client, CPU time",
+                f"≤ {most:g}",
+                f"{row['times_base_cpu']:.2f}",
+                row["times_base_cpu"] <= most,
+            )
+
+
 FROM: Final[dict[str, Callable[[Result], Iterator[Budget]]]] = {
     "curves": of_curves,
     "compared": of_compared,
     "reads": of_reads,
     "lanes": of_lanes,
     "units": of_units,
+    "speed": of_speed,
 }
+"""Results that are looked at, in the order of the table; those that are not there are left out."""
 
 
 def budgets(results: Mapping[str, Result]) -> Iterator[Budget]:
     """Every budget that results say something of."""
     for name, result in results.items():
-        if name in FROM:
-            yield from FROM[name](result)
-        for own in result.get("budgets", []):
-            yield Budget(**own)
+        yield from FROM[name](result)
 
 
 def table(results: Mapping[str, Result]) -> Iterator[str]:
@@ -163,7 +180,7 @@ def table(results: Mapping[str, Result]) -> Iterator[str]:
 def found(out: Output) -> dict[str, Result]:
     """The results that are there."""
     results: dict[str, Result] = {}
-    for name in NAMES:
+    for name in FROM:
         try:
             results[name] = out.result(name)
         except FileNotFoundError:

@@ -27,8 +27,8 @@ BUDGETS: Final = {"store": 10_000, "botocore": 5_000}
 """Records per second."""
 STARTS: Final = {"writer": 1.3, "projector": 1.3, "query": 1.5}
 """Times the start of a module that only makes a boto3 client of DynamoDB."""
-_RECORDS: Final = {"writer": "events", "projector": "records"}
-_STUBBED: Final = {"store": "the store", "botocore": "the network"}
+RECORDS: Final = {"writer": "events", "projector": "records"}
+STUBBED: Final = {"store": "the store", "botocore": "the network"}
 _LOOPS: Final = {"store": "orjson reads and writes it", "botocore": "botocore alone sends the same transactions"}
 
 
@@ -74,7 +74,7 @@ def of_paces(result: dict[str, Any]) -> Iterator[str]:
     for row in result["paces"]:
         level = row["level"]
         yield (
-            f"| {row['function']} | {_STUBBED[level]} | {row['records_per_second']:,} {_RECORDS[row['function']]} | "
+            f"| {row['function']} | {STUBBED[level]} | {row['records_per_second']:,} {RECORDS[row['function']]} | "
             f"{BUDGETS[level]:,} | {_LOOPS[level]} | {row['loops_per_record']:g} |"
         )
 
@@ -89,7 +89,7 @@ def of_shares(result: dict[str, Any]) -> Iterator[str]:
 
 
 def _shown(result: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{**row, "level": _STUBBED[row["level"]].removeprefix("the ")} for row in result["profiles"]]
+    return [{**row, "level": STUBBED[row["level"]].removeprefix("the ")} for row in result["profiles"]]
 
 
 def of_functions(result: dict[str, Any]) -> Iterator[str]:
