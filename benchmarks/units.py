@@ -123,11 +123,11 @@ def write(writer: Writer, bodies: list[str]) -> None:
         raise AssertionError(written)
 
 
-def project(projector: Projector, client: Engine, seen: int) -> int:
+def project(projector: Projector, client: Engine, seen: int, size: int = BATCH) -> int:
     """Have what is new in the stream projected in batches; how many records there were up to now."""
     (shard,) = client.stream("Scores")
-    for start in range(seen, len(shard), BATCH):
-        project_batch(projector, shard[start : start + BATCH])
+    for start in range(seen, len(shard), size):
+        project_batch(projector, shard[start : start + size])
     return len(shard)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from benchmarks import budgets, compared, curves, lanes, peers, reads, rolling, speed, units
+from benchmarks import budgets, compared, cost, curves, grid, lanes, peers, reads, rolling, speed, units, usage
 from benchmarks.output import REPOSITORY, Output
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
@@ -17,6 +17,7 @@ UNITS = COMMITTED.result("units")
 ROLLING = COMMITTED.result("rolling")
 COMPARED = COMMITTED.result("compared")
 CURVES = COMMITTED.result("curves")
+COST = COMMITTED.result("cost")
 SPEED = COMMITTED.result("speed")
 
 TABLES = {
@@ -38,6 +39,7 @@ TABLES = {
     "functions": (speed.PAGE, speed.of_functions(SPEED)),
     "memory": (speed.PAGE, speed.of_memory(SPEED)),
     "starts": (speed.PAGE, speed.of_starts(SPEED)),
+    **{f"cost {name}": (cost.PAGE, lines(COST)) for name, lines in cost.TABLES.items()},
     "budgets": (budgets.PAGE, budgets.table(budgets.found(COMMITTED))),
 }
 
@@ -131,3 +133,16 @@ def test_the_code_is_within_its_budgets() -> None:
     for row in SPEED["memory"]:
         assert starts[row["function"]]["megabytes"] + row["peak_megabytes"] <= 512
     assert (SPEED["members"], SPEED["batch"]) == (200_000, 500)
+
+
+def test_the_model_of_cost_is_near_what_was_counted() -> None:
+    model = COST["model"]
+
+    assert len(model["rows"]) == len(grid.GRID)
+    assert model["most_off"] <= 0.05
+    assert model["mean_off"] <= 0.015
+    # And near what another benchmark has counted, of other members.
+    counted = UNITS["writes"]
+    for name, settings in (("`all` alone", grid.ALL), ("`all`, `day` and `last-7-days`", grid.SHIPPED)):
+        told = usage.usage(settings, grid.POINTS).write_units
+        assert told == pytest.approx(counted[name]["write_units_per_event"], rel=0.02)

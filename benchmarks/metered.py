@@ -1,0 +1,63 @@
+"""The writer and the projector on an engine in this process, with every unit counted."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+import orjson
+
+from benchmarks.meter import Meter, Snapshot
+from benchmarks.units import pacing, project, write
+from standings.domain.boards import Boards
+from standings.dynamodb.boards import DynamoBoards
+from standings.dynamodb.rankings import DynamoRankings
+from standings.dynamodb.scores import DynamoScores
+from standings.dynamodb.trees import DynamoTrees
+from standings.services.pacing import Pacing
+from standings.services.projector import Projector
+from standings.services.pruning import PrunedRankings
+from standings.services.registry import Registry
+from standings.services.writer import Writer
+from tests.engine.dynamodb import Engine
+from tests.engine.tables import create_tables
+
+
+class Pipeline:
+    """Takes batches of events to the index. What is known of boards is read once a minute: that is not counted."""
+
+    def __init__(self, boards: Boards, seed: int) -> None:
+        self.client = Engine()
+        create_tables(self.client)
+        self._meter = Meter(self.client)
+        tools = Pacing(pacing().now, time.monotonic, time.sleep, Random(seed).random)
+        registry = Registry(boards, DynamoBoards(self.client, "Scores"), tools)  # type: ignore[arg-type]
+        rankings = PrunedRankings(
+            DynamoRankings(self._meter, "Rankings", tools),  # type: ignore[arg-type]
+            DynamoTrees(self._meter, "Rankings"),  # type: ignore[arg-type]
+            tools,
+            lambda _: None,
+        )
+        self._writer = Writer(registry, DynamoScores(self._meter, "Scores", "Receipts"), tools)  # type: ignore[arg-type]
+        self._projector = Projector(registry, rankings, tools)
+        self._seen = 0
+
+    def take(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Bring a batch of events through."""
+        write(self._writer, [orjson.dumps(event).decode() for event in events])
+        self._seen = project(self._projector, self.client, self._seen, max(1, len(events)))
+
+    @property
+    def counted(self) -> Snapshot:
+        """What was used so far."""
+        return self._meter.snapshot()
+
+
+def event(event_id: str, board: str, member: str, amounts: Mapping[str, int]) -> Mapping[str, Any]:
+    """An event as a producer sends it."""
+    return {"id": event_id, "board": board, "member": member, "at": "2026-11-21T10:15:00Z", "metrics": amounts}
+
+
+def batches(events: Sequence[Mapping[str, Any]], size: int) -> Iterable[Sequence[Mapping[str, Any]]]:
+    """Events in batches of a size."""
+    return (events[start : start + size] for start in range(0, len(events), size))
