@@ -37,8 +37,11 @@ READ_MEMBERS: Final = 10_000
 """Of the board whose rank is read."""
 
 
-class _Run:
-    """Projectors on one board, each with members of its own, as shards of a stream have them."""
+class Run:
+    """Projectors on one board, each with members of its own, as shards of a stream have them.
+
+    `in_time` are the moves of batches that were done within the seconds.
+    """
 
     def __init__(
         self, projectors: int, most_lanes: int, batch: int, pause: float, seconds: float, seed: int = 1
@@ -55,6 +58,7 @@ class _Run:
         self.versions = dict.fromkeys(self.scores, 1)
         population.place_members(self.engine, self.ranking, self.scores)
         self.projected: list[Projected] = []
+        self.in_time = 0
         names = list(self.scores)
         for number in range(projectors):
             tools = self._tools(Random(f"{seed} {number}"))
@@ -86,6 +90,7 @@ class _Run:
                 if projected.failed is not None:
                     raise AssertionError(projected.why)
                 self.projected.append(projected)
+                self.in_time += projected.moves if self.clock.now <= self.seconds else 0
 
         return work
 
@@ -121,13 +126,13 @@ def busy(seconds: float) -> Iterator[dict[str, Any]]:
     """Projectors that always have work."""
     for most in (1, MOST_LANES):
         for count in PROJECTORS:
-            yield _shown({"projectors": count, "most_lanes": most, **_Run(count, most, BATCH, 0.0, seconds).row()})
+            yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
 
 
 def quiet(seconds: float) -> Iterator[dict[str, Any]]:
     """Boards with a batch of ten now and then: seconds between one projector's batches, on average."""
     for count, pause in ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2)):
-        yield _shown({"projectors": count, "pause": pause, **_Run(count, MOST_LANES, 10, pause, seconds).row()})
+        yield _shown({"projectors": count, "pause": pause, **Run(count, MOST_LANES, 10, pause, seconds).row()})
 
 
 def reads() -> Iterator[dict[str, Any]]:

@@ -4,7 +4,21 @@ from collections.abc import Iterable
 
 import pytest
 
-from benchmarks import budgets, compared, cost, curves, grid, lanes, peers, reads, rolling, speed, units, usage
+from benchmarks import (
+    budgets,
+    ceiling,
+    compared,
+    cost,
+    curves,
+    grid,
+    lanes,
+    peers,
+    reads,
+    rolling,
+    speed,
+    units,
+    usage,
+)
 from benchmarks.output import REPOSITORY, Output
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
@@ -19,6 +33,7 @@ COMPARED = COMMITTED.result("compared")
 CURVES = COMMITTED.result("curves")
 COST = COMMITTED.result("cost")
 SPEED = COMMITTED.result("speed")
+CEILING = COMMITTED.result("ceiling")
 
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
@@ -40,6 +55,7 @@ TABLES = {
     "memory": (speed.PAGE, speed.of_memory(SPEED)),
     "starts": (speed.PAGE, speed.of_starts(SPEED)),
     **{f"cost {name}": (cost.PAGE, lines(COST)) for name, lines in cost.TABLES.items()},
+    **{f"capacity {name}": (ceiling.PAGE, lines(CEILING)) for name, lines in ceiling.TABLES.items()},
     "budgets": (budgets.PAGE, budgets.table(budgets.found(COMMITTED))),
 }
 
@@ -146,3 +162,15 @@ def test_the_model_of_cost_is_near_what_was_counted() -> None:
     for name, settings in (("`all` alone", grid.ALL), ("`all`, `day` and `last-7-days`", grid.SHIPPED)):
         told = usage.usage(settings, grid.POINTS).write_units
         assert told == pytest.approx(counted[name]["write_units_per_event"], rel=0.02)
+
+
+def test_the_model_of_capacity_is_near_the_real_projectors() -> None:
+    assert [(row["projectors"], row["batch"]) for row in CEILING["check"]] == [
+        (count, batch) for batch in ceiling.BATCHES for count in ceiling.PROJECTORS
+    ]
+    assert CEILING["mean_off"] <= 0.08
+    assert CEILING["most_off"] <= 0.25
+    assert CEILING["most_off_cancelled"] <= 0.1
+    for row in CEILING["scenes"]:
+        if row["boards"] == 1 and row["set"]:
+            assert row["set"]["shards"] * 500 >= row["events_per_second"]
