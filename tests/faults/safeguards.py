@@ -3,7 +3,8 @@
     PYTHONPATH=layers/standings python -m tests.faults.safeguards [NAME ...]
 
 takes away each safeguard (or those named), runs schedules until some are noticed to be wrong, and writes
-`safeguards.json` and the tables of `docs/safeguards.md`. What chance seldom meets has a schedule written for it.
+`benchmarks/results/safeguards.json` and the tables of `docs/safeguards.md`, as `make bench` does. What chance seldom
+meets has a schedule written for it.
 """
 
 from __future__ import annotations
@@ -11,18 +12,16 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
-import json
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import _lru_cache_wrapper
-from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 import tests.conftest  # noqa: F401 - the environment that tests have, before anything of the functions is loaded
-from benchmarks import marked
+from benchmarks.output import SIZES, Output
 
 from .world import run, uncollected
 
@@ -597,10 +596,10 @@ _BOARDS: Final = (
 SAFEGUARDS: Final = (*_WRITING, *_MOVING, *_CLEANING, *_REPLAYING, *_BOARDS)
 
 
-RESULT: Final = Path(__file__).with_suffix(".json")
-PAGE: Final = Path(__file__).parents[2] / "docs" / "safeguards.md"
+NAME: Final = "safeguards"
+PAGE: Final = "docs/safeguards.md"
 COMMAND: Final = "python -m tests.faults.safeguards"
-MOST: Final = 300
+MOST: Final = {"full": 30, "small": 1}
 """Schedules that are tried until one notices."""
 LEAST: Final = 20
 """Schedules that are tried at least."""
@@ -624,18 +623,16 @@ class Found:
                 self.tried += 1
 
 
-def read() -> dict[str, Found]:
+def read(out: Output) -> dict[str, Found]:
     """What was found, by the name of the safeguard."""
-    found = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
-    return {name: Found(**each) for name, each in found.items()}
+    return {name: Found(**each) for name, each in out.result(NAME).items()}
 
 
-def write(found: Mapping[str, Found]) -> None:
+def write(found: Mapping[str, Found], out: Output) -> None:
     """Keep what was found, and put it in the page."""
-    content = {each.name: asdict(found[each.name]) for each in SAFEGUARDS if each.name in found}
-    RESULT.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    marked.write(PAGE, "noticed", COMMAND, noticed(found))
-    marked.write(PAGE, "unneeded", COMMAND, unneeded(found))
+    out.keep(NAME, {each.name: asdict(found[each.name]) for each in SAFEGUARDS if each.name in found})
+    out.table(PAGE, "noticed", COMMAND, noticed(found))
+    out.table(PAGE, "unneeded", COMMAND, unneeded(found))
 
 
 def noticed(found: Mapping[str, Found]) -> Iterator[str]:
@@ -662,29 +659,32 @@ def unneeded(found: Mapping[str, Found]) -> Iterator[str]:
             yield f"| {each.name} | {each.unneeded} | {one.tried - one.noticed} of {one.tried} | {ways} |"
 
 
-def _searched(name: str, found: Found, most: int) -> Found:
-    found.search(next(each for each in SAFEGUARDS if each.name == name), most)
+def _searched(safeguard: str, most: int) -> Found:
+    found = Found()
+    found.search(next(each for each in SAFEGUARDS if each.name == safeguard), most)
     return found
 
 
 def main() -> None:
-    """Search for all safeguards, or for those named, from where the last search has ended."""
+    """Search for all safeguards, or for those named."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--anew", action="store_true", help="from the first schedule on")
-    parser.add_argument("--most", type=int, default=MOST, help="schedules that are tried until one notices (300)")
+    parser.add_argument("--most", type=int, help="schedules that are tried until one notices (30)")
+    parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes below .local/bench only")
     given = parser.parse_args()
-    found = {} if given.anew else read()
+    out = Output(small=given.size == "small")
+    most = given.most or MOST[given.size]
+    found = read(out) if given.names else {}
     with ProcessPoolExecutor() as pool:
         searches = {
-            pool.submit(_searched, each.name, found.get(each.name, Found()), given.most): each.name
+            pool.submit(_searched, each.name, most): each.name
             for each in SAFEGUARDS
             if not given.names or each.name in given.names
         }
         for search in as_completed(searches):
             found[searches[search]] = search.result()
             print(searches[search], search.result(), flush=True)
-            write(found)
+    write(found, out)
 
 
 if __name__ == "__main__":

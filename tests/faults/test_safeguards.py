@@ -2,12 +2,13 @@
 
 import pytest
 
+from benchmarks.output import REPOSITORY, Output
 from tests.faults.safeguards import PAGE, SAFEGUARDS, Edit, Safeguard, noticed, read, unneeded
 from tests.faults.test_schedules import BLOCKS, SEEDS
 from tests.faults.world import run
 from tests.faults.written import WRITTEN
 
-FOUND = read()
+FOUND = read(Output())
 BY_CHANCE = [each for each in SAFEGUARDS if each.name in FOUND and FOUND[each.name].first is not None]
 BY_HAND = [each for each in SAFEGUARDS if each.written]
 
@@ -53,6 +54,6 @@ def test_a_text_that_is_not_there_is_an_error() -> None:
 
 
 def test_the_page_is_that_of_what_was_found() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = (REPOSITORY / PAGE).read_text(encoding="utf-8")
     for lines in (noticed(FOUND), unneeded(FOUND)):
         assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in text
