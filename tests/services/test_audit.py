@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.runtime import wiring
+from standings.runtime import projecting
 from standings.services import report
 from standings.services.moving import one_by_one
 from tests.auditing import (
@@ -43,7 +43,7 @@ def _all_examples(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _one_call_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """The seed decides all."""
-    monkeypatch.setattr(wiring, "side_by_side", lambda: one_by_one)
+    monkeypatch.setattr(projecting, "side_by_side", lambda: one_by_one)
 
 
 @contextmanager

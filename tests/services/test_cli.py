@@ -10,7 +10,7 @@ import pytest
 
 from cli.__main__ import DIFFERS, OK, UNREACHABLE, main
 from cli.maintenance import Maintenance, StackError, function_of
-from standings.runtime import wiring
+from standings.runtime import projecting
 from standings.services.moving import one_by_one
 from tests.checks import rows
 from tests.engine.lambdas import Context
@@ -39,7 +39,7 @@ class Lambda:
 @pytest.fixture
 def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     clock = Clock(NOW)
-    monkeypatch.setattr(wiring, "side_by_side", lambda: one_by_one)
+    monkeypatch.setattr(projecting, "side_by_side", lambda: one_by_one)
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
     monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
     with running(engine, clock) as deployed:

@@ -7,9 +7,8 @@ from standings.dynamodb.inspection import DynamoInspection
 from standings.dynamodb.purging import DynamoPurging
 from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores, decode_parked
-from standings.runtime import wiring
+from standings.runtime import projecting, wiring
 from standings.runtime.config import Config
-from standings.runtime.projecting import side_by_side
 from standings.services.audit import Audits
 from standings.services.dead_letters import DeadLetterCare
 from standings.services.pacing import Pacing
@@ -44,7 +43,7 @@ class Maintenance:
     @cached_property
     def _placer(self) -> Placer:
         rankings = DynamoRankings(self._dynamodb, self._config.rankings_table, self._tools)
-        return Placer(rankings, self._tools, side_by_side())
+        return Placer(rankings, self._tools, projecting.side_by_side())
 
     @cached_property
     def rebuild(self) -> Rebuild:
