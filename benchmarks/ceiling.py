@@ -16,7 +16,7 @@ from benchmarks import lag, lanes
 from benchmarks.contention import BUSY, Drawn, busy
 from benchmarks.grid import ALL, SHIPPED
 from benchmarks.lag import PER_SHARD, Deployment, Scene, as_row, found, writers_rate
-from benchmarks.output import Output, output
+from benchmarks.output import output
 from benchmarks.usage import Traffic, usage
 from standings.domain.definitions import MOST_SHARDS
 from standings.dynamodb.rankings import MOST_LANES
@@ -228,18 +228,10 @@ def measure(*, small: bool) -> dict[str, Any]:
     }
 
 
-def show(result: Mapping[str, Any], out: Output) -> None:
-    """Write the tables into their page."""
-    for name, table in TABLES.items():
-        out.table(PAGE, name, COMMAND, table(result))
-
-
 def main(arguments: list[str]) -> int:
     """Work it out, keep the result and bring the page up to date."""
     out = output(arguments, __doc__)
-    result = measure(small=out.small)
-    out.keep("ceiling", result)
-    show(result, out)
+    out.publish("ceiling", measure(small=out.small), PAGE, COMMAND, TABLES)
     return 0
 
 

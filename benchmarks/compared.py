@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from benchmarks import pipeline, population, shapes, staleness
 from benchmarks.meter import Meter, Snapshot
-from benchmarks.output import Output, output
+from benchmarks.output import output
 from benchmarks.plots import plot
 from benchmarks.questions import Board, Questions
 from benchmarks.rivals.board import OURS, RIVALS, Rival, highest, ours, place
@@ -418,21 +418,12 @@ def pictures(result: Row) -> dict[str, str]:
     }
 
 
-def show(result: Row, out: Output) -> None:
-    """Write the tables and the pictures."""
-    for name, lines in TABLES.items():
-        out.table(PAGE, name, COMMAND, lines(result))
-    for path, svg in pictures(result).items():
-        out.picture(path, svg)
-
-
 def main(arguments: list[str]) -> int:
     """Measure, keep the result and bring the page up to date."""
     out = output(arguments, __doc__)
     gc.disable()  # a million rows are looked through again and again for cycles that are not there
     result = measure(small=out.small)
-    out.keep("compared", result)
-    show(result, out)
+    out.publish("compared", result, PAGE, COMMAND, TABLES, pictures(result))
     return 0
 
 

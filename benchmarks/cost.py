@@ -54,9 +54,7 @@ def main(arguments: list[str]) -> int:
     reads = Output().result("reads")
     if given.size is not None:
         out = Output(small=given.size == SIZES[1])
-        result = measure(reads, small=out.small)
-        out.keep("cost", result)
-        show(result, out)
+        out.publish("cost", measure(reads, small=out.small), PAGE, COMMAND, TABLES)
         return 0
     told = estimate(load_of(given), read_prices(given.price_file), reads)
     print(json.dumps(told, indent=2) if given.json else "\n".join(as_table(told)))
@@ -296,12 +294,6 @@ def of_prices(result: Mapping[str, Any]) -> Iterator[str]:
         read = f"[{result['prices']['read_on']}]({one['read']})" if one["confirmed"] else "not confirmed"
         name = one["name"].replace("_", " ")
         yield f"| {name} | {one['dollars']:.10g} | {one['per']:,} | <{one['source']}> | {read} |"
-
-
-def show(result: Mapping[str, Any], out: Output) -> None:
-    """Write the tables into their page."""
-    for name, table in TABLES.items():
-        out.table(PAGE, name, COMMAND, table(result))
 
 
 TABLES: Final = {

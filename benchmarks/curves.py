@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from benchmarks import pipeline, population, shapes
 from benchmarks.compared import seconds
-from benchmarks.output import Output, output
+from benchmarks.output import output
 from benchmarks.plots import plot
 from benchmarks.questions import Asked, Board, Questions
 from benchmarks.shapes import SHAPES, Sorted
@@ -313,21 +313,12 @@ def pictures(result: Row) -> dict[str, str]:
     }
 
 
-def show(result: Row, out: Output) -> None:
-    """Write the tables and the pictures."""
-    for name, lines in TABLES.items():
-        out.table(PAGE, name, COMMAND, lines(result))
-    for path, svg in pictures(result).items():
-        out.picture(path, svg)
-
-
 def main(arguments: list[str]) -> int:
     """Measure, keep the result and bring the page up to date."""
     out = output(arguments, __doc__)
     gc.disable()  # a million rows are looked through again and again for cycles that are not there
     result = measure(small=out.small)
-    out.keep("curves", result)
-    show(result, out)
+    out.publish("curves", result, PAGE, COMMAND, TABLES, pictures(result))
     return 0
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from random import Random
 from typing import Any, Final
 
-from benchmarks import metered, population
+from benchmarks import population
 from benchmarks.metered import Pipeline
 from benchmarks.usage import Settings, Traffic, usage
 from standings.domain.definitions import parse_boards
@@ -83,7 +83,8 @@ def measured(settings: Settings, traffic: Traffic, events: int, seed: int = 1) -
 
 
 def _event(event_id: str, member: str, amounts: Mapping[str, int]) -> Mapping[str, Any]:
-    return metered.event(event_id, population.BOARD, member, amounts)
+    at = "2026-11-21T10:15:00Z"
+    return {"id": event_id, "board": population.BOARD, "member": member, "at": at, "metrics": amounts}
 
 
 def _amount(settings: Settings, traffic: Traffic, rng: Random, score: int) -> int:

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks import population, rising
-from benchmarks.output import Output, output
+from benchmarks.output import output
 from benchmarks.questions import Board, Questions
 from benchmarks.truth import Truth
 from benchmarks.virtual import TRANSACTION, Clock, Meeting
@@ -211,12 +211,12 @@ def _share(row: dict[str, Any]) -> str:
     return f"{100 * row['cancelled_share']:.1f} %"
 
 
-def show(result: dict[str, Any], out: Output) -> None:
-    """Write the tables into their page."""
-    out.table(PAGE, "busy", "make lanes", on_a_busy_board(result))
-    out.table(PAGE, "quiet", "make lanes", on_quiet_boards(result))
-    out.table(PAGE, "rank", "make lanes", of_a_rank(result))
-    out.table(PAGE, "cleaning", "make lanes", of_cleaning(result))
+TABLES: Final = {
+    "busy": on_a_busy_board,
+    "quiet": on_quiet_boards,
+    "rank": of_a_rank,
+    "cleaning": of_cleaning,
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -231,8 +231,7 @@ def main(arguments: list[str]) -> int:
         "busy": list(busy(seconds)),
         "cleaning": rising.measure(rounds=10 if out.small else rising.ROUNDS),
     }
-    out.keep("lanes", result)
-    show(result, out)
+    out.publish("lanes", result, PAGE, "make lanes", TABLES)
     return 0
 
 

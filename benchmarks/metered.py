@@ -1,7 +1,7 @@
 """The writer and the projector on an engine in this process, with every unit counted."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -51,13 +51,3 @@ class Pipeline:
     def counted(self) -> Snapshot:
         """What was used so far."""
         return self._meter.snapshot()
-
-
-def event(event_id: str, board: str, member: str, amounts: Mapping[str, int]) -> Mapping[str, Any]:
-    """An event as a producer sends it."""
-    return {"id": event_id, "board": board, "member": member, "at": "2026-11-21T10:15:00Z", "metrics": amounts}
-
-
-def batches(events: Sequence[Mapping[str, Any]], size: int) -> Iterable[Sequence[Mapping[str, Any]]]:
-    """Events in batches of a size."""
-    return (events[start : start + size] for start in range(0, len(events), size))

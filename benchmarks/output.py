@@ -7,7 +7,7 @@ everything runs: it writes the same files below `.local/bench`, and no page of t
 import argparse
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,22 @@ class Output:
     def __init__(self, *, small: bool = False, root: Path | None = None) -> None:
         self.small = small
         self._root = root or (APART if small else REPOSITORY)
+
+    def publish(
+        self,
+        name: str,
+        result: dict[str, Any],
+        page: str,
+        command: str,
+        tables: Mapping[str, Callable[[Any], Iterable[str]]],
+        pictures: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep a benchmark's result, and put the tables and pictures that are made of it where its page shows them."""
+        self.keep(name, result)
+        for mark, lines in tables.items():
+            self.table(page, mark, command, lines(result))
+        for path, svg in (pictures or {}).items():
+            self.picture(path, svg)
 
     def keep(self, name: str, result: dict[str, Any]) -> None:
         """Write a benchmark's result to `benchmarks/results/NAME.json`."""

@@ -11,7 +11,7 @@ import csv
 import gzip
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappush, heappushpop
 from pathlib import Path
 from random import Random
@@ -222,6 +222,9 @@ def of_reads(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"| last-{row['periods']}-days | {row['members']:,} | {' | '.join(cells)} | {row['pays_below']:g} |"
 
 
+TABLES: Final = {"writes": of_writes, "reads": of_reads}
+
+
 def main(arguments: list[str]) -> int:
     """Count, keep the result and bring the page up to date."""
     if arguments[:1] == ["--stream"]:
@@ -234,26 +237,14 @@ def main(arguments: list[str]) -> int:
         return 0
     out = output(arguments, __doc__)
     result = measure(out)
-    out.keep("rolling", result)
-    show(result, out)
+    out.publish("rolling", result, PAGE, "make bench", TABLES)
+    print("\n".join((*of_writes(result), *of_reads(result))))
     return 0
-
-
-def show(result: Mapping[str, Any], out: Output) -> None:
-    """Write the tables into their page."""
-    out.table(PAGE, "writes", "make bench", _printed(of_writes(result)))
-    out.table(PAGE, "reads", "make bench", _printed(of_reads(result)))
 
 
 def _read(path: Path) -> list[tuple[str, str]]:
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         return [(row["epoch_seconds"], row["member"]) for row in csv.DictReader(lines)]
-
-
-def _printed(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        print(line)
-        yield line
 
 
 if __name__ == "__main__":

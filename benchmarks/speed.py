@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from benchmarks import pace, startup
-from benchmarks.output import Output, output
+from benchmarks.output import output
 
 PAGE: Final = "docs/speed.md"
 COMMAND: Final = "make bench"
@@ -131,24 +131,20 @@ def _share(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def show(result: dict[str, Any], out: Output) -> None:
-    """Write the tables into their page."""
-    for name, table in (
-        ("paces", of_paces),
-        ("shares", of_shares),
-        ("functions", of_functions),
-        ("memory", of_memory),
-        ("starts", of_starts),
-    ):
-        out.table(PAGE, name, COMMAND, table(result))
+TABLES: Final = {
+    "paces": of_paces,
+    "shares": of_shares,
+    "functions": of_functions,
+    "memory": of_memory,
+    "starts": of_starts,
+}
 
 
 def main(arguments: list[str]) -> int:
     """Measure, keep the result and bring the page up to date."""
     out = output(arguments, __doc__)
     result = measure(small=out.small)
-    out.keep("speed", result)
-    show(result, out)
+    out.publish("speed", result, PAGE, COMMAND, TABLES)
     print("\n".join((*of_paces(result), *of_starts(result))))
     return 0
 

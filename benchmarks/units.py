@@ -14,7 +14,7 @@ import orjson
 
 from benchmarks import population
 from benchmarks.meter import Meter
-from benchmarks.output import Output, output
+from benchmarks.output import output
 from standings.domain.definitions import parse_boards
 from standings.dynamodb.boards import DynamoBoards
 from standings.dynamodb.rankings import DynamoRankings
@@ -175,17 +175,11 @@ def measure(*, small: bool) -> dict[str, Any]:
     }
 
 
-def show(result: dict[str, Any], out: Output) -> None:
-    """Write the table into its page."""
-    out.table(PAGE, "units", "make units", table(result))
-
-
 def main(arguments: list[str]) -> int:
     """Measure, keep the result and bring the README up to date."""
     out = output(arguments, __doc__)
     result = measure(small=out.small)
-    out.keep("units", result)
-    show(result, out)
+    out.publish("units", result, PAGE, "make units", {"units": table})
     print("\n".join(table(result)))
     return 0
 

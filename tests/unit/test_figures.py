@@ -41,21 +41,19 @@ TABLES = {
     "reads": (reads.PAGE, reads.by_population(READS)),
     "depths": (reads.PAGE, reads.at_depths(READS)),
     "others": (reads.PAGE, reads.on_others(READS)),
-    "busy": (lanes.PAGE, lanes.on_a_busy_board(LANES)),
-    "quiet": (lanes.PAGE, lanes.on_quiet_boards(LANES)),
-    "rank": (lanes.PAGE, lanes.of_a_rank(LANES)),
-    "cleaning": (lanes.PAGE, lanes.of_cleaning(LANES)),
-    "rolling": (rolling.PAGE, rolling.of_writes(ROLLING)),
-    "one entry": (rolling.PAGE, rolling.of_reads(ROLLING)),
-    **{f"compared {name}": (compared.PAGE, lines(COMPARED)) for name, lines in compared.TABLES.items()},
-    **{f"curves {name}": (curves.PAGE, lines(CURVES)) for name, lines in curves.TABLES.items()},
-    "paces": (speed.PAGE, speed.of_paces(SPEED)),
-    "shares": (speed.PAGE, speed.of_shares(SPEED)),
-    "functions": (speed.PAGE, speed.of_functions(SPEED)),
-    "memory": (speed.PAGE, speed.of_memory(SPEED)),
-    "starts": (speed.PAGE, speed.of_starts(SPEED)),
-    **{f"cost {name}": (cost.PAGE, lines(COST)) for name, lines in cost.TABLES.items()},
-    **{f"capacity {name}": (ceiling.PAGE, lines(CEILING)) for name, lines in ceiling.TABLES.items()},
+    **{
+        f"{result} {name}": (benchmark.PAGE, lines(COMMITTED.result(result)))
+        for result, benchmark in (
+            ("lanes", lanes),
+            ("rolling", rolling),
+            ("compared", compared),
+            ("curves", curves),
+            ("speed", speed),
+            ("cost", cost),
+            ("ceiling", ceiling),
+        )
+        for name, lines in benchmark.TABLES.items()
+    },
     "budgets": (budgets.PAGE, budgets.table(budgets.found(COMMITTED))),
 }
 
