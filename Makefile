@@ -85,7 +85,7 @@ build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and proces
 
 .PHONY: clean
 clean: ## remove all that the targets have set up and built
-	rm -rf .local $(VENV) .aws-sam .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .local $(VENV) .aws-sam *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # ---- environments, each with pins of its own
 
@@ -116,8 +116,11 @@ $(SAM_INSTALLED): requirements/sam.txt $(BOOTSTRAPPED)
 $(MINISTACK_INSTALLED): requirements/ministack.txt $(BOOTSTRAPPED)
 	$(call install,$(TOOLS)/ministack,$<)
 
-$(DEMO_INSTALLED): requirements/demo.txt $(BOOTSTRAPPED)
+# With the command line, whose modules stay where they are.
+$(DEMO_INSTALLED): requirements/demo.txt pyproject.toml $(BOOTSTRAPPED)
 	$(call install,$(VENV),$<)
+	@$(UV) pip install --quiet --python $(RUN) --no-deps --editable . || \
+		$(BOOTSTRAP)/bin/python -m pip --python $(RUN) install --quiet --no-deps --editable .
 
 $(DEV_INSTALLED): requirements/dev.txt $(DEMO_INSTALLED)
 	$(call install,$(VENV),$<)

@@ -1,1 +1,1 @@
-"""The command line of a deployed stack: `python -m cli --help`."""
+"""The command line of a stack: `standings --help`."""

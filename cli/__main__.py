@@ -1,191 +1,64 @@
-"""The command line of a deployed stack: `python -m cli --help`.
+"""The command line of a stack: `standings --help`.
 
-Results go to standard output, as JSON with `--json`; progress goes to standard error. The exit status is 0 where all is
-well, 1 where an audit found differences or something was left undone, 2 for a mistake in the command, 3 where the stack
-cannot be reached or its function fails.
+Results go to standard output, as JSON with `--json`; progress and errors go to standard error. What the exit status
+means stands in `cli.status`.
 """
 
 import argparse
-import json
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli.maintenance import Maintenance, StackError, function_of
+from cli import upkeep
+from cli.api import ApiError
+from cli.connection import Connection, StackError
+from cli.maintenance import FunctionError
+from cli.options import Commands, add_where
+from cli.status import INTERRUPTED, UNREACHABLE, WRONG
 
-OK: Final = 0
-DIFFERS: Final = 1
-WRONG: Final = 2
-UNREACHABLE: Final = 3
-# The function works for up to 15 minutes at each call.
-_CLIENT: Final = Config(read_timeout=930, retries={"mode": "standard"})
-
-Answers = Iterator[dict[str, Any]]
+_WRONG_BEFORE: Final = 500
+"""Answers of HTTP with a status below this say that the question was wrong."""
 
 
-def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespace], Maintenance] | None = None) -> int:
+def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespace], Any] = Connection) -> int:
     """Do what the command line says; the exit status."""
     given = _parser().parse_args(arguments)
     try:
-        maintenance = (connect or _connected)(given)
-        status: int = given.do(maintenance, given)
-    except (StackError, ClientError, BotoCoreError) as error:
-        print(f"{given.stack}: {error}", file=sys.stderr)
+        status: int = given.do(connect(given), given)
+    except ApiError as error:
+        print(f"standings: {error}", file=sys.stderr)
+        return WRONG if error.status < _WRONG_BEFORE else UNREACHABLE
+    except (StackError, FunctionError, ClientError, BotoCoreError) as error:
+        print(f"standings: {error}", file=sys.stderr)
         return UNREACHABLE
     except KeyboardInterrupt:
         print("stopped; the same command goes on with it", file=sys.stderr)
-        return DIFFERS
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has had enough, such as `head`; what is left in the buffer goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERRUPTED
     return status
 
 
-def _connected(given: argparse.Namespace) -> Maintenance:
-    session = boto3.Session(profile_name=given.profile, region_name=given.region)
-    formation = session.client("cloudformation", endpoint_url=given.endpoint_url)
-    client = session.client("lambda", endpoint_url=given.endpoint_url, config=_CLIENT)
-    return Maintenance(client, function_of(formation, given.stack))
+def run() -> None:
+    """The console script."""
+    sys.exit(main())
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m cli", description="Upkeep of a stack of Standings.")
-    parser.add_argument("--stack", default="standings", help="its name (standings)")
-    parser.add_argument("--profile", help="a profile of the AWS configuration")
-    parser.add_argument("--region", help="where the stack is")
-    parser.add_argument("--endpoint-url", help="where AWS is, for a local one")
-    parser.add_argument("--json", action="store_true", help="answers as JSON, one to a line")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-
-    audit = commands.add_parser("audit", help="compare rankings with scores")
-    audit.add_argument("board", nargs="?", help="one board; all of them without")
-    audit.add_argument("--grace", type=int, metavar="SECONDS", help="how late the stream may be (900)")
-    audit.set_defaults(do=_audit)
-
-    rebuild = commands.add_parser("rebuild", help="make a board's rankings anew from its scores, while it goes on")
-    rebuild.add_argument("board", help="its name, or a glob such as 'berlin-*' for all boards that match")
-    rebuild.set_defaults(do=_job, task="rebuild")
-
-    delete = commands.add_parser("delete", help="delete a board, all its members and their scores")
-    delete.add_argument("board")
-    delete.add_argument("--yes", action="store_true", help="do not ask")
-    delete.set_defaults(do=_delete, task="delete")
-
-    _add_care(commands, "dlq", "dead_letters", "ids", "messages that were refused")
-    _add_care(commands, "parked", "parked", "keys", "records of the stream that could not be applied")
+    parser = argparse.ArgumentParser(prog="standings", description="Exact, live leaderboards on DynamoDB.")
+    add_where(parser, again=False)
+    where = argparse.ArgumentParser(add_help=False)
+    add_where(where, again=True)
+    commands = Commands(parser.add_subparsers(title="commands", required=True, metavar="COMMAND"), where)
+    for module in (upkeep,):
+        module.add(commands)
     return parser
 
 
-def _add_care(commands: Any, name: str, task: str, chosen: str, what: str) -> None:
-    """The commands that list and replay what could not be applied."""
-    care = commands.add_parser(name, help=f"list or replay {what}")
-    actions = care.add_subparsers(title="actions", required=True, metavar="ACTION")
-    for action in ("list", "replay"):
-        parser = actions.add_parser(action, help=f"{action} {what}")
-        parser.add_argument(chosen, nargs="*", metavar=chosen[:-1].upper(), help="these alone; all of them without")
-        parser.add_argument("--reason", metavar="TEXT", help="those with this text in their reason")
-        parser.add_argument("--board", help="those of a board")
-        parser.set_defaults(do=_care, task=task, action=action, chosen=chosen, limit=None)
-        if action == "list":
-            parser.add_argument("--limit", type=int, help="how many to show (100)")
-
-
-# ---- what the commands do
-
-
-def _audit(maintenance: Maintenance, given: argparse.Namespace) -> int:
-    drift = 0
-    for answer in maintenance.answers("audit", _without_none(board=given.board, grace_seconds=given.grace)):
-        drift += answer["drift"]
-        if given.json:
-            _say(answer)
-            continue
-        for board in answer["boards"]:
-            found = ", ".join(f"{count} {kind}" for kind, count in board["found"].items() if count)
-            seen = board["looked_at"]
-            print(f"{board['board']}: {found or 'no difference'} ({seen['rows']} rows, {seen['entries']} entries)")
-            for example in board["examples"]:
-                print("   ", json.dumps(example, ensure_ascii=False))
-    if drift and not given.json:
-        print(f"{drift} differences: `rebuild` makes a board's rankings anew")
-    return DIFFERS if drift else OK
-
-
-def _delete(maintenance: Maintenance, given: argparse.Namespace) -> int:
-    if not given.yes:
-        question = f"Delete board {given.board!r}, all its members and their scores? Type its name: "
-        if input(question) != given.board:
-            print("nothing was deleted", file=sys.stderr)
-            return DIFFERS
-    return _job(maintenance, given)
-
-
-def _job(maintenance: Maintenance, given: argparse.Namespace) -> int:
-    for answer in maintenance.answers(given.task, {"board": given.board}):
-        if given.json:
-            _say(answer)
-        elif answer["done"]:
-            print(f"{given.board}: {given.task} done")
-        else:
-            _progress(answer)
-    return OK
-
-
-def _progress(answer: Mapping[str, Any]) -> None:
-    if "boards_done" in answer:
-        where = f"{answer['boards_done']} of {answer['boards']} boards done"
-    else:
-        where = f"{answer['board']}: {answer['phase']}"
-        if not answer["wait"]:
-            where += f": {answer['members']} members, {answer['slot']} of 64 parts"
-    until = f": nothing to do for {answer['wait']:.0f} s" if answer["wait"] else ""
-    print(where + until, file=sys.stderr)
-
-
-def _care(maintenance: Maintenance, given: argparse.Namespace) -> int:
-    chosen = getattr(given, given.chosen) or None
-    asked = _without_none(**{given.chosen: chosen}, reason=given.reason, board=given.board, limit=given.limit)
-    left = False
-    for answer in maintenance.answers(given.task, asked, given.action):
-        left = left or bool(answer.get("problems")) or answer.get("why") is not None
-        if given.json:
-            _say(answer)
-        elif given.action == "list":
-            _listed(answer)
-        else:
-            _replayed(answer)
-    return DIFFERS if left else OK
-
-
-def _listed(answer: Mapping[str, Any]) -> None:
-    for reason in answer.get("reasons", []):
-        print(f"{reason['messages']} × {reason['reason']}")
-    for message in answer.get("messages", []):
-        print(f"{message['id']}  {message['sent']}  {message['reason']}\n    {message['body']}")
-    for parked in answer.get("objects", []):
-        who = ", ".join(f"{member['board']} {member['member']}" for member in parked["members"])
-        print(f"{parked['key']}  {parked['parked']}  {parked['reason']}\n    {parked['records']} records: {who}")
-    if not answer["done"]:
-        print(answer.get("why") or "there are more: --limit, --reason and --board choose", file=sys.stderr)
-
-
-def _replayed(answer: Mapping[str, Any]) -> None:
-    shown = ("replayed", "placed", "removed", "refused", "failed", "left")
-    print(", ".join(f"{answer[what]} {what}" for what in shown if what in answer))
-    for problem in answer["problems"]:
-        print("   ", problem.get("id") or problem.get("key"), problem["why"])
-    if answer.get("why"):
-        print(answer["why"], file=sys.stderr)
-
-
-def _say(answer: Mapping[str, Any]) -> None:
-    print(json.dumps(answer, ensure_ascii=False), flush=True)
-
-
-def _without_none(**arguments: Any) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -7,25 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_lambda import LambdaClient
 
-OUTPUT: Final = "MaintenanceFunctionName"
 LONGEST_NAP_S: Final = 30.0
 """Whoever waits longer is told in between."""
 
 
-class StackError(Exception):
-    """A stack that is not there, or whose function fails; the message says what it said."""
-
-
-def function_of(formation: "CloudFormationClient", stack: str) -> str:
-    """The name of a stack's maintenance function."""
-    found = formation.describe_stacks(StackName=stack)["Stacks"][0]
-    for output in found.get("Outputs", []):
-        if output.get("OutputKey") == OUTPUT:
-            return output["OutputValue"]
-    raise StackError(f"stack {stack!r} has no output {OUTPUT}: is it a stack of Standings, and up to date?")
+class FunctionError(Exception):
+    """The function failed; the message says what it said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +49,8 @@ class Maintenance:
         if "FunctionError" in answer:
             try:
                 error = json.loads(content)
-                raise StackError(f"{error.get('errorType', 'error')}: {error.get('errorMessage', '')}")
+                raise FunctionError(f"{error.get('errorType', 'error')}: {error.get('errorMessage', '')}")
             except ValueError as undecodable:
-                raise StackError(content.decode(errors="replace")) from undecodable
+                raise FunctionError(content.decode(errors="replace")) from undecodable
         found: dict[str, Any] = json.loads(content)
         return found

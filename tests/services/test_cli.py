@@ -3,13 +3,16 @@
 import io
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
 
-from cli.__main__ import DIFFERS, OK, UNREACHABLE, main
-from cli.maintenance import Maintenance, StackError, function_of
+from cli.__main__ import _parser, main
+from cli.connection import Connection, StackError
+from cli.maintenance import Maintenance
+from cli.status import DIFFERS, OK, UNREACHABLE
 from standings.runtime import projecting
 from standings.services.moving import one_by_one
 from tests.checks import rows
@@ -62,7 +65,8 @@ def run(stack: Stack, *arguments: str) -> int:
         stack.clock.milliseconds += round(seconds * 1000)
 
     client: Any = Lambda(stack)
-    return main(list(arguments), lambda _: Maintenance(client, "maintenance", pass_time))
+    connection = SimpleNamespace(maintenance=Maintenance(client, "maintenance", pass_time))
+    return main(list(arguments), lambda _: connection)
 
 
 def test_an_audit_a_rebuild_and_an_audit(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,11 +144,11 @@ def test_errors_say_what_they_are(stack: Stack, capsys: pytest.CaptureFixture[st
     assert wrong.value.code == 2
 
 
-def test_a_stack_that_is_none_of_ours() -> None:
+def test_a_stack_that_is_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     class Formation:
         def describe_stacks(self, StackName: str) -> dict[str, Any]:  # noqa: N803
             return {"Stacks": [{"StackName": StackName, "Outputs": [{"OutputKey": "Other", "OutputValue": "x"}]}]}
 
-    formation: Any = Formation()
-    with pytest.raises(StackError, match="no output MaintenanceFunctionName"):
-        function_of(formation, "mine")
+    monkeypatch.setattr(Connection, "client", lambda _self, _service: Formation())
+    with pytest.raises(StackError, match="'mine' has no output MaintenanceFunctionName"):
+        Connection(_parser().parse_args(["--stack", "mine", "audit"])).maintenance  # noqa: B018

@@ -1,0 +1,18 @@
+"""Exit statuses: what a script can tell without reading."""
+
+from typing import Final
+
+OK: Final = 0
+"""All that was asked for is done."""
+
+DIFFERS: Final = 1
+"""Done, and something is not as it should be: an audit found differences, events were refused or left."""
+
+WRONG: Final = 2
+"""A mistake in the command or in what it was given."""
+
+UNREACHABLE: Final = 3
+"""The stack cannot be reached, or it failed."""
+
+INTERRUPTED: Final = 130
+"""Ctrl-C; the same command goes on with it where the help says so."""
