@@ -25,7 +25,7 @@ _WRONG_BEFORE: Final = 500
 
 def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespace], Any] = Connection) -> int:
     """Do what the command line says; the exit status."""
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     try:
         status: int = given.do(connect(given), given)
     except ApiError as error:
@@ -49,15 +49,16 @@ def run() -> None:
     sys.exit(main())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="standings", description="Exact, live leaderboards on DynamoDB.")
-    add_where(parser, again=False)
+def parser() -> argparse.ArgumentParser:
+    """What the command line knows."""
+    top = argparse.ArgumentParser(prog="standings", description="Exact, live leaderboards on DynamoDB.")
+    add_where(top, again=False)
     where = argparse.ArgumentParser(add_help=False)
     add_where(where, again=True)
-    commands = Commands(parser.add_subparsers(title="commands", required=True, metavar="COMMAND"), where)
+    commands = Commands(top.add_subparsers(title="commands", required=True, metavar="COMMAND"), where)
     for module in (upkeep,):
         module.add(commands)
-    return parser
+    return top
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from cli.__main__ import _parser, main
+from cli.__main__ import main, parser
 from cli.connection import Connection, StackError
 from cli.maintenance import Maintenance
 from cli.status import DIFFERS, OK, UNREACHABLE
@@ -151,4 +151,4 @@ def test_a_stack_that_is_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Connection, "client", lambda _self, _service: Formation())
     with pytest.raises(StackError, match="'mine' has no output MaintenanceFunctionName"):
-        Connection(_parser().parse_args(["--stack", "mine", "audit"])).maintenance  # noqa: B018
+        Connection(parser().parse_args(["--stack", "mine", "audit"])).maintenance  # noqa: B018

@@ -1,0 +1,100 @@
+"""A newcomer's path: what README and docs tell people to type is typed here, line by line, beside `make serve`."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from demo.serve import ADDRESSES
+from demo.stack import LOCAL
+from tests.documents import NEEDS_ACCOUNT, NEEDS_DOCKER, PAGES, PROJECT, Block, blocks
+
+pytestmark = pytest.mark.e2e
+
+PATIENCE_S: Final = 300
+OUTSIDE: Final = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
+LONG: Final = {"make soak", "make bench", "make bench SIZE=small"}
+"""Hours, or minutes: that they can be begun is all that is tried here."""
+SERVES: Final = "make serve"
+
+# What is new on a queue takes a moment to show: whoever types is slower than this.
+PRELUDE: Final = """
+set -euo pipefail
+again() { for pause in 0 1 1 2 2 4 4 8; do sleep "$pause"; "$@" && return 0; done; return 1; }
+curl() { again command curl --silent --show-error --fail "$@"; }
+standings() { again command standings "$@"; }
+set -x
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """`make serve`, as someone has it in another terminal."""
+    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
+        if not (LOCAL / "tools" / tool).exists():
+            pytest.skip(f"{tool} is missing, `make setup` installs it")
+    if ADDRESSES.exists():
+        pytest.skip(f"someone is serving here already: {ADDRESSES}")
+    log = tmp_path_factory.mktemp("serve") / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(["make", "serve"], cwd=PROJECT, stdout=output, stderr=output, start_new_session=True)
+    try:
+        until = time.monotonic() + PATIENCE_S
+        while not ADDRESSES.exists():
+            assert process.poll() is None, log.read_text(encoding="utf-8")
+            assert time.monotonic() < until, log.read_text(encoding="utf-8")
+            time.sleep(0.5)
+        yield
+    finally:
+        os.killpg(process.pid, 2)
+        process.wait(60)
+    assert not ADDRESSES.exists()
+
+
+def typed(page: Path) -> list[Block]:
+    return [block for block in blocks(page) if block.needs is None]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if typed(page)], ids=lambda page: page.name)
+def test_what_a_page_says_can_be_typed(page: Path, served: None) -> None:
+    del served
+    script = [PRELUDE]
+    for block in typed(page):
+        for command in block.commands:
+            if command == SERVES:
+                continue
+            if command.startswith("make "):
+                if command in LONG:
+                    script.append(command.replace("make ", "make --dry-run --silent ", 1) + " >/dev/null")
+                else:
+                    assert f"\n{command}\n" in OUTSIDE + "\n", f"{command}: nobody runs it"
+                continue
+            script.append(command)
+    found = subprocess.run(
+        ["bash", "-c", "\n".join(script)],
+        cwd=PROJECT,
+        env={**os.environ, "PATH": f"{PROJECT}/.venv/bin:{LOCAL}/tools/sam/bin:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
+
+
+def test_what_needs_docker_is_run_where_docker_is() -> None:
+    lines = {line for page in PAGES for block in blocks(page) if block.needs == NEEDS_DOCKER for line in block.commands}
+    assert lines
+    runner = (PROJECT / "tests" / "e2e" / "test_sam_local.py").read_text(encoding="utf-8")
+    assert [line for line in sorted(lines) if line.startswith("sam local") and line not in runner] == []
+
+
+def test_what_needs_an_account_says_so() -> None:
+    for page in PAGES:
+        for block in blocks(page):
+            if block.needs != NEEDS_ACCOUNT:
+                assert not [line for line in block.commands if line.startswith(("aws ", "sam deploy", "sam delete"))]

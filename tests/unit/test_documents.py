@@ -1,0 +1,66 @@
+"""What README and docs name is there: make targets, commands of `standings`, files and headings that are linked to."""
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from cli.__main__ import parser
+from tests.documents import PAGES, PROJECT, blocks, in_text, programs
+
+MAKEFILE: Final = (PROJECT / "Makefile").read_text(encoding="utf-8")
+TARGETS: Final = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    lines = [command for block in blocks(page) for command in block.commands]
+    for line in (*lines, *in_text(page)):
+        yield from programs(line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_is_there(page: Path) -> None:
+    for words in commands(page):
+        if words[0] == "make":
+            assert words[1] in TARGETS, words
+        if words[0] == "standings":
+            assert _known(words[1:]), words
+        if words[0].endswith("python") and words[1] == "-m":
+            assert (PROJECT / words[2].replace(".", "/")).with_suffix(".py").exists() or (
+                PROJECT / words[2].replace(".", "/") / "__main__.py"
+            ).exists(), words
+
+
+def _known(words: list[str]) -> bool:
+    """Whether there is such a command, and every option that stands behind it."""
+    level: argparse.ArgumentParser = parser()
+    options = set(level._option_string_actions)
+    for word in words:
+        if word.startswith("--"):
+            if word.partition("=")[0] not in options:
+                return False
+            continue
+        deeper = next((one for one in level._actions if isinstance(one, argparse._SubParsersAction)), None)
+        if deeper is not None and not word.startswith(("'", '"', "$")) and word in deeper.choices:
+            level = deeper.choices[word]
+            options |= set(level._option_string_actions)
+    return level.get_default("do") is not None or len(words) == 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in [_slug(heading) for heading in headings], anchor
+
+
+def _slug(heading: str) -> str:
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
