@@ -9,10 +9,14 @@ from typing import Final
 import pytest
 
 from cli.__main__ import parser
+from standings.domain.definitions import parse_boards
+from standings.domain.events import parse_event
+from standings.runtime.config import BOARDS_FILE
 from tests.documents import PAGES, PROJECT, blocks, in_text, programs
 
 MAKEFILE: Final = (PROJECT / "Makefile").read_text(encoding="utf-8")
 TARGETS: Final = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+NOW: Final = 1_795_256_100_000
 LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
@@ -64,3 +68,25 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def _slug(heading: str) -> str:
     """As GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _fenced(language: str) -> list[str]:
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    return [
+        found for text in texts for found in re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    ]
+
+
+def test_every_event_that_is_shown_would_be_counted() -> None:
+    boards = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
+    events = [text for text in _fenced("json") if '"metrics"' in text]
+    assert events
+    for text in events:
+        parse_event(text, boards, NOW)
+
+
+def test_every_family_that_is_shown_can_be_deployed() -> None:
+    families = _fenced("toml")
+    assert families
+    for text in families:
+        assert parse_boards(text).families
