@@ -1,5 +1,6 @@
 """The writer: applies a batch of messages from the queue, each event exactly once."""
 
+from collections import Counter
 from typing import Any
 
 from aws_lambda_powertools import single_metric
@@ -9,7 +10,7 @@ from standings.runtime import wiring, writing
 from standings.runtime.config import Config
 from standings.runtime.observability import logger, metrics
 from standings.services.writer import Message
-from standings.sqs.activity import at_filled_in, refused_since
+from standings.sqs.activity import at_filled_in, refused_since, sent_at
 
 _config = Config.from_environment()
 _writer = writing.writer(_config, wiring.pacing())
@@ -22,7 +23,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     records = {record["messageId"]: record for record in event["Records"]}
     written = _writer.write(
         [
-            Message(message_id, record["body"], at_filled_in(record), refused_since(record))
+            Message(message_id, record["body"], at_filled_in(record), refused_since(record), sent_at(record))
             for message_id, record in records.items()
         ],
         wiring.deadline(context.get_remaining_time_in_millis()),
@@ -35,12 +36,17 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
             "event refused",
             extra={"message_id": message.id, "rule": refusal.rule, "reason": str(refusal)},
         )
-        with single_metric(name="EventsRefused", unit=MetricUnit.Count, value=1) as metric:
-            metric.add_dimension(name="rule", value=refusal.rule)
     for message_id, reason in failed.items():
         logger.error("message to be delivered again", extra={"message_id": message_id, "reason": reason})
+    # By rule as well as in all, since CloudWatch does not add up over a dimension.
+    for rule, count in Counter(refusal.rule for _, refusal in written.refused).items():
+        with single_metric(name="EventsRefused", unit=MetricUnit.Count, value=count) as metric:
+            metric.add_dimension(name="rule", value=rule)
+    metrics.add_metric("EventsRefused", MetricUnit.Count, len(written.refused))
     metrics.add_metric("EventsApplied", MetricUnit.Count, written.applied)
     metrics.add_metric("EventsDuplicate", MetricUnit.Count, written.duplicates)
     metrics.add_metric("EventsFailed", MetricUnit.Count, len(failed))
     metrics.add_metric("WriterConflicts", MetricUnit.Count, written.conflicts)
+    if written.waited is not None:
+        metrics.add_metric("QueueToScore", MetricUnit.Milliseconds, written.waited)
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

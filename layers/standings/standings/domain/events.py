@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 import orjson
 
@@ -40,10 +40,33 @@ _SURELY_KEPT: Final = 10**MOST_DIGITS - 1
 _TRIPLE: Final = ("board", "member", "metrics")
 
 
-class RefusedEvent(ValueError):
-    """An event that can never be applied. `rule` is one of a few words, for metrics; the message is for people."""
+Field = Literal["id", "at", "member"]
+"""A field whose value must be text."""
 
-    def __init__(self, rule: str, message: str) -> None:
+Rule = Literal[
+    Field,
+    "age",
+    "ahead",
+    "amount",
+    "board",
+    "bounds",
+    "internal",
+    "json",
+    "metrics",
+    "missing",
+    "size",
+    "store",
+    "unknown",
+    "unregistered",
+    "updates",
+]
+"""What an event can be refused for: a dimension of a metric, so few words, and none that an event brings."""
+
+
+class RefusedEvent(ValueError):
+    """An event that can never be applied. `rule` is for metrics; the message is for people."""
+
+    def __init__(self, rule: Rule, message: str) -> None:
         super().__init__(message)
         self.rule = rule
 
@@ -272,7 +295,7 @@ def _required(table: dict[str, Any], key: str, field: str) -> Any:
     return table[key]
 
 
-def _text(table: dict[str, Any], key: str, field: str) -> str:
+def _text(table: dict[str, Any], key: Field, field: str) -> str:
     value = _required(table, key, field)
     if not isinstance(value, str):
         _refuse(key, f"{field}: must be text, is {_show(value)}")
@@ -301,5 +324,5 @@ def _show(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
-def _refuse(rule: str, message: str) -> NoReturn:
+def _refuse(rule: Rule, message: str) -> NoReturn:
     raise RefusedEvent(rule, message)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from standings.domain.boards import MAX_UNITS, Boards, Family
-from standings.domain.events import Event
+from standings.domain.events import Event, Rule
 from standings.domain.members import (
     Counted,
     Image,
@@ -25,9 +25,9 @@ Images = Mapping[MemberKey, Image | None]
 
 
 class UnfitEventError(Exception):
-    """An event that an item cannot take, going by the image that is known of it. `rule` is a word for metrics."""
+    """An event that an item cannot take, going by the image that is known of it."""
 
-    def __init__(self, event: Event, item: MemberKey, rule: str, message: str) -> None:
+    def __init__(self, event: Event, item: MemberKey, rule: Rule, message: str) -> None:
         super().__init__(message)
         self.event = event
         self.item = item

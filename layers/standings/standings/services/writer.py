@@ -28,27 +28,38 @@ from standings.services.store import (
 class Message(NamedTuple):
     """A message from the queue; `at_filled_in` where its `at` is not its producer's.
 
-    `refused_since` is when the writer first had it, in milliseconds since 1970, if it was refused then and comes back.
+    Times are in milliseconds since 1970: `refused_since`, when the writer first had it, if it was refused then and
+    comes back; `sent`, when the queue got it, if that is known.
     """
 
     id: str
     body: str
     at_filled_in: bool = False
     refused_since: int | None = None
+    sent: int | None = None
 
 
 @dataclass(slots=True)
 class Written:
     """What became of a batch. `failed` are ids of messages to be delivered again, with why.
 
-    `refused` are messages that no further try can help: they are the caller's to put aside.
+    `refused` are messages that no further try can help: they are the caller's to put aside. `waited` is the longest
+    from a message being sent until its event was counted, in milliseconds; None where none was, or nothing tells.
     """
 
     applied: int = 0
     duplicates: int = 0
     conflicts: int = 0
+    waited: int | None = None
     refused: list[tuple[Message, RefusedEvent]] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+
+    def count(self, messages: Sequence[Message], now: int) -> None:
+        """Events of messages are counted at an instant."""
+        self.applied += len(messages)
+        waits = [max(0, now - message.sent) for message in messages if message.sent is not None]
+        if waits:
+            self.waited = max(self.waited or 0, *waits)
 
 
 class _Work(NamedTuple):
@@ -130,7 +141,8 @@ class _Transaction:
                 self._refused_by_store(error, backoff)
                 return
             if not obstacles:
-                self._written.applied += len(self._works)
+                messages = [work.message for work in self._works]
+                self._written.count(messages, self._writer.pacing.now())
                 return
             invalid = next((o.message for o in obstacles if o.hindrance is Hindrance.INVALID), None)
             if invalid is not None:

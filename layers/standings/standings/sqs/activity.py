@@ -39,6 +39,11 @@ def refused_since(record: Mapping[str, Any]) -> int | None:
     return instant(_said(record, FIRST_RECEIVED))
 
 
+def sent_at(record: Mapping[str, Any]) -> int | None:
+    """When the queue got a message; None where nothing tells. A replay is sent anew."""
+    return instant(record.get("attributes", {}).get("SentTimestamp"))
+
+
 def first_received(record: Mapping[str, Any]) -> int | None:
     """When the writer first had the event of a message, before all its replays; None where nothing tells."""
     told = record.get("attributes", {})
