@@ -36,6 +36,8 @@ ENVIRONMENT = {
 
 # The routes of template.yaml; everything else goes to the query function.
 _ROUTES_TO_COMMAND = re.compile(r"POST /events|(PUT|DELETE) /boards/[^/]+/member")
+# What the API of SQS says of a MessageGroupId.
+_GROUP = re.compile(r"[!-~]{1,128}")
 _NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -100,7 +102,7 @@ class DeadLetterQueue:
                     "MessageId": name,
                     "ReceiptHandle": name,
                     "Body": message["MessageBody"],
-                    "Attributes": dict(told),
+                    "Attributes": {**dict(told), **_group(message)},
                     "MessageAttributes": message["MessageAttributes"],
                 }
             )
@@ -164,6 +166,12 @@ def _check_batch(entries: list[dict[str, Any]]) -> None:
     # What XML has not, SQS has not.
     texts = [value.get("StringValue") for entry in entries for value in entry["MessageAttributes"].values()]
     assert not any(_NO_XML.search(text) for text in (*(entry["MessageBody"] for entry in entries), *texts) if text)
+    assert all(_GROUP.fullmatch(entry.get("MessageGroupId", "none")) for entry in entries)
+
+
+def _group(message: dict[str, Any]) -> dict[str, str]:
+    """A message's group among its system attributes, if it has one."""
+    return {name: message[name] for name in ("MessageGroupId",) if name in message}
 
 
 def delivered(number: int, message: dict[str, Any], now: int | None = None) -> dict[str, Any]:
@@ -172,7 +180,7 @@ def delivered(number: int, message: dict[str, Any], now: int | None = None) -> d
     return {
         "messageId": f"posted-{number}",
         "body": message["MessageBody"],
-        "attributes": {"ApproximateReceiveCount": "1", **times},
+        "attributes": {"ApproximateReceiveCount": "1", **times, **_group(message)},
         "messageAttributes": {
             name: {"dataType": value["DataType"], "stringValue": value["StringValue"], "stringListValues": []}
             for name, value in message["MessageAttributes"].items()

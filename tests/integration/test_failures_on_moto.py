@@ -35,11 +35,14 @@ class Queues:
         queue = DeadLetterQueue(lambda: self.sqs, self.dead, activity, self.bucket)
         self.care = DeadLetterCare(queue, pacing(lambda: time.time_ns() // 1_000_000))
 
-    def refuse(self, number: int, body: str, reason: str = "why", **attributes: Any) -> None:
+    def refuse(self, number: int, body: str, reason: str = "why", group: str | None = None, **attributes: Any) -> None:
         record = {
             "messageId": f"id-{number}",
             "body": body,
-            "attributes": {"ApproximateFirstReceiveTimestamp": str(time.time_ns() // 1_000_000 - 60_000)},
+            "attributes": {
+                "ApproximateFirstReceiveTimestamp": str(time.time_ns() // 1_000_000 - 60_000),
+                **({"MessageGroupId": group} if group else {}),
+            },
             "messageAttributes": attributes,
         }
         assert self.letters.send([(record, reason)]) == {}
@@ -49,7 +52,10 @@ class Queues:
         found: list[dict[str, Any]] = []
         while True:
             answer = self.sqs.receive_message(
-                QueueUrl=self.activity, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
+                QueueUrl=self.activity,
+                MaxNumberOfMessages=10,
+                MessageAttributeNames=["All"],
+                MessageSystemAttributeNames=["All"],
             )
             if "Messages" not in answer:
                 return found
@@ -65,7 +71,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
 
 def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
     for number in range(37):
-        filled = {"at_filled_in": {"dataType": "String", "stringValue": "true"}} if number % 2 else {}
+        filled: dict[str, Any] = {"at_filled_in": {"dataType": "String", "stringValue": "true"}} if number % 2 else {}
         body = json.dumps({"id": str(number), "board": "even" if number % 2 == 0 else "odd", "text": "用户"})
         queues.refuse(number, body, f"why {number % 3}", **filled)
     for _ in range(2):
@@ -82,6 +88,17 @@ def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
     rest = queues.care.replay(soon())
     assert rest["replayed"] == 18
     assert all(one["MessageAttributes"].keys() == {"first_received", "at_filled_in"} for one in queues.replayed())
+
+
+def test_the_group_of_a_message_comes_back_with_it(queues: Queues) -> None:
+    queues.refuse(1, "{", group="board-1")
+    queues.refuse(2, "{}")
+    queues.refuse(3, "x" * (MOST_BYTES - 33), group="board-3")
+    assert queues.bucket.content("refused/id-3.json") is not None
+    assert queues.care.replay(soon())["replayed"] == 3
+
+    groups = {one["Body"][:2]: one["Attributes"].get("MessageGroupId") for one in queues.replayed()}
+    assert groups == {"{": "board-1", "{}": None, "xx": "board-3"}
 
 
 def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> None:

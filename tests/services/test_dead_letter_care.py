@@ -55,6 +55,24 @@ def send(stack: Stack, *bodies: Any, attributes: dict[str, Any] | None = None) -
         stack.activity.messages.append({"Id": "0", "MessageBody": text, "MessageAttributes": attributes or {}})
 
 
+def test_whose_a_message_is_survives_refusal_and_replay(stack: Stack) -> None:
+    """Also where its body is kept in the bucket, and where its producer said nothing."""
+    for group, body in (("producer-7", "{"), (None, "{}"), ("producer-8", "\x00")):
+        send(stack, body)
+        if group:
+            stack.activity.messages[-1]["MessageGroupId"] = group
+    write(stack)
+    assert [letter.get("MessageGroupId") for letter in stack.dead_letters.messages] == [
+        "producer-7",
+        None,
+        "producer-8",
+    ]
+    replayed = dead_letter_care(stack).replay(soon())
+
+    assert (replayed["replayed"], replayed["refused"]) == (2, 1)
+    assert [message.get("MessageGroupId") for message in stack.activity.messages] == ["producer-7", None]
+
+
 def write(stack: Stack) -> None:
     """Let the writer have all that is on the queue."""
     assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}

@@ -62,6 +62,20 @@ def test_a_list_of_events_is_answered_in_its_order(stack: Stack) -> None:
     assert len(count_them(stack)) == 100
 
 
+def test_each_event_is_its_boards_on_the_queue(stack: Stack) -> None:
+    """A flood of one board keeps no other waiting: a fair queue goes by the message's group."""
+    longest = "A-z:0._9" * 16
+    updates = [{"board": ["x", "y"], "member": "m", "metrics": {"points": 1}}, {**EVENT, "board": "a"}]
+    for update in updates:
+        update.pop("id", None)
+        update.pop("at", None)
+    several = {"id": "4", "at": EVENT["at"], "updates": updates}
+    events = [EVENT, {**EVENT, "id": "2", "board": ["z", "b"]}, {**EVENT, "id": "3", "board": longest}, several]
+
+    assert [result["status"] for result in results(stack, events)] == ["queued"] * 4
+    assert [message["MessageGroupId"] for message in stack.activity.messages] == ["b", "z", longest, "x"]
+
+
 def test_bytes_in_base_64_are_a_body_too(stack: Stack) -> None:
     assert results(stack, orjson.dumps({**EVENT, "member": "用户"}))[0]["status"] == "queued"
     assert count_them(stack)[0]["member"] == "用户"
@@ -236,7 +250,9 @@ def test_a_call_that_fails_leaves_the_other_batches_queued(stack: Stack) -> None
 
 
 def test_a_parser_that_breaks_costs_the_neighbours_nothing(stack: Stack) -> None:
-    with mock.patch("standings.services.posting.parse_event", side_effect=[ZeroDivisionError("a bug"), None]):
+    with mock.patch("standings.services.posting.parse_event") as broken:
+        broken.side_effect = [ZeroDivisionError("a bug"), mock.DEFAULT]
+        broken.return_value.updates = [mock.Mock(board="b")]
         found = results(stack, [EVENT, {**EVENT, "id": "2"}])
 
     assert [result["status"] for result in found] == ["refused", "queued"]

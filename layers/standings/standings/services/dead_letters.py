@@ -37,7 +37,7 @@ class DeadLetter(NamedTuple):
     """A message of the dead-letter queue, as it was sent; times in milliseconds since 1970.
 
     `reason` is None where SQS itself moved it here. `kept_in` names the object that holds its body, `problem` says why
-    it cannot be replayed. `handle` and `attributes` are the queue's own.
+    it cannot be replayed. `handle`, `attributes` and `group` are the queue's own.
     """
 
     id: str
@@ -49,6 +49,7 @@ class DeadLetter(NamedTuple):
     sent: int
     receives: int
     attributes: dict[str, Any]
+    group: str | None = None
     kept_in: str | None = None
     problem: str | None = None
 

@@ -23,10 +23,11 @@ _EXPECTED: Final = f"must be an event, or a list of 1 to {MOST_EVENTS} events"
 
 
 class Posted(NamedTuple):
-    """An event on its way to the queue; `at_filled_in` where its `at` is not its producer's."""
+    """An event on its way to the queue; `at_filled_in` where its `at` is not its producer's. `board` is its first."""
 
     body: str
     at_filled_in: bool
+    board: str
 
 
 class Queue(Protocol):
@@ -84,8 +85,8 @@ class Posting:
         size = len(text.encode())
         if size > self._queue.most_bytes:
             raise RefusedEvent("size", f"body: has {size} bytes, the queue takes {self._queue.most_bytes} at most")
-        parse_event(text, self._boards, now, at_filled_in=filled_in)
-        return Posted(text, filled_in)
+        event = parse_event(text, self._boards, now, at_filled_in=filled_in)
+        return Posted(text, filled_in, event.updates[0].board)
 
 
 def _result(document: _Document, refusal: str | None) -> dict[str, Any]:

@@ -26,7 +26,10 @@ class ActivityQueue:
 
     def send(self, events: Sequence[Posted]) -> dict[int, str]:
         """Put events on the queue. Returns why by position for those that it did not take."""
-        return self._sender.send([Message(event.body, _FILLED_IN if event.at_filled_in else {}) for event in events])
+        # SQS takes any name of a board as a group's: both have up to 128 characters, and these are among those.
+        return self._sender.send(
+            [Message(event.body, _FILLED_IN if event.at_filled_in else {}, event.board) for event in events]
+        )
 
 
 def at_filled_in(record: Mapping[str, Any]) -> bool:
@@ -37,6 +40,12 @@ def at_filled_in(record: Mapping[str, Any]) -> bool:
 def refused_since(record: Mapping[str, Any]) -> int | None:
     """When the writer first had the event of a message that was refused before; None for one that was not."""
     return instant(_said(record, FIRST_RECEIVED))
+
+
+def group_of(record: Mapping[str, Any]) -> str | None:
+    """Whose a message is, among those that share the queue; None where its producer did not say."""
+    group = record.get("attributes", {}).get("MessageGroupId")
+    return group if isinstance(group, str) else None
 
 
 def sent_at(record: Mapping[str, Any]) -> int | None:

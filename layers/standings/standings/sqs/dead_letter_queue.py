@@ -52,8 +52,9 @@ class DeadLetterQueue:
         failed: dict[str, str] = {}
         ready: list[tuple[DeadLetter, Message]] = []
         for letter in letters:
-            message = Message(letter.body, fitting(letter.attributes, received_at(letter.first_received)))
-            if size(*message) > MOST_BYTES:
+            attributes = fitting(letter.attributes, received_at(letter.first_received))
+            message = Message(letter.body, attributes, letter.group)
+            if size(message.body, message.attributes) > MOST_BYTES:
                 failed[letter.id] = "with the time of its first receipt it is too large for the queue: send it anew"
             else:
                 ready.append((letter, message))
@@ -117,6 +118,7 @@ class DeadLetterQueue:
             sent=sent,
             receives=int(told.get("ApproximateReceiveCount", "1")),
             attributes=without_ours(attributes),
+            group=told.get("MessageGroupId"),
         )
         key = attributes.get(KEPT_IN, {}).get("StringValue")
         return letter if letter.reason is None or key is None else self._kept(letter, key)

@@ -9,7 +9,7 @@ import orjson
 
 from standings.failures.bucket import FailureBucket
 from standings.services.store import StoreUnavailableError
-from standings.sqs.activity import AT_FILLED_IN, FIRST_RECEIVED, first_received
+from standings.sqs.activity import AT_FILLED_IN, FIRST_RECEIVED, first_received, group_of
 from standings.sqs.sending import MOST_ATTRIBUTES, MOST_BYTES, Attributes, Message, Sender, size
 
 REASON: Final = "reason"
@@ -56,11 +56,12 @@ class DeadLetters:
             text = _cut(reason, min(room, LONGEST_REASON))
             if text:
                 attributes[REASON] = _text(text)
-                return Message(body, attributes)
+                return Message(body, attributes, group_of(record))
         key = f"refused/{record['messageId']}.json"
         address = self._bucket.keep(key, {"reason": reason, "record": dict(record)})
         body = orjson.dumps({"body": f"{_KEPT}{address}"}).decode()
-        return Message(body, {REASON: _text(_cut(reason, LONGEST_REASON)), KEPT_IN: _text(key), **ours})
+        attributes = {REASON: _text(_cut(reason, LONGEST_REASON)), KEPT_IN: _text(key), **ours}
+        return Message(body, attributes, group_of(record))
 
 
 def _kept_before(record: Mapping[str, Any]) -> Attributes:
