@@ -13,13 +13,14 @@ SAM := $(TOOLS)/sam/bin/sam
 BOOTSTRAPPED := $(BOOTSTRAP)/.installed
 SAM_INSTALLED := $(TOOLS)/sam/.installed
 MINISTACK_INSTALLED := $(TOOLS)/ministack/.installed
+LAMBDA_INSTALLED := $(TOOLS)/lambda/.installed
 DEMO_INSTALLED := $(VENV)/.demo-installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 DYNAMODB_LOCAL_INSTALLED := .local/dynamodb-local/.installed
 AXE_INSTALLED := .local/axe-core/.installed
 
 STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
-TESTS := $(STACK) $(DEV_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED)
+TESTS := $(STACK) $(DEV_INSTALLED) $(LAMBDA_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED)
 
 export SAM_CLI_TELEMETRY := 0
 # Whom the system trusts, uv trusts too: behind a proxy with a certificate of its own, for one.
@@ -115,6 +116,10 @@ $(SAM_INSTALLED): requirements/sam.txt $(BOOTSTRAPPED)
 
 $(MINISTACK_INSTALLED): requirements/ministack.txt $(BOOTSTRAPPED)
 	$(call install,$(TOOLS)/ministack,$<)
+
+# What Lambda's own Python brings beside the function and its layer.
+$(LAMBDA_INSTALLED): requirements/lambda.txt $(BOOTSTRAPPED)
+	$(call install,$(TOOLS)/lambda,$<)
 
 # With the command line, whose modules stay where they are.
 $(DEMO_INSTALLED): requirements/demo.txt pyproject.toml $(BOOTSTRAPPED)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
@@ -45,14 +45,17 @@ class Deployment:
 
     def sqs(self) -> "SQSClient":
         """Return a client of the embedded SQS, whatever the environment says about AWS."""
-        return boto3.client(
-            "sqs",
-            endpoint_url=self.endpoint,
-            region_name=_REGION,
-            aws_access_key_id="embedded",
-            aws_secret_access_key="embedded",  # noqa: S106  the embedded AWS takes any
-            config=_CLIENT_CONFIG,
-        )
+        client: SQSClient = _client("sqs", self.endpoint)
+        return client
+
+    def environments(self) -> dict[str, dict[str, str]]:
+        """Return what each function is told, by its logical id: where AWS is, and what the stack's resources are."""
+        functions = _client("lambda", self.endpoint)
+        named = {out.removesuffix("Name"): name for out, name in self.outputs.items() if out.endswith("FunctionName")}
+        return {
+            logical_id: functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+            for logical_id, name in named.items()
+        }
 
     def complaint(self, lines: int = 30) -> str:
         """Return what the embedded AWS or a function last complained about."""
@@ -166,16 +169,19 @@ def _environment(directory: Path) -> dict[str, str]:
     )
 
 
-def _describe(endpoint: str, log: Path) -> Deployment:
-    formation = boto3.client(
-        "cloudformation",
+def _client(service: str, endpoint: str) -> Any:
+    return boto3.Session().client(
+        service,  # type: ignore[call-overload]  # any of them
         endpoint_url=endpoint,
         region_name=_REGION,
         aws_access_key_id="embedded",
         aws_secret_access_key="embedded",  # noqa: S106  the embedded AWS takes any
         config=_CLIENT_CONFIG,
     )
-    stack = formation.describe_stacks(StackName=_STACK_NAME)["Stacks"][0]
+
+
+def _describe(endpoint: str, log: Path) -> Deployment:
+    stack = _client("cloudformation", endpoint).describe_stacks(StackName=_STACK_NAME)["Stacks"][0]
     outputs = {out["OutputKey"]: out["OutputValue"] for out in stack["Outputs"]}
     return Deployment(
         endpoint=endpoint,

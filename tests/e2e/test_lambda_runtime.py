@@ -1,0 +1,176 @@
+"""The built functions in Lambda's own runtime, each on its sample events, beside the stack that the template makes.
+
+Layer and functions are those that `sam build` made. They run under the runtime interface emulator that sam puts into
+its containers, with Lambda's Python client, and nothing else to import but what Lambda brings: no Docker is needed.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from demo import feed
+from demo.stack import LOCAL, PROJECT, Deployment, deployed
+from tests.servers import free_port, stop
+
+pytestmark = pytest.mark.e2e
+
+EVENTS: Final = PROJECT / "events"
+PYTHON: Final = LOCAL / "tools" / "lambda" / "bin" / "python"
+PATIENCE_S: Final = 30.0
+ARM: Final = platform.machine().lower() in {"arm64", "aarch64"}
+
+
+def emulator() -> Path:
+    """Lambda's runtime interface emulator for this processor, as sam carries it."""
+    name = f"aws-lambda-rie-{'arm64' if ARM else 'x86_64'}"
+    found = list((LOCAL / "tools" / "sam").glob(f"lib/python*/site-packages/samcli/local/rapid/{name}"))
+    if platform.system() != "Linux":
+        pytest.skip("Lambda's runtime interface emulator runs on Linux only")
+    if not found or not PYTHON.exists():
+        pytest.skip("sam or the environment of Lambda's Python is missing, `make setup` installs them")
+    return found[0]
+
+
+class Runtime:
+    """One function, started and kept warm as Lambda does it."""
+
+    def __init__(self, address: str, log: Path) -> None:
+        self._address = address
+        self.log = log
+
+    def invoke(self, event: str) -> dict[str, Any]:
+        """The answer to a sample event; an error of the function is one of the test."""
+        body = (EVENTS / f"{event}.json").read_bytes()
+        request = urllib.request.Request(f"{self._address}/2015-03-31/functions/function/invocations", body)  # noqa: S310 - loopback
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                with opener.open(request, timeout=PATIENCE_S) as response:
+                    answer: dict[str, Any] = json.load(response)
+                break
+            except (urllib.error.URLError, ConnectionError):
+                assert time.monotonic() < deadline, self.log.read_text(encoding="utf-8")
+                time.sleep(0.05)
+        assert "errorType" not in answer, (event, answer, self.log.read_text(encoding="utf-8"))
+        return answer
+
+    def metrics(self) -> set[str]:
+        """The names of the metrics that it has written to its log."""
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        told = [json.loads(line) for line in lines if '"_aws"' in line]
+        return {one["Name"] for line in told for each in line["_aws"]["CloudWatchMetrics"] for one in each["Metrics"]}
+
+
+@contextmanager
+def running(function: str, build: Path, variables: Mapping[str, str], directory: Path) -> Iterator[Runtime]:
+    """A built function with its layer; what it is told besides is what Lambda tells."""
+    task, log = build / function, directory / f"{function}.log"
+    address = f"127.0.0.1:{free_port()}"
+    command: list[str | Path] = [emulator(), "--runtime-interface-emulator-address", address]
+    command += ["--runtime-api-address", f"127.0.0.1:{free_port()}", PYTHON, "-m", "awslambdaric", "app.handler"]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{task}{os.pathsep}{build / 'StandingsLayer' / 'python'}",
+        "LAMBDA_TASK_ROOT": str(task),
+        "AWS_LAMBDA_FUNCTION_NAME": function,
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "embedded",
+        "AWS_SECRET_ACCESS_KEY": "embedded",
+        "NO_PROXY": "127.0.0.1",
+        **variables,
+    }
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, env=environment, cwd=task, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        yield Runtime(f"http://{address}", log)
+    finally:
+        stop(process)
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Iterator[Deployment]:
+    emulator()
+    with deployed(print) as stack:
+        yield stack
+
+
+@pytest.fixture
+def functions(deployment: Deployment, tmp_path: Path) -> Iterator[dict[str, Runtime]]:
+    build = deployment.log.parent / "build"
+    environments = deployment.environments()
+    assert {path.name for path in build.glob("*Function")} == environments.keys()
+    with ExitStack() as stack:
+        yield {
+            name.removesuffix("Function").lower(): stack.enter_context(running(name, build, variables, tmp_path))
+            for name, variables in environments.items()
+        }
+
+
+def test_every_sample_does_its_work(deployment: Deployment, functions: dict[str, Runtime]) -> None:
+    """One after the other, as their effects build up; beside them the stack's own functions are at work."""
+    invoked = {path.stem for path in EVENTS.glob("*.json")}
+
+    def invoke(function: str, event: str) -> dict[str, Any]:
+        invoked.discard(event)
+        return functions[function].invoke(event)
+
+    def rank() -> tuple[int, dict[str, Any]]:
+        answer = invoke("query", "read-rank")
+        return answer["statusCode"], json.loads(answer["body"])
+
+    def page() -> list[tuple[int, str, int]]:
+        feed.drain(deployment, lambda _: None)
+        feed.settle(deployment)
+        answer = invoke("query", "read-page")
+        assert answer["statusCode"] == 200
+        return [(one["rank"], one["member"], one["score"]) for one in json.loads(answer["body"])["entries"]]
+
+    nothing_failed: dict[str, Any] = {"batchItemFailures": []}
+    assert rank()[0] == 404
+    assert invoke("projector", "scores-stream") == nothing_failed
+    status, found = rank()
+    assert (status, found["rank"], found["score"], found["total"]) == (200, 1, 8, 1)
+
+    for _ in range(2):
+        assert invoke("writer", "activity") == nothing_failed
+        assert page() == [(1, "用户", 12), (2, "u123", 8)]
+    assert rank()[1]["percentile"] == 50
+
+    assert invoke("writer", "activity-refused") == nothing_failed
+    assert page() == [(1, "用户", 12), (2, "u123", 11)]
+    letters = invoke("maintenance", "list-dead-letters")["messages"]
+    assert {letter["reason"].split(":")[0] for letter in letters} == {"body", "metrics.points"}
+
+    posted = invoke("command", "post-events")
+    results = json.loads(posted["body"])["results"]
+    assert (posted["statusCode"], [one["status"] for one in results]) == (202, ["queued", "queued", "refused"])
+    assert page() == [(1, "u123", 14), (2, "u124", 12), (2, "用户", 12)]
+
+    hidden = invoke("command", "put-member")
+    assert (hidden["statusCode"], json.loads(hidden["body"])["hidden"]) == (200, True)
+    assert page() == [(1, "u124", 12), (1, "用户", 12)]
+    assert rank()[0] == 404
+
+    audit = invoke("maintenance", "audit")
+    assert (audit["done"], audit["drift"], audit["boards"][0]["looked_at"]["members"]) == (True, 0, 3)
+    assert invoke("maintenance", "replay-parked")["placed"] == 0
+    rebuild = invoke("maintenance", "rebuild")
+    assert (rebuild["done"], rebuild["phase"]) == (False, "announced")
+    assert invoke("command", "delete-member")["statusCode"] == 204
+    assert invoked == set()
+
+    assert {"EventsApplied", "EventsDuplicate", "EventsRefused", "QueueToScore"} <= functions["writer"].metrics()
+    assert {"Moves", "WriteToRank"} <= functions["projector"].metrics()
+    assert "Drift" in functions["maintenance"].metrics()
