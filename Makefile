@@ -44,11 +44,15 @@ serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C
 
 .PHONY: test
 test: $(TESTS) ## all tests but the long ones, on all processors
-	$(RUN) -m pytest -m "not soak" -n auto --dist worksteal $(PYTEST_ARGS)
+	$(RUN) -m pytest -m "not soak and not docker" -n auto --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: soak
 soak: $(TESTS) ## the long tests
 	$(RUN) -m pytest -m soak -n auto --dist worksteal $(PYTEST_ARGS)
+
+.PHONY: local
+local: $(TESTS) ## sam local invoke on every sample event, and sam local start-api; needs Docker
+	$(RUN) -m pytest -m docker $(PYTEST_ARGS)
 
 SIZE ?= full
 

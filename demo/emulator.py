@@ -11,7 +11,8 @@ from pathlib import Path
 
 from demo.processes import LoggedProcess, ProcessError, tail
 
-HOST = "127.0.0.1"
+HOST = os.environ.get("STANDINGS_HOST") or "127.0.0.1"
+"""Loopback, unless containers are to reach it: `make serve STANDINGS_HOST=172.17.0.1`."""
 _ATTEMPTS = 3
 _PATIENCE_S = 30.0
 

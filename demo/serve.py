@@ -4,13 +4,15 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
+from typing import Any
 
-from demo import feed
+from demo import emulator, feed
 from demo.activity import Activity, generate, identifier, message
 from demo.demo import BOARD, SEED, replay
 from demo.interruption import Interrupted, raised_on_signals
@@ -19,6 +21,9 @@ from demo.progress import Progress
 from demo.stack import LOCAL, Deployment, deployed
 
 ADDRESSES = LOCAL / "serve.json"
+ENVIRONMENTS = LOCAL / "env.json"
+"""What `sam local … --env-vars` takes."""
+
 _MEMBERS = 300
 _EVENTS_PER_S = 2.0
 
@@ -56,20 +61,39 @@ def trickle(deployment: Deployment, activity: Activity) -> None:
 
 @contextmanager
 def _published(deployment: Deployment) -> Iterator[None]:
-    """Keep the addresses in a file, whole or not at all, for as long as they are good."""
+    """Keep the addresses in files, each whole or not at all, for as long as they are good."""
     addresses = {
         "endpoint": deployment.endpoint,
         "queue_url": deployment.queue_url,
         "api_url": deployment.api_url,
         "page_url": f"{deployment.api_url}/",
     }
-    draft = ADDRESSES.with_name(f"serve-{os.getpid()}.json")
-    draft.write_text(json.dumps(addresses, indent=2) + "\n", encoding="utf-8")
-    draft.replace(ADDRESSES)
+    _write(ENVIRONMENTS, for_containers(deployment.environments()))
+    _write(ADDRESSES, addresses)
     try:
         yield
     finally:
         ADDRESSES.unlink(missing_ok=True)
+        ENVIRONMENTS.unlink(missing_ok=True)
+
+
+def for_containers(environments: Mapping[str, Mapping[str, str]], system: str = sys.platform) -> dict[str, Any]:
+    """Return the functions' variables as they are good in a container of `sam local`.
+
+    Docker Desktop (macOS, Windows) has a name for this machine. On Linux there is none: STANDINGS_HOST has to be an
+    address that containers reach, such as that of Docker's bridge.
+    """
+    host = emulator.HOST if system == "linux" else "host.docker.internal"
+    return {
+        function: {name: value.replace(f"//{emulator.HOST}:", f"//{host}:") for name, value in variables.items()}
+        for function, variables in environments.items()
+    }
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    draft = path.with_name(f"{path.stem}-{os.getpid()}.json")
+    draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    draft.replace(path)
 
 
 def _addresses(deployment: Deployment) -> str:

@@ -2,8 +2,10 @@
 
 from typing import Final
 
-from samtranslator.yaml_helper import yaml_parse
+import pytest
+from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
+from demo import emulator, serve
 from demo.stack import PROJECT
 
 # Of these types the first in the template decides where `sam local start-api` looks for routes (aws-sam-cli 1.170,
@@ -18,3 +20,16 @@ def test_routes_are_found_since_the_api_stands_ahead_of_the_functions() -> None:
 
     deciding = [kind for kind in types if kind.startswith(DECIDING) and kind != NO_SIGN]
     assert deciding[0] == "AWS::ApiGatewayV2::Api"
+
+
+def test_containers_are_told_an_address_that_they_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {
+        "WriterFunction": {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "QUEUE": "http://127.0.0.1:4566/0/q", "T": "t"}
+    }
+    desktop = {"AWS_ENDPOINT_URL": "http://host.docker.internal:4566", "QUEUE": "http://host.docker.internal:4566/0/q"}
+
+    assert serve.for_containers(told, "darwin") == {"WriterFunction": {**desktop, "T": "t"}}
+    assert serve.for_containers(told, "linux") == told
+    monkeypatch.setattr(emulator, "HOST", "172.17.0.1")
+    bridged = {"WriterFunction": {"AWS_ENDPOINT_URL": "http://172.17.0.1:4566"}}
+    assert serve.for_containers(bridged, "linux") == bridged
