@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,7 +44,7 @@ EVENTS: Final = {
 def deployment() -> Iterator[Deployment]:
     if not SAM.exists():
         pytest.skip("sam is missing, `make setup` installs it")
-    bridge = ["docker", "network", "inspect", "bridge", "-f", "{{(index .IPAM.Config 0).Gateway}}"]
+    bridge = ["docker", "network", "inspect", "bridge", "-f", "{{json (index .IPAM.Config 0)}}"]
     try:
         found = subprocess.run(bridge, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -52,7 +53,10 @@ def deployment() -> Iterator[Deployment]:
         pytest.skip(f"no Docker engine answers: {found.stderr.strip()}")
     with pytest.MonkeyPatch.context() as patch:
         if sys.platform == "linux":
-            patch.setattr(emulator, "HOST", found.stdout.strip())
+            # Where an engine does not name the bridge's own address, it is the first of its network.
+            network = json.loads(found.stdout)
+            first = str(ip_network(network["Subnet"])[1])
+            patch.setattr(emulator, "HOST", network.get("Gateway") or first)
         with deployed(print) as stack:
             yield stack
 

@@ -1,28 +1,49 @@
-"""`sam build` on its own: a layer that fits what was asked for, and no layer of a bad file."""
+"""`sam build` on its own: a layer that fits what was asked for and has no more, and no layer of a bad file."""
 
 import os
 import shutil
 import subprocess
+from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from demo import stack
 from demo.stack import LOCAL, PROJECT
 
 pytestmark = pytest.mark.e2e
 
 SAM = LOCAL / "tools" / "sam" / "bin" / "sam"
 
+PACKAGES: Final = {"aws_lambda_powertools", "jmespath", "orjson", "typing_extensions.py", "tzdata"}
+OURS: Final = {"standings", "boards.toml"}
+FUNCTIONS: Final = {
+    "CommandFunction": {"app.py"},
+    "MaintenanceFunction": {"app.py"},
+    "ProjectorFunction": {"app.py"},
+    "QueryFunction": {"app.py", "openapi.json", "page.html"},
+    "WriterFunction": {"app.py"},
+}
+MOST_BYTES: Final = {"StandingsLayer": 12_000_000, "QueryFunction": 200_000}
+"""Unpacked; other functions have a handler of 20 kB at most. Lambda takes 250 MB with layers."""
+MACHINES: Final = {"x86_64": 62, "arm64": 183}
+"""https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html: e_machine, at byte 18"""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     if not SAM.exists():
         pytest.skip("sam is missing, `make setup` installs it")
-    for name in ("template.yaml", "samconfig.toml"):
-        shutil.copy(PROJECT / name, tmp_path)
+    return copied(tmp_path)
+
+
+def copied(to: Path) -> Path:
     for name in ("functions", "layers"):
-        shutil.copytree(PROJECT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path
+        shutil.copytree(PROJECT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("template.yaml", "samconfig.toml"):
+        shutil.copy(PROJECT / name, to)
+    return to
 
 
 def build(project: Path, *parameters: str) -> subprocess.CompletedProcess[str]:
@@ -57,7 +78,66 @@ def test_the_layer_fits_runtime_and_processor(project: Path, parameters: tuple[s
     assert [found.name for found in (layer / "orjson").glob("*.so")] == [binary]
     assert (layer / "standings" / "__init__.py").exists()
     assert (layer / "boards.toml").exists()
-    assert not (layer / "boto3").exists()
+    assert_no_more_than_is_needed(project / ".aws-sam" / "build", "x86_64" if "x86_64" in binary else "arm64")
+
+
+def assert_no_more_than_is_needed(build: Path, processor: str) -> None:
+    """Code, the packages that are asked for with their licences, compiled files for one processor; nothing else."""
+    assert {path.name for path in build.iterdir()} == {"StandingsLayer", "template.yaml", *FUNCTIONS}
+    for function, expected in FUNCTIONS.items():
+        assert set(files(build / function)) == expected
+    layer = build / "StandingsLayer"
+    assert [path.name for path in layer.iterdir()] == ["python"]
+    found = {path.name for path in (layer / "python").iterdir()} - {"__pycache__"}
+    versions = {name for name in found if name.endswith(".dist-info")}
+    assert found - versions == PACKAGES | OURS
+    assert {name.split("-")[0] for name in versions} == {name.removesuffix(".py") for name in PACKAGES}
+
+    names = files(layer)
+    assert not [name for name in names if {"test", "tests", "boto3", "botocore", "bin"}.intersection(name.split("/"))]
+    for name in names:
+        if name.endswith(".so"):
+            assert int.from_bytes((layer / name).read_bytes()[18:20], "little") == MACHINES[processor], name
+        elif "__pycache__" in name:
+            # Compiled ahead only where the building Python is that of the functions, and from what is there.
+            assert f".{own_tag()}." in name, name
+            source = Path(name).parent.parent / f"{Path(name).name.partition('.')[0]}.py"
+            assert (layer / source).exists(), name
+    for name in ("StandingsLayer", *FUNCTIONS):
+        total = sum((build / name / file).stat().st_size for file in files(build / name))
+        print(f"{name}: {total} bytes in {len(files(build / name))} files")
+        assert total <= MOST_BYTES.get(name, 20_000), name
+
+
+def own_tag() -> str:
+    """How the Python of sam's builds marks what it compiles."""
+    runtime = stack._target()[0].rpartition("=python")[2]
+    return f"cpython-{runtime.replace('.', '')}"
+
+
+def files(directory: Path) -> dict[str, str]:
+    """Digests of all files by their names within a directory."""
+    return {
+        path.relative_to(directory).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_two_builds_of_the_same_tree_are_the_same(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Byte for byte, in another folder too; built for the Python that builds, so compiled files are among them."""
+    other = copied(tmp_path_factory.mktemp("elsewhere") / "deeper" / "down")
+    target = stack._target()
+    for tree in (project, other):
+        built = build(tree, *target)
+        assert built.returncode == 0, built.stderr
+    first, second = (tree / ".aws-sam" / "build" for tree in (project, other))
+
+    names = files(first)
+    assert any(name.endswith(".pyc") for name in names)
+    assert {name: digest for name, digest in files(second).items() if names.get(name) != digest} == {}
+    assert names.keys() == files(second).keys()
+    assert_no_more_than_is_needed(first, target[1].rpartition("=")[2])
 
 
 def test_a_mistake_in_boards_fails_the_build_with_its_line(project: Path) -> None:
