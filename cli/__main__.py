@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli import upkeep
+from cli import load, posting, upkeep
 from cli.api import ApiError
 from cli.connection import Connection, StackError
 from cli.maintenance import FunctionError
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     where = argparse.ArgumentParser(add_help=False)
     add_where(where, again=True)
     commands = Commands(top.add_subparsers(title="commands", required=True, metavar="COMMAND"), where)
-    for module in (upkeep,):
+    for module in (upkeep, posting, load):
         module.add(commands)
     return top
 

@@ -16,8 +16,9 @@ from cli.maintenance import Maintenance
 SERVED: Final = Path(__file__).parents[1] / ".local" / "serve.json"
 """Where `make serve` writes its addresses."""
 
+_CLIENT: Final = Config(retries={"mode": "standard"}, max_pool_connections=32)
 # The maintenance function works for up to 15 minutes at each call.
-_CLIENT: Final = Config(read_timeout=930, retries={"mode": "standard"}, max_pool_connections=32)
+_PATIENT: Final = _CLIENT.merge(Config(read_timeout=930))
 _REGION: Final = "us-east-1"
 
 
@@ -50,7 +51,8 @@ class Connection:
 
     def client(self, service: Any) -> Any:
         """A client of an AWS service, for the stack's account and region, or of the local endpoint."""
-        return self._session.client(service, endpoint_url=self._endpoint_url, config=_CLIENT)
+        config = _PATIENT if service == "lambda" else _CLIENT
+        return self._session.client(service, endpoint_url=self._endpoint_url, config=config)
 
     @property
     def _api_url(self) -> str:

@@ -111,14 +111,19 @@ def _timetable(path: _Path, table: Mapping[str, Any]) -> Timetable:
     return Timetable(timezone, WEEKDAYS.index(week_start), late, keep)
 
 
+def read_span(text: str) -> int | None:
+    """The milliseconds of a span such as "7 days", "36 hours" or "90 minutes"; None for what is none."""
+    match = _DURATION.fullmatch(text)
+    return None if match is None else int(match[1]) * _SPAN[match[2]]
+
+
 def _duration(path: _Path, key: str, value: Any) -> int:
-    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
+    span = read_span(value) if isinstance(value, str) else None
+    if span is None:
         _fail(
             (*path, key),
             f'{key}: {value!r} is no span such as "7 days", "36 hours" or "90 minutes"',
         )
-    span = int(match[1]) * _SPAN[match[2]]
     if span > LONGEST_GRACE:
         _fail((*path, key), f"{key}: {value!r} is more than 400 days")
     return span

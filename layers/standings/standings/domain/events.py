@@ -108,7 +108,7 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
             "id",
             f"id: must have 1 to {LONGEST_ID} characters, has {len(event_id)}: {_show(event_id)}",
         )
-    at = _instant(document, now)
+    at = read_at(_text(document, "at", "at"), now)
     pairs: dict[tuple[str, str], dict[str, int]] = {}
     precisions: dict[tuple[str, str], int] = {}
     for field, triple in _triples(document):
@@ -255,8 +255,8 @@ def _units(field: str, value: Any, metric: Metric) -> int:
     return -int(units) if sign else int(units)
 
 
-def _instant(document: dict[str, Any], now: int) -> int:
-    text = _text(document, "at", "at")
+def read_at(text: str, now: int) -> int:
+    """When an event says that it was, in milliseconds; RefusedEvent where that is no instant, or is ahead of `now`."""
     try:
         if not (match := _INSTANT.fullmatch(text)):
             raise ValueError(text)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import orjson
 
 from standings.domain.boards import Boards
-from standings.domain.events import RefusedEvent, no_constant, parse_event
+from standings.domain.events import BOARD_NAME, RefusedEvent, no_constant, parse_event
 from standings.services.answers import bad_body, instant
 from standings.services.pacing import Pacing
 
@@ -23,11 +23,11 @@ _EXPECTED: Final = f"must be an event, or a list of 1 to {MOST_EVENTS} events"
 
 
 class Posted(NamedTuple):
-    """An event on its way to the queue; `at_filled_in` where its `at` is not its producer's. `board` is its first."""
+    """An event on its way to the queue; `at_filled_in` where its `at` is not its producer's. `board` is its first, if it is one."""
 
     body: str
     at_filled_in: bool
-    board: str
+    board: str | None
 
 
 class Queue(Protocol):
@@ -76,17 +76,35 @@ class Posting:
         return [_result(document, refused.get(number)) for number, document in enumerate(documents)]
 
     def _event(self, document: _Document, now: int) -> Posted:
-        text, said = document
-        filled_in = isinstance(said, dict) and bool(said) and "at" not in said
-        if filled_in:
-            text = f'{{"at":"{instant(now)}",{text[1:]}'
-        # The two characters of UTF-8 that JSON has and SQS has not.
-        text = text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
-        size = len(text.encode())
-        if size > self._queue.most_bytes:
-            raise RefusedEvent("size", f"body: has {size} bytes, the queue takes {self._queue.most_bytes} at most")
-        event = parse_event(text, self._boards, now, at_filled_in=filled_in)
-        return Posted(text, filled_in, event.updates[0].board)
+        event = posted(*document, now, self._queue.most_bytes)
+        parse_event(event.body, self._boards, now, at_filled_in=event.at_filled_in)
+        return event
+
+
+def posted(text: str, said: Any, now: int, most_bytes: int) -> Posted:
+    """An event, of which `said` is what its JSON says, as a queue takes it: with an `at`, which may be `now`.
+
+    Raises RefusedEvent for one that is too large.
+    """
+    filled_in = isinstance(said, dict) and bool(said) and "at" not in said
+    if filled_in:
+        text = f'{{"at":"{instant(now)}",{text[1:]}'
+    # The two characters of UTF-8 that JSON has and SQS has not.
+    text = text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
+    size = len(text.encode())
+    if size > most_bytes:
+        raise RefusedEvent("size", f"body: has {size} bytes, the queue takes {most_bytes} at most")
+    return Posted(text, filled_in, _board(said))
+
+
+def _board(said: Any) -> str | None:
+    """The board that an event names first, if that is a board's name."""
+    try:
+        named = said["updates"][0]["board"] if "updates" in said else said["board"]
+        first = named[0] if isinstance(named, list) else named
+    except (LookupError, TypeError):
+        return None
+    return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
 
 
 def _result(document: _Document, refusal: str | None) -> dict[str, Any]:

@@ -26,10 +26,13 @@ class ActivityQueue:
 
     def send(self, events: Sequence[Posted]) -> dict[int, str]:
         """Put events on the queue. Returns why by position for those that it did not take."""
-        # SQS takes any name of a board as a group's: both have up to 128 characters, and these are among those.
-        return self._sender.send(
-            [Message(event.body, _FILLED_IN if event.at_filled_in else {}, event.board) for event in events]
-        )
+        return self._sender.send([message_of(event) for event in events])
+
+
+def message_of(event: Posted) -> Message:
+    """The message that brings an event to the writer."""
+    # SQS takes any name of a board as a group's: both have up to 128 characters, and these are among those.
+    return Message(event.body, _FILLED_IN if event.at_filled_in else {}, event.board)
 
 
 def at_filled_in(record: Mapping[str, Any]) -> bool:

@@ -1,7 +1,8 @@
 """Messages to one queue, in batches as large as SQS takes them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -16,6 +17,7 @@ MOST_ATTRIBUTES: Final = 10
 MOST_ENTRIES: Final = 10
 
 Attributes = dict[str, dict[str, Any]]
+_T = TypeVar("_T")
 
 
 class Message(NamedTuple):
@@ -40,27 +42,34 @@ class Sender:
     def send(self, messages: Sequence[Message]) -> dict[int, str]:
         """Send messages in their order. Returns why by position for those that the queue did not take."""
         failed: dict[int, str] = {}
-        for positions in _batches(messages):
-            failed.update(self._send(positions, messages))
+        for batch in batches(enumerate(messages), itemgetter(1)):
+            failed.update(self._send(batch))
         return failed
 
-    def _send(self, positions: range, messages: Sequence[Message]) -> dict[int, str]:
-        entries: Any = [
-            {
-                "Id": str(position),
-                "MessageBody": messages[position].body,
-                "MessageAttributes": messages[position].attributes,
-                **({} if messages[position].group is None else {"MessageGroupId": messages[position].group}),
-            }
-            for position in positions
-        ]
+    def _send(self, batch: Sequence[tuple[int, Message]]) -> dict[int, str]:
+        entries: Any = [entry(position, message) for position, message in batch]
         try:
             if self._client is None:
                 self._client = self._make_client()
             answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
         except (ClientError, BotoCoreError) as error:
-            return dict.fromkeys(positions, str(error))
-        return {int(entry["Id"]): f"{entry['Code']}: {entry.get('Message', '')}" for entry in answer.get("Failed", [])}
+            return dict.fromkeys([position for position, _ in batch], str(error))
+        return {int(failed["Id"]): said_of(failed) for failed in answer.get("Failed", [])}
+
+
+def entry(position: int, message: Message) -> dict[str, Any]:
+    """A message as it stands in a batch."""
+    return {
+        "Id": str(position),
+        "MessageBody": message.body,
+        "MessageAttributes": message.attributes,
+        **({} if message.group is None else {"MessageGroupId": message.group}),
+    }
+
+
+def said_of(failed: Mapping[str, Any]) -> str:
+    """Why the queue did not take a message of a batch."""
+    return f"{failed['Code']}: {failed.get('Message', '')}"
 
 
 def size(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
@@ -73,14 +82,17 @@ def size(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
     return total
 
 
-def _batches(messages: Sequence[Message]) -> Iterator[range]:
-    """The positions of messages in batches of at most ten that together stay within the size of one."""
-    start, filled = 0, 0
-    for position, message in enumerate(messages):
-        more = size(message.body, message.attributes)
-        if position > start and (position - start == MOST_ENTRIES or filled + more > MOST_BYTES):
-            yield range(start, position)
-            start, filled = position, 0
+def batches(things: Iterable[_T], message: Callable[[_T], Message]) -> Iterator[list[_T]]:
+    """Things that each have a message, in batches of at most ten that together stay within the size of one."""
+    batch: list[_T] = []
+    filled = 0
+    for thing in things:
+        said = message(thing)
+        more = size(said.body, said.attributes)
+        if batch and (len(batch) == MOST_ENTRIES or filled + more > MOST_BYTES):
+            yield batch
+            batch, filled = [], 0
+        batch.append(thing)
         filled += more
-    if messages:
-        yield range(start, len(messages))
+    if batch:
+        yield batch
