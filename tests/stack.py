@@ -63,7 +63,7 @@ class DeadLetterQueue:
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        _check_batch(Entries)
+        check_batch(Entries)
         for entry in Entries:
             self._put(entry, {})
         return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
@@ -142,7 +142,7 @@ class ActivityQueue:
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         assert QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"]
-        _check_batch(Entries)
+        check_batch(Entries)
         refused = [entry for entry in Entries if self.refuses(entry["MessageBody"])]
         self.messages.extend(entry for entry in Entries if entry not in refused)
         return {
@@ -158,7 +158,7 @@ class ActivityQueue:
         return [delivered(first + number, message, self.clock()) for number, message in enumerate(taken)]
 
 
-def _check_batch(entries: list[dict[str, Any]]) -> None:
+def check_batch(entries: list[dict[str, Any]]) -> None:
     """A batch that SQS takes."""
     assert 1 <= len(entries) <= 10
     assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in entries) <= MOST_BYTES
