@@ -88,7 +88,8 @@ class FilePosting:
             # Rows that the queue itself has refused, beside those that cannot be read as events.
             refused_rows = remembered.mark.wrong - self._read.wrong
             status = None
-            sending = outbox.delivered(batches(self._good(rows, meter.say), itemgetter(0)), _messages)
+            good = self._noted(self._good(rows, meter.say), remembered)
+            sending = outbox.delivered(batches(good, itemgetter(0)), _messages)
             try:
                 with closing(sending):
                     for batch, refused in sending:
@@ -145,7 +146,6 @@ class FilePosting:
                 )
                 rows = self._rows()
                 self._read = Mark()
-        self._keep(remembered)
         return remembered, rows
 
     def _known(self) -> Remembered | None:
@@ -186,6 +186,13 @@ class FilePosting:
                 say(f"{self._where(row)}: {row.wrong}")
             else:
                 yield row.message, row
+
+    def _noted(self, good: Iterable[tuple[Message, Row]], remembered: Remembered) -> Iterator[tuple[Message, Row]]:
+        """The same rows, the first once it is remembered that some may have been sent."""
+        for number, row in enumerate(good):
+            if not number:
+                self._keep(remembered)
+            yield row
 
     def _where(self, row: Row) -> str:
         return f"{self.name}:{row.line}"

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
 
 from standings.sqs.sending import Message, entry, said_of
 
@@ -74,7 +74,7 @@ class Outbox:
             entries: Any = [entry(position, messages[position]) for position in left]
             try:
                 answer = self.client.send_message_batch(QueueUrl=self.queue_url, Entries=entries)
-            except (ClientError, HTTPClientError) as error:
+            except (ClientError, ConnectionError, HTTPClientError) as error:
                 if not _passes(error):
                     raise
                 why = str(error)

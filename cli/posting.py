@@ -13,7 +13,7 @@ from cli.connection import Connection
 from cli.file_posting import STDIN, FilePosting
 from cli.options import Commands
 from cli.outbox import NotTakenError, Outbox
-from cli.rows import InputError, Reading
+from cli.rows import InputError, Reading, check_amount
 from cli.status import INTERRUPTED, OK, UNREACHABLE, WRONG
 from standings.domain.boards import Boards
 from standings.domain.definitions import DefinitionError, parse_boards
@@ -142,6 +142,8 @@ def _amounts(texts: Sequence[str]) -> dict[str, str]:
     amounts = dict(map(_pair, texts))
     if len(amounts) < len(texts):
         raise InputError("a metric is given twice")
+    for name, amount in amounts.items():
+        check_amount(name, amount)
     return amounts
 
 

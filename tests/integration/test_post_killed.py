@@ -1,8 +1,9 @@
-"""`standings post`, killed on its way and started again: every row of the file is counted, and once."""
+"""`standings post`, ended on its way and started again: every row of the file is counted, and once."""
 
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -45,8 +46,8 @@ def write_rows(file: Path, count: int, rng: Random) -> Counter[str]:
     return expected
 
 
-Taken = Callable[[int, Callable[[], None]], bool]
-"""Given the number of a request of a run, and what kills the run: whether the request is answered."""
+Taken = Callable[[int, subprocess.Popen[str]], bool]
+"""Given the number of a request of a run, and the run's process: whether the request is answered."""
 
 
 class Runs:
@@ -76,7 +77,7 @@ class Runs:
             text=True,
         )
         before = self._endpoint.requests
-        self._endpoint.taken = lambda number: taken(number - before, process.kill)
+        self._endpoint.taken = lambda number: taken(number - before, process)
         try:
             out, err = process.communicate(timeout=900)
         finally:
@@ -91,10 +92,10 @@ class Runs:
     def dies_unanswered(self, number: int) -> Taken:
         """Killed when the queue has taken a request's messages and has not yet said so."""
 
-        def taken(request: int, kill: Callable[[], None]) -> bool:
+        def taken(request: int, process: subprocess.Popen[str]) -> bool:
             if request >= number:
-                self._advances(0)
-                kill()
+                self.advances(0)
+                process.kill()
             return request < number
 
         return taken
@@ -104,11 +105,11 @@ class Runs:
         enough = threading.Event()
         rows = self.remembered()
 
-        def taken(request: int, kill: Callable[[], None]) -> bool:
+        def taken(request: int, process: subprocess.Popen[str]) -> bool:
             if request == number:
                 assert enough.wait(60)
-                self._advances(rows)
-                kill()
+                self.advances(rows)
+                process.kill()
                 return False
             if request >= number + LATER:
                 enough.set()
@@ -116,7 +117,7 @@ class Runs:
 
         return taken
 
-    def _advances(self, rows: int) -> None:
+    def advances(self, rows: int) -> None:
         """Wait until more is remembered than so many rows."""
         deadline = time.monotonic() + 60
         while self.remembered() <= rows:
@@ -139,7 +140,7 @@ def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path
         reached = [runs.remembered()]
         assert runs.run(runs.dies_with_one_behind(third))[0] == -9
         reached.append(runs.remembered())
-        status, out, err = runs.run(lambda _, __: True)
+        status, out, err = runs.run(lambda *_: True)
 
         assert status == 0, err
         assert 0 < reached[0] < reached[1] < count
@@ -155,5 +156,30 @@ def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path
         assert stack.dead_letters.reasons() == []
         found = {entry["member"]: round(entry["score"] * 100) for entry in stack.entries("/boards/b/points/all")}
         assert found == expected
-        assert runs.run(lambda _, __: False)[0] == 0
+        assert runs.run(lambda *_: False)[0] == 0
         assert len(endpoint.queue) == 0
+
+
+def test_ctrl_c_says_where_it_stopped_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    write_rows(file, 300, Random(3))
+    with listening(Queue()) as endpoint:
+        runs = Runs(endpoint, file)
+
+        def interrupted(number: int, process: subprocess.Popen[str]) -> bool:
+            if number == 20:
+                runs.advances(0)
+                process.send_signal(signal.SIGINT)
+            return number < 20
+
+        status, out, err = runs.run(interrupted)
+        assert status == 130, err
+        rows = runs.remembered()
+        assert err.startswith("stopped after line ")
+        assert err.endswith("; the same command goes on there\n")
+        assert json.loads(out)["finished"] is False
+
+        status, out, _ = runs.run(lambda *_: True)
+        assert status == 0
+        assert json.loads(out)["before"] == rows
+        assert len({json.loads(message.body)["id"] for message in endpoint.queue.receive(1000)}) == 300
