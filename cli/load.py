@@ -122,7 +122,7 @@ def _load(connection: Connection, given: argparse.Namespace) -> int:
     events = min(given.events or math.inf, math.floor(given.rate * seconds) if seconds < math.inf else math.inf)
     plan = _plan(given)
     run = given.run or token_hex(4)
-    why = _wrong(given, plan, run)
+    why = _wrong(given, plan, run) if events else f"no event is due in {seconds:g} seconds"
     if why:
         print(f"standings: {why}", file=sys.stderr)
         return WRONG

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from http import HTTPStatus
+from pathlib import Path
 from random import Random
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -97,6 +98,28 @@ def test_upkeep_from_the_command_line(deployment: Deployment) -> None:
     assert any("refused" in letter["members"] for letter in letters["messages"])
     (parked,) = _command_line(deployment, "parked", "list")
     assert (parked["done"], parked["objects"]) == (True, [])
+
+
+def test_a_file_and_a_load_from_the_command_line(deployment: Deployment, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("who,points\nann,3\nann,3\n用户,4\n", encoding="utf-8")
+    rows = ["post", "--csv", str(file), "--board", "demo-posted", "--column", "member=who"]
+    assert _command_line(deployment, *rows)[0]["posted"] == 3
+    assert _command_line(deployment, *rows, "--again")[0]["posted"] == 3
+    (one,) = _command_line(deployment, "post", "demo-posted", "ann", "points=-1")
+    assert len(one["id"]) == 32
+    load = ["--rate", "100", "--events", "50", "--members", "3", "--duplicates", "0.3", "--amounts", "2"]
+    (sent,) = _command_line(deployment, "load", "demo-loaded", *load)
+    assert (sent["sent"], sent["distinct"] + sent["duplicates"]) == (50, 50)
+    feed.drain(deployment, _ignore)
+    feed.settle(deployment)
+
+    def scores(board: str) -> dict[str, int]:
+        answer = _request(deployment, "GET", f"/boards/{board}/points/all", None)[1]
+        return {entry["member"]: entry["score"] for entry in answer["entries"]}
+
+    assert scores("demo-posted") == {"ann": 5, "用户": 4}
+    assert sum(scores("demo-loaded").values()) == 2 * sent["distinct"]
 
 
 def _command_line(deployment: Deployment, *arguments: str) -> list[dict[str, Any]]:
