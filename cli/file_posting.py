@@ -76,7 +76,7 @@ class FilePosting:
         for message, _ in self._good(self._rows(), _say):
             print(message.body)
             self._posted += 1
-        _say(f"{self._posted:,} events, {self._read.wrong:,} rows that are none")
+        _say(f"events: {self._posted:,}; rows left out, being none: {self._read.wrong:,}")
         return DIFFERS if self._read.wrong else OK
 
     def post(self, connection: Connection) -> int:
@@ -217,11 +217,11 @@ class FilePosting:
             print(json.dumps({**summary, "finished": remembered.finished, "seconds": round(seconds, 1)}))
             return
         if remembered.finished and not self._posted and self._before:
-            text = f"all {remembered.mark.rows:,} rows of {self.name} were posted before"
+            text = f"all {remembered.mark.rows - wrong:,} events of {self.name} were posted before"
         else:
             text = f"posted {self._posted:,} events of {self.name} in {seconds:.1f} s"
             text += f", {self._before:,} rows were posted before" if self._before else ""
-        print(text + (f"; {wrong:,} rows are no events and were left out" if wrong else ""))
+        print(text + (f"; rows left out, being no events: {wrong:,}" if wrong else ""))
         if self._posted:
             _say("what the writer refuses shows with `standings dlq list`")
 

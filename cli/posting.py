@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import orjson
+
 from cli.connection import Connection
 from cli.file_posting import STDIN, FilePosting
 from cli.options import Commands
@@ -96,7 +98,7 @@ def _one(connection: Connection, given: argparse.Namespace) -> int:
     try:
         reading = Reading("csv", None, boards=_boards(given.boards))
         message = reading.event(said, _amounts(amounts), _now())
-    except (RefusedEvent, UnicodeEncodeError) as error:
+    except (RefusedEvent, orjson.JSONEncodeError) as error:
         raise InputError(str(error)) from error
     if given.dry_run:
         print(message.body)

@@ -120,9 +120,8 @@ class Reading:
         # ids differ, and stay as they are while nothing is inserted between them.
         key = int.from_bytes(blake2b(content, digest_size=7).digest())
         seen[key] = occurrence = seen.get(key, 0) + 1
-        made = blake2b(json.dumps([self.source, occurrence]).encode(), digest_size=16)
-        made.update(content)
-        return made.hexdigest()
+        whose = f"{occurrence} {len(self.source)} {self.source}".encode(errors="surrogateescape")
+        return blake2b(whose + content, digest_size=16).hexdigest()
 
 
 class _Said(NamedTuple):
@@ -254,10 +253,14 @@ def _plain(said: Mapping[str, Any], amounts: Mapping[str, str]) -> _Said:
         raise RefusedEvent("metrics", "has no amount")
     for name, amount in amounts.items():
         check_amount(name, amount)
-    fields = [f'"{name}":{json.dumps(said[name], ensure_ascii=False)}' for name in FIELDS if name in said]
+    fields = [f'"{name}":{_quoted(said[name])}' for name in FIELDS if name in said]
     metrics = ",".join(f'"{name}":{amount}' for name, amount in sorted(amounts.items()))
     fields.append(f'"metrics":{{{metrics}}}')
     return _Said(f"{{{','.join(fields)}}}", {**said, "metrics": amounts})
+
+
+def _quoted(text: str) -> str:
+    return orjson.dumps(text).decode()
 
 
 def _instant(cell: str) -> str:
@@ -270,7 +273,7 @@ def _instant(cell: str) -> str:
 
 
 def _with(name: str, value: str, text: str, said: Mapping[str, Any]) -> _Said:
-    return _Said(f'{{"{name}":{json.dumps(value)},{text[1:]}', {**said, name: value})
+    return _Said(f'{{"{name}":{_quoted(value)},{text[1:]}', {**said, name: value})
 
 
 def _check(said: Mapping[str, Any], now: int) -> None:

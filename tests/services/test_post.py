@@ -122,7 +122,7 @@ def test_one_event(queue: Queue, capsys: pytest.CaptureFixture[str]) -> None:
         (["b", "m", "points=1", "points=2"], "a metric is given twice"),
         (["a b", "m", "points=1"], "board: must be"),
         (["b", "", "points=1"], "member: must have"),
-        (["b", "m\udcff", "points=1"], "can't encode"),
+        (["b", "m\udcff", "points=1"], "not valid UTF-8"),
         (["b", "m", "points=1", "--at", "now"], "at: must be an RFC 3339 instant"),
         (["b", "m", "points=1", "--id", ""], "id: must be text"),
         (["b", "m", "points=1", "--source", "x"], "--source is nothing for one event"),
@@ -168,7 +168,7 @@ def test_a_file_is_posted_once_and_what_is_appended_alone(queue: Queue, capsys: 
 
     assert post_csv(queue) == OK
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("all 25 rows of rows.csv were posted before\n", "")
+    assert (said.out, said.err) == ("all 25 events of rows.csv were posted before\n", "")
     with file.open("a") as opened:
         opened.write("m00,0\nlast,7\n")
     assert post_csv(queue, "--json") == OK
@@ -224,7 +224,7 @@ def test_rows_that_are_no_events_are_named_and_the_rest_goes_on(
     said = capsys.readouterr()
     assert "rows.csv:3: metrics.points: must be a plain number such as 3, -2 or 11.25, is '3,5'\n" in said.err
     assert "rows.csv:5: has 1 columns, the header 2\n" in said.err
-    assert said.out.endswith("; 2 rows are no events and were left out\n")
+    assert said.out.endswith("; rows left out, being no events: 2\n")
     assert queue.members() == ["a", "c"]
 
     assert post_csv(queue, "--json") == DIFFERS
@@ -370,7 +370,7 @@ def test_a_dry_run_sends_and_remembers_nothing(queue: Queue, capsys: pytest.Capt
     assert post_csv(queue, "--dry-run") == DIFFERS
     said = capsys.readouterr()
     assert json.loads(said.out)["member"] == "a"
-    assert said.err.endswith("1 events, 1 rows that are none\n")
+    assert said.err.endswith("events: 1; rows left out, being none: 1\n")
     assert post(queue, "b", "m", "points=1", "--dry-run") == OK
     assert json.loads(capsys.readouterr().out)["member"] == "m"
     assert (queue.requests, Path("rows.csv.posted").exists()) == (0, False)
