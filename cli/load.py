@@ -49,20 +49,30 @@ def add(commands: Commands) -> None:
         "activity; the same --run makes it the same events, which count once.",
     )
     parser.add_argument("board")
-    parser.add_argument("--rate", type=_at_least(0.001), default=100.0, metavar="N", help="events a second (100)")
-    parser.add_argument("--seconds", type=_at_least(0.001), metavar="S", help="how long (60, unless --events)")
+    parser.add_argument("--rate", type=_number(0.001), default=100.0, metavar="N", help="events a second (100)")
+    parser.add_argument("--seconds", type=_number(0.001), metavar="S", help="how long (60, unless --events)")
     parser.add_argument("--events", type=_whole(1), metavar="N", help="how many")
     parser.add_argument("--boards", type=_whole(1), default=1, metavar="N", help="over BOARD-1 to BOARD-N (BOARD)")
-    parser.add_argument("--members", type=_whole(1, _MOST_MEMBERS), default=10_000, metavar="N", help="(10000)")
     parser.add_argument(
-        "--skew", type=_at_least(0.0), default=1.0, metavar="S", help="member k is as active as 1/k^S (1.0); 0: all"
+        "--members", type=_whole(1, _MOST_MEMBERS), default=10_000, metavar="N", help="how many there are (10000)"
     )
-    parser.add_argument("--duplicates", type=_share, default=0.0, metavar="SHARE", help="sent before (0)")
-    parser.add_argument("--late", type=_share, default=0.0, metavar="SHARE", help="happened before (0)")
-    parser.add_argument("--late-by", type=_span, default="1 day", metavar="SPAN", help='at most ("1 day")')
-    parser.add_argument("--metric", default="points", help="(points)")
-    parser.add_argument("--amounts", type=_amounts, default="1", metavar="LEAST:MOST", help="whole numbers (1)")
-    parser.add_argument("--seed", type=int, default=1, help="(1)")
+    parser.add_argument(
+        "--skew", type=_number(0.0), default=1.0, metavar="S", help="member k is as active as 1/k^S (1.0); 0: all alike"
+    )
+    parser.add_argument(
+        "--duplicates", type=_number(0, 1), default=0.0, metavar="SHARE", help="of events that come a second time (0)"
+    )
+    parser.add_argument(
+        "--late", type=_number(0, 1), default=0.0, metavar="SHARE", help="of events that happened before (0)"
+    )
+    parser.add_argument(
+        "--late-by", type=_span, default="1 day", metavar="SPAN", help='how long before, at most ("1 day")'
+    )
+    parser.add_argument("--metric", default="points", help="what they count in (points)")
+    parser.add_argument(
+        "--amounts", type=_amounts, default="1", metavar="LEAST:MOST", help="whole numbers from one to the other (1)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the activity (1)")
     parser.add_argument("--run", metavar="ID", help="what ids begin with; random without")
     parser.set_defaults(do=_load)
 
@@ -231,31 +241,24 @@ def _wrong(given: argparse.Namespace, plan: Plan, run: str) -> str | None:
     return None if all(map(BOARD_NAME.fullmatch, plan.boards)) else f"{given.board!r} is no board's name"
 
 
-def _at_least(least: float) -> Callable[[str], float]:
-    def read(text: str) -> float:
+def _number(least: float, most: float = math.inf) -> Callable[[str], float]:
+    def number(text: str) -> float:
         value = float(text)
-        if not least <= value < math.inf:
-            raise argparse.ArgumentTypeError(f"must be at least {least:g}, is {text}")
+        if not least <= value <= most or value == math.inf:
+            raise argparse.ArgumentTypeError(f"must be from {least:g} to {most:g}, is {text}")
         return value
 
-    return read
+    return number
 
 
 def _whole(least: int, most: float = math.inf) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        value = int(text)
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"must be from {least} to {most:g}, is {text}")
-        return value
+    number = _number(least, most)
 
-    return read
+    def whole(text: str) -> int:
+        number(text)
+        return int(text)
 
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"must be from 0 to 1, is {text}")
-    return value
+    return whole
 
 
 def _span(text: str) -> int:

@@ -152,6 +152,9 @@ def test_options_that_cannot_be(arguments: list[str], why: str, capsys: pytest.C
         "--amounts=x",
         "--members=0",
         "--skew=-1",
+        "--members=1.5",
+        "--rate=inf",
+        "--late=nan",
     ],
 )
 def test_an_option_that_cannot_be(option: str) -> None:
