@@ -209,7 +209,7 @@ def _message(run: str, metric: str, first: int, rate: float, number: int, activi
         "at": instant(at),
         "metrics": {metric: activity.amount},
     }
-    return message_of(Posted(json.dumps(event), at_filled_in=True))
+    return message_of(Posted(json.dumps(event), at_filled_in=True, board=activity.board))
 
 
 def _plan(given: argparse.Namespace) -> Plan:

@@ -231,7 +231,7 @@ def _header(columns: list[str], reading: Reading) -> list[str | None]:
 
 def _cells(cells: list[str], names: list[str | None], reading: Reading) -> _Said | Exception:
     if len(cells) != len(names):
-        return RefusedEvent("columns", f"has {len(cells)} columns, the header {len(names)}")
+        return RefusedEvent("json", f"has {len(cells)} columns, the header {len(names)}")
     said: dict[str, str] = {}
     amounts = dict(reading.metrics)
     for name, cell in zip(names, cells, strict=True):

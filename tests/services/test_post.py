@@ -16,7 +16,7 @@ from cli import outbox
 from cli.__main__ import main
 from cli.status import DIFFERS, OK, UNREACHABLE, WRONG
 from standings.runtime.config import BOARDS_FILE
-from standings.sqs.sending import Message, size
+from standings.sqs.sending import size
 from tests.engine.lambdas import Context
 from tests.stack import Clock, Stack, check_batch, delivered, running
 from tests.streaming import project
@@ -384,7 +384,7 @@ def test_batches_stay_within_what_a_queue_takes(queue: Queue) -> None:
     assert post(queue, "--jsonl", "rows.jsonl") == OK
     assert queue.requests == 3
     assert len({json.loads(entry["MessageBody"])["id"] for entry in queue.entries}) == 7
-    assert size(*Message(queue.entries[0]["MessageBody"], {})) > 300_000
+    assert size(queue.entries[0]["MessageBody"], {}) > 300_000
 
 
 @pytest.fixture

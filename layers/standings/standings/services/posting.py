@@ -23,7 +23,10 @@ _EXPECTED: Final = f"must be an event, or a list of 1 to {MOST_EVENTS} events"
 
 
 class Posted(NamedTuple):
-    """An event on its way to the queue; `at_filled_in` where its `at` is not its producer's. `board` is its first, if it is one."""
+    """An event on its way to the queue; `at_filled_in` where its `at` is not its producer's.
+
+    `board` is the first that it names, if that is a board's name.
+    """
 
     body: str
     at_filled_in: bool
