@@ -14,6 +14,7 @@ BOOTSTRAPPED := $(BOOTSTRAP)/.installed
 SAM_INSTALLED := $(TOOLS)/sam/.installed
 MINISTACK_INSTALLED := $(TOOLS)/ministack/.installed
 LAMBDA_INSTALLED := $(TOOLS)/lambda/.installed
+CHECKOV_INSTALLED := $(TOOLS)/checkov/.installed
 DEMO_INSTALLED := $(VENV)/.demo-installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 DYNAMODB_LOCAL_INSTALLED := .local/dynamodb-local/.installed
@@ -21,6 +22,7 @@ AXE_INSTALLED := .local/axe-core/.installed
 
 STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
 TESTS := $(STACK) $(DEV_INSTALLED) $(LAMBDA_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED)
+CHECKS := $(SAM_INSTALLED) $(DEV_INSTALLED) $(CHECKOV_INSTALLED)
 
 export SAM_CLI_TELEMETRY := 0
 # Whom the system trusts, uv trusts too: behind a proxy with a certificate of its own, for one.
@@ -32,7 +34,7 @@ help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 .PHONY: setup
-setup: $(TESTS) ## install everything that the other targets need
+setup: $(TESTS) $(CHECKS) ## install everything that the other targets need
 
 .PHONY: demo
 demo: $(STACK) ## deploy into an embedded AWS, post activity, check every rank
@@ -77,12 +79,15 @@ replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=a
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.replay $(FILE) $(REPLAY_ARGS)
 
 .PHONY: check
-check: $(SAM_INSTALLED) $(DEV_INSTALLED) ## formatter, linter, types, import rules, template lint
+check: $(CHECKS) ## formatter, linter, types, import rules, and all that is known of the template
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy layers/standings/standings functions benchmarks cli demo tests
 	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
+	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml
+	$(TOOLS)/checkov/bin/checkov --file template.yaml
+	$(RUN) -m tests.template
 
 .PHONY: build
 build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and processor
@@ -120,6 +125,9 @@ $(SAM_INSTALLED): requirements/sam.txt $(BOOTSTRAPPED)
 
 $(MINISTACK_INSTALLED): requirements/ministack.txt $(BOOTSTRAPPED)
 	$(call install,$(TOOLS)/ministack,$<)
+
+$(CHECKOV_INSTALLED): requirements/checkov.txt $(BOOTSTRAPPED)
+	$(call install,$(TOOLS)/checkov,$<)
 
 # What Lambda's own Python brings beside the function and its layer.
 $(LAMBDA_INSTALLED): requirements/lambda.txt $(BOOTSTRAPPED)
