@@ -87,7 +87,7 @@ check: $(CHECKS) ## formatter, linter, types, import rules, and all that is know
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml
 	$(TOOLS)/checkov/bin/checkov --file template.yaml
-	$(RUN) -m tests.template
+	PYTHONPATH=layers/standings $(RUN) -m tests.template
 
 .PHONY: build
 build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and processor

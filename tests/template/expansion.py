@@ -1,0 +1,131 @@
+"""template.yaml as CloudFormation makes it, offline: SAM's resources expanded, parameters and conditions resolved."""
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+from samtranslator.parser.parser import Parser  # type: ignore[import-untyped]
+from samtranslator.translator.translator import Translator  # type: ignore[import-untyped]
+from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
+
+TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
+REGION: Final = "us-east-1"
+_PSEUDO: Final = {
+    "AWS::AccountId": "123456789012",
+    "AWS::Partition": "aws",
+    "AWS::Region": REGION,
+    "AWS::StackName": "standings",
+    "AWS::URLSuffix": "amazonaws.com",
+}
+_NOTHING: Final = object()
+_NAMED: Final = re.compile(r"\$\{([^}!]+)\}")
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A template without parameters, conditions or SAM: what is left refers to other resources of it."""
+
+    resources: Mapping[str, dict[str, Any]]
+    outputs: Mapping[str, dict[str, Any]]
+
+    def of(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Logical ids and properties of the resources of a type, such as `SQS::Queue`."""
+        for name, resource in self.resources.items():
+            if resource["Type"] == f"AWS::{kind}":
+                yield name, resource.get("Properties", {})
+
+    def mappings(self, kind: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+        """Event source mappings and the logical ids of their sources: of an `SQS::Queue`, or a `DynamoDB::Table`."""
+        sources = {name for name, _ in self.of(kind)}
+        for name, mapping in self.of("Lambda::EventSourceMapping"):
+            source = named(mapping["EventSourceArn"])
+            if source in sources:
+                yield name, mapping, source
+
+    def properties(self, name: str) -> dict[str, Any]:
+        """The properties of one resource."""
+        found: dict[str, Any] = self.resources[name].get("Properties", {})
+        return found
+
+
+def named(reference: Any) -> str:
+    """The logical id that a `Ref`, an `Fn::GetAtt` or a `${…}` names; '' where there is none."""
+    match reference:
+        case {"Ref": str(name)}:
+            return name
+        case {"Fn::GetAtt": [str(name), *_]}:
+            return name
+        case {"Fn::GetAtt": str(name)}:
+            return name.partition(".")[0]
+        case str(text):
+            found = _NAMED.search(text)
+            return found[1].partition(".")[0] if found else ""
+    return ""
+
+
+def source(path: Path = TEMPLATE) -> dict[str, Any]:
+    """The template as it is written."""
+    read: dict[str, Any] = yaml_parse(path.read_text(encoding="utf-8"))
+    return read
+
+
+def expanded(template: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Expanded:
+    """What CloudFormation deploys of a template, with its defaults for all but the given parameters."""
+    template = deepcopy(dict(template))
+    values = {name: said.get("Default") for name, said in template["Parameters"].items()} | dict(parameters or {})
+    for resource in template["Resources"].values():
+        for uri in resource["Properties"].keys() & {"CodeUri", "ContentUri"}:
+            resource["Properties"][uri] = "s3://bucket/key"  # as `sam deploy` leaves it
+    session = boto3.Session(region_name=REGION)
+    made = Translator({}, Parser(), boto_session=session).translate(template, values)
+    resolver = _Resolver(values, made.get("Conditions", {}))
+    resources = {
+        name: resolver.resolve(resource)
+        for name, resource in made["Resources"].items()
+        if "Condition" not in resource or resolver.holds(resource["Condition"])
+    }
+    return Expanded(resources, resolver.resolve(made["Outputs"]))
+
+
+class _Resolver:
+    """Takes parameters and conditions out of a template."""
+
+    def __init__(self, values: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
+        self._values = {**_PSEUDO, **values}
+        self._conditions = conditions
+
+    def holds(self, condition: str) -> bool:
+        return bool(self.resolve(self._conditions[condition]))
+
+    def resolve(self, node: Any) -> Any:  # noqa: C901, PLR0911 - a case for each function
+        match node:
+            case list():
+                return [value for value in map(self.resolve, node) if value is not _NOTHING]
+            case {"Ref": str(name)}:
+                return _NOTHING if name == "AWS::NoValue" else self._values.get(name, node)
+            case {"Condition": str(name), **others} if not others:
+                return self.holds(name)
+            case {"Fn::If": [condition, yes, no]}:
+                return self.resolve(yes if self.holds(condition) else no)
+            case {"Fn::Equals": [left, right]}:
+                return str(self.resolve(left)) == str(self.resolve(right))
+            case {"Fn::Not": [one]}:
+                return not self.resolve(one)
+            case {"Fn::And": several}:
+                return all(self.resolve(several))
+            case {"Fn::Or": several}:
+                return any(self.resolve(several))
+            case {"Fn::Sub": str(text)}:
+                return _NAMED.sub(lambda found: str(self._values.get(found[1], found[0])), text)
+            case {"Fn::Split": [separator, text]}:
+                return str(self.resolve(text)).split(separator)
+            case {"Fn::Join": [separator, parts]}:
+                return str(separator).join(str(part) for part in self.resolve(parts))
+            case dict():
+                found = {name: self.resolve(value) for name, value in node.items()}
+                return {name: value for name, value in found.items() if value is not _NOTHING}
+        return node

@@ -1,0 +1,186 @@
+"""What parameters make of the template."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.template.expansion import Expanded, expanded, named, source
+from tests.template.watching import emitted
+
+TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
+TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
+READ, POST, PUT, DELETE = "$default", "POST /events", "PUT /boards/{board}/member", "DELETE /boards/{board}/member"
+
+
+@cache
+def template() -> dict[str, Any]:
+    return source()
+
+
+def deployed(**parameters: str) -> Expanded:
+    return expanded(template(), parameters)
+
+
+def routes(stack: Expanded) -> dict[str, tuple[str, list[str] | None]]:
+    return {
+        route["RouteKey"]: (route["AuthorizationType"], route.get("AuthorizationScopes"))
+        for _, route in stack.of("ApiGatewayV2::Route")
+    }
+
+
+def test_every_call_needs_a_signature() -> None:
+    assert routes(deployed()) == dict.fromkeys((READ, POST, PUT, DELETE), ("AWS_IAM", None))
+    assert not list(deployed().of("ApiGatewayV2::Authorizer"))
+
+
+def test_tokens_take_the_place_of_signatures() -> None:
+    stack = deployed(**TOKENS)
+
+    assert routes(stack) == {
+        READ: ("JWT", ["standings/read"]),
+        POST: ("JWT", ["standings/write"]),
+        PUT: ("JWT", ["standings/admin"]),
+        DELETE: ("JWT", ["standings/admin"]),
+    }
+    assert {named(route["AuthorizerId"]) for _, route in stack.of("ApiGatewayV2::Route")} == {"JwtAuthorizer"}
+    assert stack.properties("JwtAuthorizer")["JwtConfiguration"] == {
+        "Issuer": "https://issuer.example",
+        "Audience": ["standings", "other"],
+    }
+
+
+def test_reads_and_writes_are_opened_apart() -> None:
+    assert routes(deployed(OpenReads="true")) == {
+        READ: ("NONE", None),
+        **dict.fromkeys((POST, PUT, DELETE), ("AWS_IAM", None)),
+    }
+    assert routes(deployed(OpenReads="true", **TOKENS))[READ] == ("NONE", None)
+    assert routes(deployed(OpenReads="true", **TOKENS))[POST] == ("JWT", ["standings/write"])
+    assert routes(deployed(OpenWrites="true")) == {
+        READ: ("AWS_IAM", None),
+        **dict.fromkeys((POST, PUT, DELETE), ("NONE", None)),
+    }
+
+
+def test_pages_of_other_origins_may_call_where_they_are_named() -> None:
+    assert "CorsConfiguration" not in deployed().properties("Api")
+    stack = deployed(CorsOrigins="https://a.example,https://b.example")
+
+    said = stack.properties("Api")["CorsConfiguration"]
+    assert said["AllowOrigins"] == ["https://a.example", "https://b.example"]
+    assert said["AllowMethods"] == ["GET", "POST", "PUT", "DELETE"]
+    assert said["ExposeHeaders"] == ["etag"]
+    assert "*" not in said["AllowHeaders"]
+    assert {"authorization", "content-type", "if-none-match", "x-amz-date"} <= set(said["AllowHeaders"])
+    # A preflight has no signature: without a route of its own it would be the $default route's, which asks for one.
+    assert routes(stack) == {**routes(deployed()), "OPTIONS /{proxy+}": ("NONE", None)}
+
+
+def test_alarms_go_to_the_topic_if_there_is_one() -> None:
+    silent, loud = deployed(), deployed(AlarmTopicArn=TOPIC)
+
+    assert len(list(loud.of("CloudWatch::Alarm"))) > 20
+    for name, alarm in loud.of("CloudWatch::Alarm"):
+        assert (alarm.get("AlarmActions"), alarm.get("OKActions")) == ([TOPIC], [TOPIC]), name
+        assert not silent.properties(name).keys() & {"AlarmActions", "OKActions"}, name
+
+
+def test_tables_and_the_index_are_warm_where_it_is_asked_for() -> None:
+    def warm(stack: Expanded) -> list[Any]:
+        tables = dict(stack.of("DynamoDB::Table"))
+        return [
+            one.get("WarmThroughput") for one in (*tables.values(), *tables["RankingsTable"]["GlobalSecondaryIndexes"])
+        ]
+
+    assert warm(deployed()) == [None] * 4
+    assert warm(deployed(WarmWriteUnits="8000")) == [{"WriteUnitsPerSecond": "8000", "ReadUnitsPerSecond": 12000}] * 4
+    assert warm(deployed(WarmReadUnits="50000")) == [{"WriteUnitsPerSecond": 4000, "ReadUnitsPerSecond": "50000"}] * 4
+
+
+def test_throw_away_stacks_leave_nothing() -> None:
+    stack = deployed(DataDeletionPolicy="Delete")
+
+    for name in ("ScoresTable", "ReceiptsTable", "RankingsTable", "FailureBucket"):
+        assert stack.resources[name]["DeletionPolicy"] == "Delete"
+    assert [table["DeletionProtectionEnabled"] for _, table in stack.of("DynamoDB::Table")] == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("parameter", "good", "bad"),
+    [
+        ("WarmWriteUnits", ["0", "4000", "9999", "100000"], ["1", "3999", "-4000", "4e3", ""]),
+        ("WarmReadUnits", ["0", "12000", "19999", "20000", "100000"], ["11999", "4000", "1", ""]),
+        ("WriterMaximumConcurrency", ["0", "2", "1000"], ["1", "1001", ""]),
+        ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),
+        ("JwtAudience", ["", "a", "a,b"], ["a, b", ",", "a,"]),
+        ("CorsOrigins", ["", "*", "https://a.example", "https://a.example,http://localhost:8000"], ["a.example", "*,"]),
+        ("AlarmTopicArn", ["", TOPIC, TOPIC.replace("aws", "aws-cn")], ["ops", TOPIC.replace("sns", "sqs")]),
+    ],
+)
+def test_parameters_are_checked(parameter: str, good: list[str], bad: list[str]) -> None:
+    pattern = template()["Parameters"][parameter]["AllowedPattern"]
+
+    assert [value for value in good if not _allows(pattern, value)] == []
+    assert [value for value in bad if _allows(pattern, value)] == []
+
+
+def _allows(pattern: str, value: str) -> bool:
+    return re.fullmatch(pattern, value) is not None
+
+
+def test_every_parameter_is_described_and_in_one_group() -> None:
+    said = template()["Parameters"]
+    groups = template()["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    grouped = [name for group in groups for name in group["Parameters"]]
+
+    assert sorted(grouped) == sorted(said)
+    assert [name for name, parameter in said.items() if not parameter.get("Description")] == []
+    assert [name for name, parameter in said.items() if "Default" not in parameter] == []
+    assert [name for name, one in said.items() if "AllowedPattern" in one and "ConstraintDescription" not in one] == []
+
+
+def test_a_token_needs_issuer_and_audience() -> None:
+    """How it fails is for `tests/e2e/test_jwt.py` to show."""
+    (rule,) = template()["Rules"].values()
+    assert [assertion["AssertDescription"].partition(".")[0] for assertion in rule["Assertions"]] == [
+        "JwtIssuer is given without JwtAudience",
+        "JwtAudience is given without JwtIssuer",
+    ]
+
+
+def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid() -> None:
+    widgets = json.loads(deployed().properties("Dashboard")["DashboardBody"])["widgets"]
+    shown = {
+        (metric[3], metric[1])
+        for widget in widgets
+        for metric in widget["properties"]["metrics"]
+        if metric[0] == "Standings/standings"
+    }
+
+    assert shown == {(service, name) for service, names in emitted().items() for name in names}
+    places = [(widget["x"], widget["y"]) for widget in widgets]
+    assert len(set(places)) == len(places)
+    assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
+
+
+def test_the_interface_is_there() -> None:
+    kinds = {name: resource["Type"] for name, resource in template()["Resources"].items()}
+
+    for name in ("Writer", "Projector", "Query", "Command", "Maintenance"):
+        assert kinds[f"{name}Function"] == "AWS::Serverless::Function"
+        assert template()["Outputs"][f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
+    assert kinds["StandingsLayer"] == "AWS::Serverless::LayerVersion"
+    assert {kinds[f"{name}Table"] for name in ("Scores", "Receipts", "Rankings")} == {"AWS::DynamoDB::Table"}
+    assert {kinds[name] for name in ("ActivityQueue", "ActivityDeadLetterQueue")} == {"AWS::SQS::Queue"}
+
+
+def test_functions_have_folders_of_their_names() -> None:
+    """So a metric's service, by which alarms find it, is where the code is."""
+    for name, function in template()["Resources"].items():
+        if function["Type"] == "AWS::Serverless::Function":
+            service = function["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+            assert Path(function["Properties"]["CodeUri"]).name == service == name.removesuffix("Function").lower()

@@ -1,0 +1,131 @@
+"""What must hold of logs, alarms and metrics."""
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tests.template.expansion import Expanded, named
+
+FUNCTIONS: Final = Path(__file__).parents[2] / "functions"
+
+
+def logs_end(template: Expanded) -> Iterator[str]:
+    groups = dict(template.of("Logs::LogGroup"))
+    for name, group in groups.items():
+        if not group.get("RetentionInDays"):
+            yield f"{name}: is kept for ever"
+    for name, function in template.of("Lambda::Function"):
+        if named(function.get("LoggingConfig", {}).get("LogGroup")) not in groups:
+            yield f"{name}: logs into a group that the stack does not know, and that is kept for ever"
+
+
+def alarms_say_what_to_do(template: Expanded) -> Iterator[str]:
+    for name, alarm in template.of("CloudWatch::Alarm"):
+        meaning, _, to_do = str(alarm.get("AlarmDescription", "")).partition(". ")
+        if not (meaning and to_do):
+            yield f"{name}: its description does not say what happened, and in another sentence what to do"
+        if alarm.get("TreatMissingData") != "notBreaching":
+            yield f"{name}: rings where there is nothing to measure"
+
+
+def dead_letters_ring(template: Expanded) -> Iterator[str]:
+    watched = _watched(template)
+    for name, _ in template.of("SQS::Queue"):
+        if "DeadLetter" in name and ("AWS/SQS", "ApproximateNumberOfMessagesVisible", name) not in watched:
+            yield f"{name}: nobody hears of what is in it"
+
+
+def what_can_go_wrong_rings(template: Expanded) -> Iterator[str]:
+    wanted = [
+        ("AWS/Lambda", metric, name)
+        for name, _ in template.of("Lambda::Function")
+        for metric in ("Errors", "Throttles")
+    ]
+    for name, table in template.of("DynamoDB::Table"):
+        indexes = [f"{name}/{index['IndexName']}" for index in table.get("GlobalSecondaryIndexes", [])]
+        for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
+            wanted += [("AWS/DynamoDB", metric, measured) for measured in (name, *indexes)]
+    for _, _, queue in template.mappings("SQS::Queue"):
+        wanted.append(("AWS/SQS", "ApproximateAgeOfOldestMessage", queue))
+    for name, mapping, _ in template.mappings("DynamoDB::Table"):
+        wanted.append(("AWS/Lambda", "IteratorAge", named(mapping["FunctionName"])))
+        for metric in ("DroppedEventCount", "OnFailureDestinationDeliveredEventCount"):
+            wanted.append(("AWS/Lambda", metric, name))
+    wanted += [("AWS/ApiGateway", "5xx", name) for name, _ in template.of("ApiGatewayV2::Api")]
+    watched = _watched(template)
+    own = {(metric, service) for namespace, metric, service in watched if not namespace.startswith("AWS/")}
+    for namespace, metric, measured in wanted:
+        if (namespace, metric, measured) not in watched:
+            yield f"{measured}: nobody hears of its {metric}"
+    for metric, service in (("RecordsParked", "projector"), ("Drift", "maintenance")):
+        if (metric, service) not in own:
+            yield f"{service}: nobody hears of its {metric}"
+
+
+def _watched(template: Expanded) -> set[tuple[str, str, str]]:
+    """Metrics that have an alarm: namespace, name, the logical id of what is measured (with an index' name)."""
+    return {
+        (
+            str(alarm["Namespace"]),
+            str(alarm["MetricName"]),
+            "/".join(named(one["Value"]) or str(one["Value"]) for one in alarm.get("Dimensions", [])),
+        )
+        for _, alarm in template.of("CloudWatch::Alarm")
+    }
+
+
+def sources_count_their_events(template: Expanded) -> Iterator[str]:
+    """Without it Lambda measures nothing of what a mapping drops, and an alarm on that is always silent."""
+    for name, mapping in template.of("Lambda::EventSourceMapping"):
+        if "EventCount" not in mapping.get("MetricsConfig", {}).get("Metrics", []):
+            yield f"{name}: does not count its events"
+
+
+def metrics_are_there(template: Expanded) -> Iterator[str]:
+    """What alarms and dashboards show of our own is what functions emit, and in the namespace that they emit it in."""
+    namespaces = {
+        function["Environment"]["Variables"].get("POWERTOOLS_METRICS_NAMESPACE")
+        for _, function in template.of("Lambda::Function")
+    }
+    there = emitted()
+    for where, namespace, metric, service in _shown(template):
+        if namespace not in namespaces:
+            yield f"{where}: no function emits metrics in {namespace}"
+        elif metric not in there.get(service, set()):
+            yield f"{where}: no function emits {metric} as {service}"
+    for namespace in namespaces:
+        if "standings" not in str(namespace).split("/")[1:]:
+            yield f"{namespace}: has not the stack's name, so stacks side by side would mix their metrics"
+
+
+def _shown(template: Expanded) -> Iterator[tuple[str, str, str, str]]:
+    """Own metrics that are shown: where, namespace, name, service."""
+    for name, alarm in template.of("CloudWatch::Alarm"):
+        if not alarm["Namespace"].startswith("AWS/"):
+            yield name, alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"][0]["Value"]
+    for name, dashboard in template.of("CloudWatch::Dashboard"):
+        for widget in json.loads(dashboard["DashboardBody"])["widgets"]:
+            for namespace, metric, _, measured, *_ in widget["properties"]["metrics"]:
+                if not namespace.startswith("AWS/"):
+                    yield f"{name}, {widget['properties']['title']}", namespace, metric, measured
+
+
+def emitted() -> dict[str, set[str]]:
+    """Names of the metrics in the functions' code, by service, which has the name of the function's folder."""
+    return {app.parent.name: set(_metrics(ast.parse(app.read_text("utf-8")))) for app in FUNCTIONS.glob("*/app.py")}
+
+
+def _metrics(code: ast.AST) -> Iterator[str]:
+    for call in ast.walk(code):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_metric":
+            name = call.args[0]
+            assert isinstance(name, ast.Constant), "a metric's name is written where it is emitted"
+            yield str(name.value)
+
+
+def functions_are_traced(template: Expanded) -> Iterator[str]:
+    for name, function in template.of("Lambda::Function"):
+        if function.get("TracingConfig", {}).get("Mode") != "Active":
+            yield f"{name}: is not traced"
