@@ -18,14 +18,14 @@ _WAYS_TO_OPEN: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcl
 def statements_name_what_they_allow(template: Expanded) -> Iterator[str]:
     """No wildcard in a statement; all objects of a bucket are the one resource that has to be written with one."""
     buckets = {name for name, _ in template.of("S3::Bucket")}
-    for role, statement in _statements(template):
+    for role, statement in statements(template):
         where = f"{role}, {statement.get('Sid', 'a statement')}"
         if statement.keys() & {"NotAction", "NotResource"}:
             yield f"{where}: says what it does not allow"
-        for action in _listed(statement.get("Action", [])):
+        for action in listed(statement.get("Action", [])):
             if "*" in str(action):
                 yield f"{where}: allows the action {action}"
-        for resource in _listed(statement.get("Resource", [])):
+        for resource in listed(statement.get("Resource", [])):
             objects = str(resource).endswith("/*") and named(resource) in buckets
             if "*" in str(resource).removesuffix("/*" if objects else ""):
                 yield f"{where}: allows it on {resource}"
@@ -37,8 +37,8 @@ def statements_name_what_they_allow(template: Expanded) -> Iterator[str]:
 
 def the_query_function_cannot_write(template: Expanded) -> Iterator[str]:
     own = named(template.properties("QueryFunction")["Role"])
-    for role, statement in _statements(template):
-        if role == own and (more := {str(action) for action in _listed(statement["Action"])} - READS):
+    for role, statement in statements(template):
+        if role == own and (more := {str(action) for action in listed(statement["Action"])} - READS):
             yield f"{role}: may do more than read: {', '.join(sorted(more))}"
 
 
@@ -85,8 +85,8 @@ def _over_tls_only(template: Expanded, kind: str, policies: str, names: str) -> 
         for statement in policy["PolicyDocument"]["Statement"]
         if (statement["Effect"], statement.get("Principal")) == ("Deny", "*")
         and statement.get("Condition") == {"Bool": {"aws:SecureTransport": "false"}}
-        for resource in _listed(statement["Resource"])
-        if named(resource) in {named(name) for name in _listed(policy[names])}
+        for resource in listed(statement["Resource"])
+        if named(resource) in {named(name) for name in listed(policy[names])}
     }
     for name, _ in template.of(kind):
         if name not in guarded:
@@ -112,12 +112,12 @@ def the_api_is_throttled_and_logged(template: Expanded) -> Iterator[str]:
             yield f"{name}: no log group of the stack has its access log"
 
 
-def _statements(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:
+def statements(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, role in template.of("IAM::Role"):
         for policy in role.get("Policies", []):
             for statement in policy["PolicyDocument"]["Statement"]:
                 yield name, statement
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
