@@ -66,10 +66,11 @@ class Deployment:
 
 
 @contextmanager
-def deployed(report: Callable[[str], None]) -> Iterator[Deployment]:
+def deployed(report: Callable[[str], None], parameters: Mapping[str, str] | None = None) -> Iterator[Deployment]:
     """Yield the stack, deployed; everything it started ends with the context.
 
-    Any number can be up at the same time. What is left of a failure are its logs.
+    Any number can be up at the same time. What is left of a failure are its logs. `parameters` of the template take
+    the place of those that the demo deploys with.
     """
     LOCAL.mkdir(exist_ok=True)
     directory = Path(tempfile.mkdtemp(prefix="run-", dir=LOCAL))
@@ -79,7 +80,7 @@ def deployed(report: Callable[[str], None]) -> Iterator[Deployment]:
             report("building the application with sam build")
             template = _build(directory)
             report(f"deploying it with sam deploy into the embedded AWS at {endpoint}")
-            _deploy(template, endpoint, directory)
+            _deploy(template, endpoint, directory, parameters)
             yield _describe(endpoint, log)
     except Exception:
         failed = True
@@ -111,21 +112,21 @@ def _build(directory: Path) -> Path:
     return directory / "build" / "template.yaml"
 
 
-def _deploy(template: Path, endpoint: str, directory: Path) -> None:
-    parameters = [
-        *_target(),
-        f"EndpointUrl={endpoint}",
-        "OpenReads=true",
-        "OpenWrites=true",
-        "DataDeletionPolicy=Delete",
-        "WriterMaximumConcurrency=0",  # the embedded AWS stumbles over a limit
-        "LogLevel=DEBUG",  # for diagnosis; and ministack waits 50 ms for a line of log
-    ]
+def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[str, str] | None) -> None:
+    chosen = {
+        "EndpointUrl": endpoint,
+        "OpenReads": "true",
+        "OpenWrites": "true",
+        "DataDeletionPolicy": "Delete",
+        "WriterMaximumConcurrency": "0",  # the embedded AWS stumbles over a limit
+        "LogLevel": "DEBUG",  # for diagnosis; and ministack waits 50 ms for a line of log
+        **(parameters or {}),
+    }
     command: list[str | Path] = [_sam(), "deploy", "--template-file", template, "--stack-name", _STACK_NAME]
     command += ["--region", _REGION, "--capabilities", "CAPABILITY_IAM", "--resolve-s3"]
     command += ["--no-confirm-changeset", "--no-progressbar"]
     run(
-        [*command, "--parameter-overrides", *parameters],
+        [*command, "--parameter-overrides", *_target(), *(f"{name}={value}" for name, value in chosen.items())],
         env=_environment(directory) | {"AWS_ENDPOINT_URL": endpoint},
         cwd=PROJECT,
         log=directory / "sam-deploy.log",

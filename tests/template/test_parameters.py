@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.template.expansion import Expanded, expanded, named, source
-from tests.template.watching import emitted
+from tests.template.watching import FUNCTIONS, emitted
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
 TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
@@ -51,6 +51,19 @@ def test_tokens_take_the_place_of_signatures() -> None:
         "Issuer": "https://issuer.example",
         "Audience": ["standings", "other"],
     }
+
+
+def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> None:
+    said = json.loads((FUNCTIONS / "query" / "openapi.json").read_bytes())
+    asked = routes(deployed(**TOKENS))
+
+    for path, operations in said["paths"].items():
+        for method in operations.keys() & {"get", "post", "put", "delete"}:
+            security = operations[method].get("security", said["security"])
+            route = f"{method.upper()} {path}"
+            expected = {"signature": [], "token": asked.get(route, asked[READ])[1]}
+            assert {name: scopes for one in security for name, scopes in one.items()} == expected, route
+    assert said["components"]["securitySchemes"].keys() == {"signature", "token"}
 
 
 def test_reads_and_writes_are_opened_apart() -> None:
