@@ -5,22 +5,29 @@ means stands in `cli.status`.
 """
 
 import argparse
+import io
 import os
+import signal
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli import load, posting, upkeep
+from cli import boards, load, posting, rankings, upkeep, watching
 from cli.api import ApiError
 from cli.connection import Connection, StackError
 from cli.maintenance import FunctionError
 from cli.options import Commands, add_where
-from cli.status import INTERRUPTED, UNREACHABLE, WRONG
+from cli.status import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG
+from cli.text import shown
 
-_WRONG_BEFORE: Final = 500
-"""Answers of HTTP with a status below this say that the question was wrong."""
+_STATUSES: Final = """\
+exit status: 0 all is well; 1 done, and something is not as it should be (differences, refused events, a member that
+is not ranked); 2 a mistake in what was asked; 3 the stack cannot be reached or has failed; 130 interrupted"""
+_UNRANKED: Final = frozenset({"no-such-member", "not-ranked"})
+"""Kinds of problems that are an answer: nobody has made a mistake."""
 
 
 def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespace], Any] = Connection) -> int:
@@ -29,13 +36,16 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
     try:
         status: int = given.do(connect(given), given)
     except ApiError as error:
-        print(f"standings: {error}", file=sys.stderr)
-        return WRONG if error.status < _WRONG_BEFORE else UNREACHABLE
+        print(f"standings: {shown(str(error))}", file=sys.stderr)
+        if error.passes:
+            return UNREACHABLE
+        return DIFFERS if error.kind in _UNRANKED else WRONG
     except (StackError, FunctionError, ClientError, BotoCoreError) as error:
-        print(f"standings: {error}", file=sys.stderr)
+        print(f"standings: {shown(str(error))}", file=sys.stderr)
         return UNREACHABLE
     except KeyboardInterrupt:
-        print("stopped; the same command goes on with it", file=sys.stderr)
+        resumes = getattr(given, "resumes", True)
+        print("stopped; the same command goes on with it" if resumes else "stopped", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read has had enough, such as `head`; what is left in the buffer goes nowhere.
@@ -46,17 +56,28 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
 
 def run() -> None:
     """The console script."""
+    # Ended from outside as by Ctrl-C, so that the terminal is left as it was; and what cannot be written is escaped.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(main())
 
 
 def parser() -> argparse.ArgumentParser:
     """What the command line knows."""
-    top = argparse.ArgumentParser(prog="standings", description="Exact, live leaderboards on DynamoDB.")
+    top = argparse.ArgumentParser(
+        prog="standings",
+        description="Exact, live leaderboards on DynamoDB.",
+        epilog=_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"standings {version('standings')}")
     add_where(top, again=False)
     where = argparse.ArgumentParser(add_help=False)
     add_where(where, again=True)
     commands = Commands(top.add_subparsers(title="commands", required=True, metavar="COMMAND"), where)
-    for module in (upkeep, posting, load):
+    for module in (posting, rankings, watching, boards, load, upkeep):
         module.add(commands)
     return top
 

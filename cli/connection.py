@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Final
 import boto3
 from botocore.config import Config
 
-from cli.api import Api, Signature
+from cli.api import Api, Signature, transport
 from cli.maintenance import Maintenance
 
 SERVED: Final = Path(__file__).parents[1] / ".local" / "serve.json"
@@ -20,6 +21,7 @@ _CLIENT: Final = Config(retries={"mode": "standard"}, max_pool_connections=32)
 # The maintenance function works for up to 15 minutes at each call.
 _PATIENT: Final = _CLIENT.merge(Config(read_timeout=930))
 _REGION: Final = "us-east-1"
+_API_HOST: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.")
 
 
 class StackError(Exception):
@@ -41,8 +43,8 @@ class Connection:
     def api(self) -> Api:
         """The HTTP API. Requests are signed where there are credentials and no token."""
         credentials = None if self._given.token else self._session.get_credentials()
-        signature = None if credentials is None else Signature(credentials, self._session.region_name or _REGION)
-        return Api(self._api_url, signature, self._given.token)
+        signature = None if credentials is None else Signature(credentials, self._region)
+        return Api(self._api_url, transport(self._api_url, local=self._given.local), signature, self._given.token)
 
     @cached_property
     def maintenance(self) -> Maintenance:
@@ -52,9 +54,17 @@ class Connection:
     def client(self, service: Any) -> Any:
         """A client of an AWS service, for the stack's account and region, or of the local endpoint."""
         config = _PATIENT if service == "lambda" else _CLIENT
+        if self._given.local:
+            config = config.merge(Config(proxies={}))
         return self._session.client(service, endpoint_url=self._endpoint_url, config=config)
 
     @property
+    def _region(self) -> str:
+        """The region to sign for: that of the API's own address, or of the configuration."""
+        in_address = _API_HOST.search(self._api_url)
+        return in_address[1] if in_address else self._session.region_name or _REGION
+
+    @cached_property
     def _api_url(self) -> str:
         known = self._given.api_url or self._served.get("api_url")
         if known is None and self._endpoint_url is not None:

@@ -1,7 +1,6 @@
 """Upkeep: `audit`, `rebuild`, `delete`, `dlq` and `parked`, which the maintenance function of a stack does."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from cli.connection import Connection
 from cli.options import Commands
 from cli.status import DIFFERS, OK
+from cli.text import as_json, shown
 
 
 def add(commands: Commands) -> None:
@@ -54,9 +54,11 @@ def _audit(connection: Connection, given: argparse.Namespace) -> int:
         for board in answer["boards"]:
             found = ", ".join(f"{count} {kind}" for kind, count in board["found"].items() if count)
             seen = board["looked_at"]
-            print(f"{board['board']}: {found or 'no difference'} ({seen['rows']} rows, {seen['entries']} entries)")
+            print(
+                f"{shown(board['board'])}: {found or 'no difference'} ({seen['rows']} rows, {seen['entries']} entries)"
+            )
             for example in board["examples"]:
-                print("   ", json.dumps(example, ensure_ascii=False))
+                print("   ", as_json(example))
     if drift and not given.json:
         print(f"{drift} differences: `rebuild` makes a board's rankings anew")
     return DIFFERS if drift else OK
@@ -110,27 +112,28 @@ def _care(connection: Connection, given: argparse.Namespace) -> int:
 
 def _listed(answer: Mapping[str, Any]) -> None:
     for reason in answer.get("reasons", []):
-        print(f"{reason['messages']} × {reason['reason']}")
+        print(f"{reason['messages']} × {shown(reason['reason'])}")
     for message in answer.get("messages", []):
-        print(f"{message['id']}  {message['sent']}  {message['reason']}\n    {message['body']}")
+        print(f"{shown(message['id'])}  {message['sent']}  {shown(message['reason'])}\n    {shown(message['body'])}")
     for parked in answer.get("objects", []):
-        who = ", ".join(f"{member['board']} {member['member']}" for member in parked["members"])
-        print(f"{parked['key']}  {parked['parked']}  {parked['reason']}\n    {parked['records']} records: {who}")
+        who = ", ".join(shown(f"{member['board']} {member['member']}") for member in parked["members"])
+        print(f"{shown(parked['key'])}  {parked['parked']}  {shown(parked['reason'])}")
+        print(f"    {parked['records']} records: {who}")
     if not answer["done"]:
         print(answer.get("why") or "there are more: --limit, --reason and --board choose", file=sys.stderr)
 
 
 def _replayed(answer: Mapping[str, Any]) -> None:
-    shown = ("replayed", "placed", "removed", "refused", "failed", "left")
-    print(", ".join(f"{answer[what]} {what}" for what in shown if what in answer))
+    counted = ("replayed", "placed", "removed", "refused", "failed", "left")
+    print(", ".join(f"{answer[what]} {what}" for what in counted if what in answer))
     for problem in answer["problems"]:
-        print("   ", problem.get("id") or problem.get("key"), problem["why"])
+        print("   ", shown(f"{problem.get('id') or problem.get('key')} {problem['why']}"))
     if answer.get("why"):
         print(answer["why"], file=sys.stderr)
 
 
 def _say(answer: Mapping[str, Any]) -> None:
-    print(json.dumps(answer, ensure_ascii=False), flush=True)
+    print(as_json(answer), flush=True)
 
 
 def _without_none(**arguments: Any) -> dict[str, Any]:

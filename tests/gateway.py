@@ -32,7 +32,7 @@ class Gateway:
 def serving(stack: Stack) -> Iterator[Gateway]:
     """The functions of a stack over HTTP, one request at a time, until the block ends."""
     with _Server(stack) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:
             yield server.gateway
