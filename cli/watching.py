@@ -18,7 +18,7 @@ from cli.api import LOST, Api, ApiError
 from cli.connection import Connection
 from cli.options import Commands
 from cli.rankings import RADIUS, Question, add_entries, add_ranking, question
-from cli.screen import console, table
+from cli.screen import Side, console, table
 from cli.status import OK
 from cli.text import ago, as_json, members, number, ranking, shown
 
@@ -78,10 +78,11 @@ class Watch:
         return nap * (0.5 + self.api.chance() / 2)
 
     def movement(self, entry: Mapping[str, Any]) -> Text:
-        """How far a member has moved since the view of this period began."""
+        """How far a member has moved since the view of this period began; who was not among the first then is new."""
         began = self._began.get(entry["member"])
         if began is None:
-            return Text("new", style="cyan")
+            # Who becomes a neighbour of a member may have been there all along.
+            return Text("" if self.member else "new", style="cyan")
         by = began - entry["rank"]
         if by == 0:
             return Text()
@@ -211,15 +212,16 @@ def _state(watch: Watch, now: float) -> str:
 
 
 def _rows(watch: Watch, entries: list[dict[str, Any]], *, narrow: bool) -> Table:
-    made = table(("", "left"), ("rank", "right"), ("", "left"), ("member", "left"), ("score", "right"))
+    columns: list[tuple[str, Side]] = [("rank", "right"), ("", "left"), ("member", "left"), ("score", "right")]
+    made = table(*columns) if watch.member is None else table(("", "left"), *columns)
     for entry in entries:
         member = Text(shown(entry["member"]))
         if narrow:
             # One line for each, however long its name.
             member.no_wrap, member.overflow = True, "ellipsis"
-        style = "bold" if entry["member"] in watch.moved else None
-        mine = ">" if entry["member"] == watch.member else ""
-        made.add_row(mine, number(entry["rank"]), watch.movement(entry), member, number(entry["score"]), style=style)
+        cells: list[str | Text] = [number(entry["rank"]), watch.movement(entry), member, number(entry["score"])]
+        mine = [] if watch.member is None else [">" if entry["member"] == watch.member else ""]
+        made.add_row(*mine, *cells, style="bold" if entry["member"] in watch.moved else None)
     return made
 
 

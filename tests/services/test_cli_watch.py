@@ -149,7 +149,7 @@ def test_a_terminal_shows_what_the_api_answers_as_it_is_wide(stack: Stack, gatew
     drawn = [line.strip() for line in text[text.index("rank") :].splitlines()]
 
     # Of six lines three are entries, each on one line.
-    assert [" ".join(line.split()) for line in drawn[1:4]] == ["1 aaaaaaaaaaa… 20,000", "2 anna 30", "3 ben 20"]
+    assert [" ".join(line.split()) for line in drawn[1:4]] == ["1 aaaaaaaaaaaaa… 20,000", "2 anna 30", "3 ben 20"]
     assert "cleo" not in text
     assert max(map(len, drawn[:4])) <= 30
 
@@ -179,6 +179,7 @@ def test_a_member_with_its_neighbours_that_is_not_ranked_yet(
     text, *_ = watch(gateway.address, stack.clock, lambda: apply(stack, [event("dora", 15)]), hide, member="dora")
 
     assert [row[:-1] for row in tables(text)[0]] == [["2", "ben"], [">", "3", "dora"], ["4", "cleo"]]
+    assert "new" not in text
     assert capsys.readouterr().err.splitlines() == [
         "standings: board 'b' has no member 'dora'; waiting for it",
         "standings: 'dora' is hidden; waiting for it",
