@@ -74,6 +74,10 @@ reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million 
 lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.lanes --size $(SIZE)
 
+.PHONY: pictures
+pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon after `make serve` it shows standings
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.serve --size $(SIZE)
+
 .PHONY: replay
 replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.replay $(FILE) $(REPLAY_ARGS)

@@ -43,7 +43,7 @@ class Output:
 
     def keep(self, name: str, result: dict[str, Any]) -> None:
         """Write a benchmark's result to `benchmarks/results/NAME.json`."""
-        self._place(f"benchmarks/results/{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        self.place(f"benchmarks/results/{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
     def result(self, name: str) -> dict[str, Any]:
         """The result that a benchmark has written; FileNotFoundError before it ran in this size."""
@@ -52,19 +52,20 @@ class Output:
 
     def table(self, page: str, name: str, command: str, lines: Iterable[str]) -> None:
         """Put lines between a page's marks of that name; LookupError for a page without them."""
-        place = self._place(page)
+        place = self.place(page)
         if not place.exists():
             shutil.copyfile(REPOSITORY / page, place)
         marked.write(place, name, command, lines)
 
     def picture(self, path: str, svg: str) -> None:
         """Write a picture."""
-        self._place(path).write_text(svg, encoding="utf-8")
+        self.place(path).write_text(svg, encoding="utf-8")
 
     def _at(self, path: str) -> Path:
         return self._root / path
 
-    def _place(self, path: str) -> Path:
+    def place(self, path: str) -> Path:
+        """Where a file of the repository is written, in a folder that is there."""
         place = self._at(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         return place

@@ -67,7 +67,7 @@ def drain(deployment: Deployment, progress: Callable[[int], None]) -> None:
 
 def lag(deployment: Deployment, timeout_s: float = _STALL_S) -> float:
     """Return the seconds from one event posted to its rank read."""
-    board, member = "demo-lag", f"probe-{token_hex(4)}"
+    board, member = "demo-timing", f"probe-{token_hex(4)}"
     reader = Reader(deployment.api_url, board)
     body = {
         "id": token_hex(12),

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -23,7 +22,8 @@ from demo.stack import LOCAL, Deployment, deployed
 ADDRESSES = LOCAL / "serve.json"
 ENVIRONMENTS = LOCAL / "env.json"
 """What `sam local … --env-vars` takes."""
-
+UP = "the live page is up, and fills from here on: "
+READY = "activity trickles in; Ctrl-C ends it"
 _MEMBERS = 300
 _EVENTS_PER_S = 2.0
 
@@ -35,6 +35,7 @@ def main() -> int:
         with raised_on_signals():
             progress.say("starting an embedded AWS")
             with deployed(progress.say) as deployment:
+                progress.say(f"{UP}{_page(deployment)}")
                 activity = generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
                 replay(deployment, activity, progress)
                 with _published(deployment):
@@ -66,15 +67,21 @@ def _published(deployment: Deployment) -> Iterator[None]:
         "endpoint": deployment.endpoint,
         "queue_url": deployment.queue_url,
         "api_url": deployment.api_url,
-        "page_url": f"{deployment.api_url}/",
+        "page_url": _page(deployment),
     }
-    _write(ENVIRONMENTS, for_containers(deployment.environments()))
-    _write(ADDRESSES, addresses)
+    published = {ENVIRONMENTS: for_containers(deployment.environments()), ADDRESSES: addresses}
+    texts = {path: json.dumps(content, indent=2) + "\n" for path, content in published.items()}
+    for path, text in texts.items():
+        draft = path.with_name(f"{path.stem}-{os.getpid()}.json")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
     try:
         yield
     finally:
-        ADDRESSES.unlink(missing_ok=True)
-        ENVIRONMENTS.unlink(missing_ok=True)
+        for path, text in texts.items():
+            # Whoever began to serve later has put its own there.
+            if path.exists() and path.read_text(encoding="utf-8") == text:
+                path.unlink(missing_ok=True)
 
 
 def for_containers(environments: Mapping[str, Mapping[str, str]], system: str = sys.platform) -> dict[str, Any]:
@@ -90,20 +97,18 @@ def for_containers(environments: Mapping[str, Mapping[str, str]], system: str = 
     }
 
 
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    draft = path.with_name(f"{path.stem}-{os.getpid()}.json")
-    draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    draft.replace(path)
+def _page(deployment: Deployment) -> str:
+    return f"{deployment.api_url}/"
 
 
 def _addresses(deployment: Deployment) -> str:
     example = f"{deployment.api_url}/boards/{BOARD}/points/all?limit=10"
     return (
-        f"\n    live page   {deployment.api_url}/\n"
+        f"\n    live page   {_page(deployment)}\n"
         f"    API         {deployment.api_url}\n"
         f"    queue       {deployment.queue_url}\n"
         f"\n    try         curl '{example}'\n"
-        f"\n    activity trickles in; Ctrl-C ends it\n"
+        f"\n    {READY}\n"
     )
 
 
