@@ -82,6 +82,22 @@ pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon af
 replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.replay $(FILE) $(REPLAY_ARGS)
 
+.PHONY: rolling
+rolling: $(DEV_INSTALLED) ## what rolling windows cost a stream of your own: make rolling FILE=activity.csv.gz
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.rolling --stream $(FILE)
+
+.PHONY: cost
+cost: $(DEV_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--events-per-second 10 --members 1000000"
+	@PYTHONPATH=layers/standings $(RUN) -m benchmarks.cost $(COST_ARGS)
+
+.PHONY: faults
+faults: $(DEV_INSTALLED) ## one schedule of faults again, step by step: make faults SEED=7
+	PYTHONPATH=layers/standings $(RUN) -m tests.faults $(or $(SEED),$(error which? make faults SEED=7)) $(SEEDS)
+
+.PHONY: safeguards
+safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missing; some minutes
+	PYTHONPATH=layers/standings $(RUN) -m tests.faults.safeguards $(SAFEGUARDS_ARGS)
+
 .PHONY: check
 check: $(CHECKS) ## formatter, linter, types, import rules, and all that is known of the template
 	$(VENV)/bin/ruff format --check .

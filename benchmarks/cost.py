@@ -1,4 +1,4 @@
-"""What a leaderboard costs on AWS, in dollars, from its settings and its rates: `python -m benchmarks.cost --help`.
+"""What a leaderboard costs on AWS, in dollars, from its settings and its rates: `make cost COST_ARGS=--help`.
 
 Prices are inputs (`benchmarks/prices.toml`, or a `--price-file` of your own). With `--size` it checks its model against
 units counted over the real requests, and writes `benchmarks/results/cost.json` and the tables of `docs/cost.md`.
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cost", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make cost COST_ARGS=", description=__doc__)
     board = parser.add_argument_group("what boards.toml says")
     board.add_argument("--windows", default="all,day,last-7-days", help="with commas (%(default)s)")
     board.add_argument("--aggregate", default="sum", choices=["sum", "max", "min", "last"])

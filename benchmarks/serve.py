@@ -1,7 +1,8 @@
 """How long it takes from `make serve` to the first standings on the live page, and the pictures of that page.
 
 A browser is ready before; it opens the page as soon as its address is printed. What the targets install is installed.
-Seconds are this machine's. Chromium is the one on the PATH.
+Seconds are this machine's, with what else it was busy with: `load_before`, processes that were running or waited to.
+Chromium is the one on the PATH.
 """
 
 import os
@@ -30,8 +31,11 @@ _WINDOW: Final = "last-7-days"
 _PLACE: Final = 5
 """Of the member that is looked at."""
 _ONE_MOMENT: Final = """() => {
-    const row = document.querySelector("#rows tr.me .rank"), found = document.querySelector("#found-rank strong");
-    return row && found && row.textContent === found.textContent.replace(/\\D+$/, "");
+    const all = [...document.querySelectorAll("#rows tr")], mine = document.querySelector("#rows tr.me .rank");
+    const words = document.querySelector("#found-rank").textContent.split(" ");
+    const total = document.querySelector("#total").textContent.split(" ")[0];
+    return mine && parseInt(words[0]) == mine.textContent && words[2] == total
+        && all.every(row => row.querySelector(".moved span"));
 }"""
 
 
@@ -49,6 +53,7 @@ def main(arguments: list[str]) -> None:
 
 def _round(browser: Browser, out: Output | None) -> dict[str, float]:
     """One `make serve` from its start to its end; seconds from its start."""
+    found = {"load_before": round(os.getloadavg()[0], 1)}
     began = time.monotonic()
 
     def seconds() -> float:
@@ -56,7 +61,7 @@ def _round(browser: Browser, out: Output | None) -> dict[str, float]:
 
     with _serving() as said:
         address = _line(said, UP).partition(UP)[2].strip()
-        found = {"page_is_up_s": seconds()}
+        found["page_is_up_s"] = seconds()
         page = browser.new_page()
         page.goto(address)
         page.wait_for_selector("#rows tr[data-rank]", timeout=_PATIENCE_MS)
@@ -79,8 +84,7 @@ def _picture(browser: Browser, address: str, scheme: Any, path: Any) -> None:
     page: Page = context.new_page()
     page.goto(f"{address}?board={BOARD}&window={_WINDOW}&member={member}")
     page.wait_for_selector("#picture rect.here", timeout=_PATIENCE_MS)
-    page.wait_for_selector("#rows .moved span", timeout=_PATIENCE_MS)
-    # List and member are two reads, and scores move in between.
+    # List, member and movement are three reads, and scores move in between.
     page.wait_for_function(_ONE_MOMENT, timeout=_PATIENCE_MS)
     page.screenshot(path=path)
     context.close()

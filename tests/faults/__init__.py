@@ -1,6 +1,6 @@
 """Thousands of schedules in which everything goes wrong that can, each told by one number: `run(seed)`.
 
-    PYTHONPATH=layers/standings python -m tests.faults SEED
+    make faults SEED=7
 
 runs one alone and prints what happened in it.
 """

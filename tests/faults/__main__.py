@@ -1,4 +1,7 @@
-"""Runs one schedule alone, and prints what happened in it: `python -m tests.faults SEED [SEEDS]`."""
+"""Runs one schedule alone, and prints what happened in it: `make faults SEED=7`.
+
+`make faults SEED=7 SEEDS=100` runs a hundred from there on, and says which were wrong.
+"""
 
 import sys
 import time

@@ -1,6 +1,6 @@
 """The rules that keep rankings exact, each with the change of the code that takes it away.
 
-    PYTHONPATH=layers/standings python -m tests.faults.safeguards [NAME ...]
+    make safeguards SAFEGUARDS_ARGS="NAME ..."
 
 takes away each safeguard (or those named), runs schedules until some are noticed to be wrong, and writes
 `benchmarks/results/safeguards.json` and the tables of `docs/safeguards.md`, as `make bench` does. What chance seldom
@@ -598,7 +598,7 @@ SAFEGUARDS: Final = (*_WRITING, *_MOVING, *_CLEANING, *_REPLAYING, *_BOARDS)
 
 NAME: Final = "safeguards"
 PAGE: Final = "docs/safeguards.md"
-COMMAND: Final = "python -m tests.faults.safeguards"
+COMMAND: Final = "make safeguards"
 MOST: Final = {"full": 30, "small": 1}
 """Schedules that are tried until one notices."""
 LEAST: Final = 20

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 def judged(seed: int) -> Outcome:
     """A schedule in which nothing came out wrong, and enough was tried."""
     outcome = run(seed)
-    alone = f"PYTHONPATH=layers/standings .venv/bin/python -m tests.faults {seed}"
+    alone = f"make faults SEED={seed}"
     assert outcome.differences == [], f"seed {seed}: {outcome.differences[:20]}\nalone: {alone}"
     assert outcome.events >= 200, alone
     assert outcome.workers >= 3, alone
