@@ -230,8 +230,7 @@ def test_the_check_of_a_boards_toml(api: Api, capsys: pytest.CaptureFixture[str]
     assert run(api, "boards", "check", str(tmp_path / "none.toml")) == WRONG
 
 
-def test_a_stack_is_not_needed_for_its_boards() -> None:
-    """A check of a file asks nobody, and the command line needs no more of `standings` than its domain."""
+def test_it_needs_no_more_of_standings_than_is_installed_with_it() -> None:
     sources = Path(__file__).parents[2].glob("cli/*.py")
     imported = [line for source in sources for line in source.read_text("utf-8").splitlines() if "standings." in line]
     ours = [line for line in imported if line.startswith(("from standings", "import standings"))]
@@ -247,8 +246,7 @@ def test_a_board_with_nobody(api: Api, capsys: pytest.CaptureFixture[str]) -> No
     assert said(api, capsys, "top", "b", "--from", "999")[1] == "nobody stands this far down"
 
 
-def test_a_stack_reads_as_it_is_now(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    """Equals are numbered as is asked for."""
+def test_equals_are_numbered_as_is_asked_for(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     for method, last in (("competition", "1"), ("ordinal", "16"), ("dense", "1")):
         rows = said(api, capsys, "top", "odd:1", "--method", method, "--limit", "16")
         assert rows[-1].split()[0] == last
