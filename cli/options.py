@@ -3,6 +3,7 @@
 import argparse
 import os
 from typing import Any
+from urllib.parse import urlsplit
 
 
 class Commands:
@@ -35,9 +36,21 @@ def add_where(parser: argparse.ArgumentParser, *, again: bool) -> None:
     add("--stack", "its name (standings)", "standings")
     add("--profile", "a profile of the AWS configuration")
     add("--region", "where the stack is")
-    add("--endpoint-url", "where AWS is, for a local one", metavar="URL")
+    add("--endpoint-url", "where AWS is, for a local one", metavar="URL", type=_address)
     add("--local", "what `make serve` has started", default=False, action="store_true")
-    add("--queue-url", "the queue of events, without asking the stack", metavar="URL")
-    add("--api-url", "the HTTP API, without asking the stack", metavar="URL")
+    add("--queue-url", "the queue of events, without asking the stack", metavar="URL", type=_address)
+    add("--api-url", "the HTTP API, without asking the stack", metavar="URL", type=_address)
     add("--token", "for an API with a JWT issuer (STANDINGS_TOKEN)", os.environ.get("STANDINGS_TOKEN"), metavar="JWT")
     add("--json", "answers as JSON, one to a line", default=False, action="store_true")
+
+
+def _address(text: str) -> str:
+    """An address of HTTP, and no more than one."""
+    try:
+        parts = urlsplit(text)
+        known = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+    except ValueError:
+        known = False
+    if not known:
+        raise argparse.ArgumentTypeError(f"{text!r} is no address such as https://example.org")
+    return text

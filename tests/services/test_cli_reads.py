@@ -190,6 +190,9 @@ def test_a_wrong_question_is_told_in_a_sentence(
         ["watch", "b", "--around", "m1", "--from", "3"],
         ["watch", "b", "--every", "0"],
         ["boards"],
+        ["--api-url", "localhost:80", "boards", "list"],
+        ["--api-url", "http://[bad", "boards", "list"],
+        ["boards", "list", "--endpoint-url", "ftp://example.org"],
     ],
 )
 def test_a_wrong_command_line_says_how_it_goes(
