@@ -28,7 +28,7 @@ _ROUNDS: Final = 3
 _PATIENCE_MS: Final = 300_000
 _SHOWN: Final = {"width": 1000, "height": 819}
 _WINDOW: Final = "last-7-days"
-_PLACE: Final = 5
+_PLACE: Final = 3
 """Of the member that is looked at."""
 _ONE_MOMENT: Final = """() => {
     const all = [...document.querySelectorAll("#rows tr")], mine = document.querySelector("#rows tr.me .rank");
