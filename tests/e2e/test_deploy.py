@@ -51,14 +51,24 @@ class Trial:
         )
         return log.read_text(encoding="utf-8")
 
-    def deploy(self, name: str, *parameters: str) -> Deployment:
-        """Build and deploy what the copy has now."""
-        target = stack._target()
-        self.sam(f"build-{name}", "build", "--parameter-overrides", *target)
-        options = ["--stack-name", NAME, "--region", "us-east-1", "--no-confirm-changeset", "--parameter-overrides"]
+    def build(self) -> Path:
+        """The template of what the copy has now, built."""
+        self.sam("build", "build", "--parameter-overrides", *stack._target())
+        return self.project / ".aws-sam" / "build" / "template.yaml"
+
+    def deploy(self, template: Path, *parameters: str) -> Deployment:
+        """Create the stack, or update it."""
+        options: list[str | Path] = ["--template-file", template, "--stack-name", NAME, "--region", "us-east-1"]
+        options += [
+            "--config-file",
+            self.project / "samconfig.toml",
+            "--no-confirm-changeset",
+            "--parameter-overrides",
+            *stack._target(),
+        ]
         fixed = [f"EndpointUrl={self.endpoint}", "OpenReads=true", "OpenWrites=true", "DataDeletionPolicy=Delete"]
         fixed += ["WriterMaximumConcurrency=0", "LogLevel=DEBUG"]
-        self.sam(f"deploy-{name}", "deploy", *options, *target, *fixed, *parameters)
+        self.sam("deploy", "deploy", *options, *fixed, *parameters)
         return stack._describe(self.endpoint, self.log)
 
     def resources(self) -> dict[str, str]:
@@ -113,7 +123,7 @@ def post(deployment: Deployment, messages: list[str]) -> None:
 
 
 def test_an_update_loses_nothing_and_a_deletion_leaves_nothing(trial: Trial) -> None:
-    before = trial.deploy("create")
+    before = trial.deploy(stack._build(trial.log.parent))
     kept = trial.resources()
     activity = generate(5, BOARD, datetime.now(UTC), 40)
     refused = event("demo-new", 0, {"best": 3})
@@ -127,7 +137,7 @@ def test_an_update_loses_nothing_and_a_deletion_leaves_nothing(trial: Trial) -> 
     assert text.count(FAMILY) == 1
     best = 'metrics.best = { aggregate = "max", windows = ["all"] }'
     boards.write_text(text.replace(FAMILY, f"{FAMILY}\n{best}"), encoding="utf-8")
-    after = trial.deploy("update", "FunctionMemory=512")
+    after = trial.deploy(trial.build(), "FunctionMemory=512")
 
     # In place: what holds data is what it was.
     now = trial.resources()
@@ -148,8 +158,7 @@ def test_an_update_loses_nothing_and_a_deletion_leaves_nothing(trial: Trial) -> 
     assert get(after, f"/boards/{BOARD}/best/all")[1]["type"] == "urn:standings:not-built"
 
     trial.client("s3").put_object(Bucket=after.outputs["FailureBucketName"], Key="parked/x.json", Body=b"{}")
-    print(trial.sam("delete", "delete", "--stack-name", NAME, "--region", "us-east-1", "--no-prompts"))
-    print(left(trial))
+    trial.sam("delete", "delete", "--stack-name", NAME, "--region", "us-east-1", "--no-prompts")
     assert left(trial) == {}
 
 
