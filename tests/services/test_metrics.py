@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from standings.domain.events import Rule
+from standings.runtime.observability import metrics
 from tests.engine.lambdas import Context
 from tests.faulty import cancelled
 from tests.stack import Clock, Stack, running
@@ -43,6 +44,8 @@ PROJECTOR: Final = {
 @pytest.fixture
 def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
+    # In other tests nothing is told, so that it adds up.
+    metrics.clear_metrics()
     with running(engine, Clock(NOW)) as deployed:
         yield deployed
 
