@@ -113,6 +113,10 @@ check: $(CHECKS) ## formatter, linter, types, import rules, and all that is know
 build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and processor
 	PATH="$(CURDIR)/$(BOOTSTRAP)/bin:$$PATH" $(SAM) build $(SAM_ARGS)
 
+.PHONY: target
+target: $(STACK) ## the parameters of sam that fit the embedded AWS, which runs functions with a Python of this machine
+	@$(RUN) -c 'from demo.stack import target; print(*target())'
+
 .PHONY: clean
 clean: ## remove all that the targets have set up and built
 	rm -rf .local $(VENV) .aws-sam *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

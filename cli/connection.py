@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -74,7 +75,7 @@ class Connection:
 
     @property
     def _endpoint_url(self) -> str | None:
-        return self._given.endpoint_url or self._served.get("endpoint")
+        return self._given.endpoint_url or self._served.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL")
 
     @cached_property
     def _served(self) -> Mapping[str, str]:

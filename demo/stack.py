@@ -102,7 +102,7 @@ def _build(directory: Path) -> Path:
         command: list[str | Path] = [_sam(), "build", "--template", PROJECT / "template.yaml", "--cached"]
         command += ["--build-dir", shared / "build", "--cache-dir", shared / "cache"]
         run(
-            [*command, "--parameter-overrides", *_target()],
+            [*command, "--parameter-overrides", *target()],
             env=_environment(directory),
             cwd=PROJECT,
             log=directory / "sam-build.log",
@@ -126,7 +126,7 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
     command += ["--region", _REGION, "--capabilities", "CAPABILITY_IAM", "--resolve-s3"]
     command += ["--no-confirm-changeset", "--no-progressbar"]
     run(
-        [*command, "--parameter-overrides", *_target(), *(f"{name}={value}" for name, value in chosen.items())],
+        [*command, "--parameter-overrides", *target(), *(f"{name}={value}" for name, value in chosen.items())],
         env=_environment(directory) | {"AWS_ENDPOINT_URL": endpoint},
         cwd=PROJECT,
         log=directory / "sam-deploy.log",
@@ -138,7 +138,7 @@ def _sam() -> Path:
     return _TOOLS / "sam" / "bin" / "sam"
 
 
-def _target() -> list[str]:
+def target() -> list[str]:
     """Return the parameters that fit ministack, which runs functions with its own interpreter."""
     program = "import sys; print(f'python{sys.version_info[0]}.{sys.version_info[1]}')"
     interpreter = _TOOLS / "ministack" / "bin" / "python"

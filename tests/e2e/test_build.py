@@ -107,7 +107,7 @@ def assert_no_more_than_is_needed(build: Path, processor: str) -> None:
 
 def own_tag() -> str:
     """How the Python of sam's builds marks what it compiles."""
-    runtime = stack._target()[0].rpartition("=python")[2]
+    runtime = stack.target()[0].rpartition("=python")[2]
     return f"cpython-{runtime.replace('.', '')}"
 
 
@@ -125,7 +125,7 @@ def test_two_builds_of_the_same_tree_are_the_same(project: Path, tmp_path_factor
 
     Both are for the Python that builds, so compiled files are among them.
     """
-    target = stack._target()
+    target = stack.target()
     built = build(project, *target)
     assert built.returncode == 0, built.stderr
     first = project / ".aws-sam" / "build"

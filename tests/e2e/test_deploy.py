@@ -53,7 +53,7 @@ class Trial:
 
     def build(self) -> Path:
         """The template of what the copy has now, built."""
-        self.sam("build", "build", "--parameter-overrides", *stack._target())
+        self.sam("build", "build", "--parameter-overrides", *stack.target())
         return self.project / ".aws-sam" / "build" / "template.yaml"
 
     def deploy(self, template: Path, *parameters: str) -> Deployment:
@@ -64,7 +64,7 @@ class Trial:
             self.project / "samconfig.toml",
             "--no-confirm-changeset",
             "--parameter-overrides",
-            *stack._target(),
+            *stack.target(),
         ]
         fixed = [f"EndpointUrl={self.endpoint}", "OpenReads=true", "OpenWrites=true", "DataDeletionPolicy=Delete"]
         fixed += ["WriterMaximumConcurrency=0", "LogLevel=DEBUG"]

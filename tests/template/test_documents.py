@@ -16,7 +16,7 @@ OPERATIONS: Final = (PROJECT / "docs" / "operations.md").read_text(encoding="utf
 
 def test_the_readme_names_every_parameter_with_its_default() -> None:
     rows = re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \| (.*?) \|", README, re.MULTILINE)
-    told = {}
+    told: dict[str, str] = {}
     for names, defaults in rows:
         one_by_one = re.findall(r"`([^`]*)`", defaults) or [""]
         every = re.findall(r"`(\w+)`", names)
