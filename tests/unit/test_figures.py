@@ -34,6 +34,7 @@ CURVES = COMMITTED.result("curves")
 COST = COMMITTED.result("cost")
 SPEED = COMMITTED.result("speed")
 CEILING = COMMITTED.result("ceiling")
+SERVE = COMMITTED.result("serve")
 
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
@@ -172,3 +173,12 @@ def test_the_model_of_capacity_is_near_the_real_projectors() -> None:
     for row in CEILING["scenes"]:
         if row["boards"] == 1 and row["set"]:
             assert row["set"]["shards"] * 500 >= row["events_per_second"]
+
+
+def test_the_readme_says_how_soon_standings_are_served() -> None:
+    seconds = round(SERVE["median"]["first_standings_s"])
+
+    assert f"the first standings are on it after {seconds} s on two cores" in (REPOSITORY / "README.md").read_text(
+        encoding="utf-8"
+    )
+    assert SERVE["processors"] == 2
