@@ -12,11 +12,12 @@ _PAUSE_S: Final = 5.0
 
 
 class Meter:
-    """Shows how much of a whole is done; one without an end where `whole` is None."""
+    """Shows how much of a whole is done; one without an end where `whole` is None. `pause`: seconds between lines."""
 
-    def __init__(self, what: str, whole: float | None) -> None:
+    def __init__(self, what: str, whole: float | None, pause: float = _PAUSE_S) -> None:
         self._what = what
         self._whole = whole
+        self._pause = pause
         self._bar: Progress | None = None
         if sys.stderr.isatty():
             columns = (
@@ -27,7 +28,7 @@ class Meter:
             )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task(what, total=whole)
-        self._next = time.monotonic() + _PAUSE_S
+        self._next = time.monotonic() + pause
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -43,7 +44,7 @@ class Meter:
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=done, description=f"{self._what}: {text}")
         elif (now := time.monotonic()) >= self._next:
-            self._next = now + _PAUSE_S
+            self._next = now + self._pause
             share = f" ({done / self._whole:.0%})" if self._whole else ""
             self.say(f"{self._what}: {text}{share}")
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from cli.connection import Connection
 from cli.options import Commands
+from cli.progress import Meter
 from cli.status import DIFFERS, OK
 from cli.text import as_json, shown
+from standings.services.store import SLOTS
 
 
 def add(commands: Commands) -> None:
@@ -74,25 +76,29 @@ def _delete(connection: Connection, given: argparse.Namespace) -> int:
 
 
 def _job(connection: Connection, given: argparse.Namespace) -> int:
-    for answer in connection.maintenance.answers(given.task, {"board": given.board}):
-        if given.json:
-            _say(answer)
-        elif answer["done"]:
-            print(f"{given.board}: {given.task} done")
-        else:
-            _progress(answer)
+    # The function answers every few minutes at most: each answer is a line.
+    with Meter(f"{given.task} {shown(given.board)}", 1, pause=0) as meter:
+        for answer in connection.maintenance.answers(given.task, {"board": given.board}):
+            if given.json:
+                _say(answer)
+            elif not answer["done"]:
+                meter.move(*_progress(answer))
+    if not given.json:
+        print(f"{shown(given.board)}: {given.task} done")
     return OK
 
 
-def _progress(answer: Mapping[str, Any]) -> None:
+def _progress(answer: Mapping[str, Any]) -> tuple[float, str]:
+    """How much of a job is done, and where it is."""
     if "boards_done" in answer:
+        share = answer["boards_done"] / max(1, answer["boards"])
         where = f"{answer['boards_done']} of {answer['boards']} boards done"
     else:
-        where = f"{answer['board']}: {answer['phase']}"
+        share = 0.0 if answer["wait"] else answer["slot"] / SLOTS
+        where = shown(f"{answer['board']}: {answer['phase']}")
         if not answer["wait"]:
-            where += f": {answer['members']} members, {answer['slot']} of 64 parts"
-    until = f": nothing to do for {answer['wait']:.0f} s" if answer["wait"] else ""
-    print(where + until, file=sys.stderr)
+            where += f": {answer['members']} members, {answer['slot']} of {SLOTS} parts"
+    return share, where + (f": nothing to do for {answer['wait']:.0f} s" if answer["wait"] else "")
 
 
 def _care(connection: Connection, given: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ PAGES: Final = (
     *(PROJECT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((PROJECT / "docs").glob("*.md")),
 )
+DECISIONS: Final = tuple(sorted((PROJECT / "docs" / "decisions").glob("*.md")))
 NEEDS_ACCOUNT: Final = "# needs an AWS account"
 NEEDS_DOCKER: Final = "# needs Docker"
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
+from tests.template.expansion import expanded, source
 from tests.template.watching import emitted
 
 PROJECT: Final = Path(__file__).parents[2]
@@ -37,3 +38,12 @@ def test_operations_name_every_metric_of_ours_and_no_other() -> None:
     told = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", table, re.MULTILINE)
 
     assert sorted(told) == sorted((service, metric) for service, metrics in emitted().items() for metric in metrics)
+
+
+def test_tables_are_restored_as_the_template_has_them() -> None:
+    restored = yaml_parse((PROJECT / "docs" / "restore.yaml").read_text(encoding="utf-8"))["Resources"]
+    there = expanded(source())
+
+    assert sorted(restored) == ["ReceiptsTable", "ScoresTable"]
+    for name, table in restored.items():
+        assert table["Properties"] == there.properties(name)

@@ -12,7 +12,7 @@ from cli.__main__ import parser
 from standings.domain.definitions import parse_boards
 from standings.domain.events import parse_event
 from standings.runtime.config import BOARDS_FILE
-from tests.documents import PAGES, PROJECT, blocks, in_text, programs
+from tests.documents import DECISIONS, PAGES, PROJECT, blocks, in_text, programs
 
 MAKEFILE: Final = (PROJECT / "Makefile").read_text(encoding="utf-8")
 TARGETS: Final = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
@@ -26,7 +26,7 @@ def commands(page: Path) -> Iterator[list[str]]:
         yield from programs(line)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=lambda page: page.name)
 def test_every_command_is_there(page: Path) -> None:
     for words in commands(page):
         if words[0] == "make":
@@ -55,7 +55,7 @@ def _known(words: list[str]) -> bool:
     return level.get_default("do") is not None or len(words) == 1
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=lambda page: page.name)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
         file = (page.parent / target).resolve() if target else page
