@@ -11,6 +11,8 @@ import yaml  # type: ignore[import-untyped]  # its types are not installed
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 _COPIED: Final = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode")
 _SUFFIX: Final = "Table"
+_WARMTH: Final = "WarmThroughput"
+"""A parameter decides on it: as shipped there is none."""
 
 
 class _TemplateLoader(yaml.SafeLoader):  # type: ignore[misc]  # for the same reason
@@ -50,12 +52,19 @@ def definitions() -> dict[str, dict[str, Any]]:
         if resource["Type"] != "AWS::DynamoDB::Table":
             continue
         properties = resource["Properties"]
-        arguments = {name: properties[name] for name in _COPIED if name in properties}
+        arguments = {name: _without(_WARMTH, properties[name]) for name in _COPIED if name in properties}
         if "StreamSpecification" in properties:
             # CloudFormation enables a stream by naming its view.
             arguments["StreamSpecification"] = {"StreamEnabled": True, **properties["StreamSpecification"]}
         found[logical_id] = arguments
     return found
+
+
+def _without(unwanted: str, value: Any) -> Any:
+    """A value in whose mappings, at any depth, an attribute is left out."""
+    if isinstance(value, dict):
+        return {name: _without(unwanted, inner) for name, inner in value.items() if name != unwanted}
+    return [_without(unwanted, inner) for inner in value] if isinstance(value, list) else value
 
 
 def create_tables(client: Any, prefix: str = "", *, expire: bool = True) -> dict[str, str]:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -160,6 +160,15 @@ def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path
         assert len(endpoint.queue) == 0
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C is heard by what is started from here, also where this runs in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c_says_where_it_stopped_and_the_same_command_goes_on(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     write_rows(file, 300, Random(3))
