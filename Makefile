@@ -162,6 +162,7 @@ $(DEMO_INSTALLED): requirements/demo.txt pyproject.toml $(BOOTSTRAPPED)
 	$(call install,$(VENV),$<)
 	@$(UV) pip install --quiet --python $(RUN) --no-deps --editable . || \
 		$(BOOTSTRAP)/bin/python -m pip --python $(RUN) install --quiet --no-deps --editable .
+	@ln -sf ../../$(SAM) $(VENV)/bin/sam
 
 $(DEV_INSTALLED): requirements/dev.txt $(DEMO_INSTALLED)
 	$(call install,$(VENV),$<)

@@ -77,7 +77,7 @@ def test_what_a_page_says_can_be_typed(page: Path, served: None) -> None:
     found = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=PROJECT,
-        env={**os.environ, "PATH": f"{PROJECT}/.venv/bin:{LOCAL}/tools/sam/bin:{os.environ['PATH']}"},
+        env={**os.environ, "PATH": f"{PROJECT}/.venv/bin:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
