@@ -92,8 +92,8 @@ def replay(deployment: Deployment, activity: Activity, progress: Progress) -> No
     """Post activity and wait until it has come through to the rankings."""
     messages = activity.messages
     progress.say(
-        f"posting {len(activity.events):,} events of {len(activity.members):,} members, "
-        f"{activity.duplicates:,} of them twice"
+        f"posting {len(activity.events):,} events, in all {sum(len(event.shares) for event in activity.events):,} "
+        f"activities of {len(activity.members):,} members; {activity.duplicates:,} events twice"
     )
     # One of each function starts for the first few; starting with all of them, many of each would start at once, and
     # the first standings would be there last.
