@@ -11,6 +11,17 @@ from tests.stack import Stack
 BATCH = 100
 
 
+def event(member: str, points: Any) -> dict[str, Any]:
+    """An event of a member of the board `b`, once for each amount."""
+    return {
+        "id": f"{member}-{points}",
+        "board": "b",
+        "member": member,
+        "at": "2026-11-21T10:00:00Z",
+        "metrics": {"points": points},
+    }
+
+
 def apply(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
     """Write and project events; every one must be accepted."""
     for start in range(0, len(events), BATCH):

@@ -18,7 +18,7 @@ from standings.services.moving import one_by_one
 from tests.checks import rows
 from tests.engine.lambdas import Context
 from tests.stack import Clock, Stack, running
-from tests.streaming import apply
+from tests.streaming import apply, event
 
 NOW = 1_795_256_100_000
 
@@ -48,16 +48,6 @@ def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     with running(engine, clock) as deployed:
         apply(deployed, [event(f"m{n}", n) for n in range(20)])
         yield deployed
-
-
-def event(member: str, points: Any) -> dict[str, Any]:
-    return {
-        "id": f"{member}-{points}",
-        "board": "b",
-        "member": member,
-        "at": "2026-11-21T10:00:00Z",
-        "metrics": {"points": points},
-    }
 
 
 def run(stack: Stack, *arguments: str) -> int:

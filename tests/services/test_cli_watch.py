@@ -21,20 +21,10 @@ from cli.rankings import Question
 from cli.status import OK, WRONG
 from tests.gateway import Gateway, serving
 from tests.stack import Clock, Stack, running
-from tests.streaming import apply, project
+from tests.streaming import apply, event, project
 
 NOW = 1_795_256_100_000
 HOSTILE = "\x1b]0;owned\x07[red]用户"
-
-
-def event(member: str, points: float) -> dict[str, Any]:
-    return {
-        "id": f"{member}-{points}",
-        "board": "b",
-        "member": member,
-        "at": "2026-11-21T10:00:00Z",
-        "metrics": {"points": points},
-    }
 
 
 @pytest.fixture
