@@ -95,8 +95,13 @@ def standings(events: Iterable[Event], of: Period, applied: datetime) -> list[St
 
 
 def percentile(standing: Standing, total: int) -> float:
-    """Return the share of members at or behind this one, in per cent."""
-    return round(100 * (total - standing.rank + 1) / total, 2)
+    """Return the share of members at or behind this one, in per cent, rounded half up to two decimals.
+
+    Only the last step leaves the integers: it gives the float that JSON's `3.13` is read as.
+    """
+    at_or_behind = total - standing.rank + 1
+    hundredths = (20_000 * at_or_behind + total) // (2 * total)
+    return hundredths / 100
 
 
 def acceptance_is_settled(at: datetime, now: datetime, margin: timedelta) -> bool:

@@ -96,6 +96,14 @@ def test_a_rank(stack: Stack) -> None:
     assert stack.get(f"{ALL}/rank", member="c")[1]["percentile"] == 100
 
 
+def test_a_percentile_is_rounded_half_up(stack: Stack) -> None:
+    post(stack, {f"m{n:02}": n for n in range(32)})
+
+    # 100/32 = 3.125 and 500/32 = 15.625: a half is rounded up, whatever the digit before it.
+    for member, expected in {"m00": 3.13, "m04": 15.63, "m02": 9.38, "m31": 100}.items():
+        assert stack.get(f"{ALL}/rank", member=member)[1]["percentile"] == expected, member
+
+
 def test_the_lowest_leads_and_decimals_are_exact(stack: Stack) -> None:
     post(stack, {"a": 71.5, "b": 70.25, "c": 90071992547409.91, "d": -0.01}, board="golf-1", metric="strokes")
     raw = stack.query(http_event("/boards/golf-1/strokes/all"), None)["body"]
