@@ -86,6 +86,14 @@ class Calendar:
             yield on
             on = self.before(window, on)
 
+    def later(self, window: str, now: datetime) -> Iterator[datetime]:
+        """An instant in each period after the current one, without end; a rolling one ends a bucket later each time."""
+        held = self.held(window, now)
+        while held:
+            on = self.end(unit(window), held[0])
+            yield on
+            held = self.held(window, on)
+
     def named(self, window: str, on: datetime) -> str | None:
         """What a reader calls the period that holds an instant."""
         local = on.astimezone(self.zone)

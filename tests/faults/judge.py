@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from standings.domain.boards import Ranking
 from standings.domain.cells import LONG_AGO
-from standings.domain.members import open_rankings
 from standings.domain.places import Place, ordinal, path, sort_key
+from standings.domain.windows import parse_window
 from standings.dynamodb.boards import decode_record
 from standings.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
 from tests.engine.values import encode_item
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tests.model import BoardModel
 
     from .service import Call
-    from .shapes import Shape
+    from .shapes import Family, Shape
     from .store import Store, Write
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -147,27 +148,25 @@ class Judge:
                     if together < 0:
                         self.differ(f"{node}: counter {name} is {together}")
 
-    def compare(self, now: int) -> None:
-        """Compare every ranking that can be read at an instant, in milliseconds, or is open ahead.
+    def compare(self, now: int, *, later: bool = False) -> None:
+        """Compare every ranking that can be read at an instant, in milliseconds, or that events have moved ahead.
 
-        Which generation of a ranking is read, and what a changed definition has made whole, the board's record says;
-        but what every definition has ranked has to be whole always.
+        The shape and the model say which rankings there are: one that the product forgets is compared all the same.
+        `later` says that the later definition is at work, perhaps beside the first. What all definitions at work rank
+        has to be whole. For the rest the board's record says what is whole, and which generation is read.
         """
         placed, counted = self._tables()
-        instant = _instant(now)
-        for board, model in self.models.items():
-            family = boards_of(self._shape.later_text).family(board)
-            item = self._store.item("Scores", pk=BOARDS, sk=board)
-            if family is None or item is None:
+        for family in self._shape.later if later else self._shape.families:
+            item = self._store.item("Scores", pk=BOARDS, sk=family.name)
+            if item is None:
+                if self.models[family.name].counted:
+                    self.differ(f"{family.name}: has events and no record")
                 continue
             record = decode_record(encode_item(item))
-            common = set(self._shape.common(board))
-            for ranking in open_rankings(family, board, now):
-                on = _on(ranking, now)
-                if not model.calendar.is_readable(ranking.window.name, on, instant):
-                    continue
+            whole = self._shape.common(family.name) if later else family.ranked
+            for ranking, on in self._rankings(family, _instant(now)):
                 if not record.coverage.holds(ranking):
-                    if (ranking.metric.name, ranking.window.name) in common:
+                    if (ranking.metric.name, ranking.window.name) in whole:
                         self.differ(f"{ranking.key}: is not whole for {record.coverage}")
                     continue
                 read = ranking._replace(generation=record.generation)
@@ -177,6 +176,22 @@ class Judge:
                     other = ranking._replace(generation=generation).key
                     if generation != record.generation and (placed.get(other) or counted.get(other)):
                         self.differ(f"{other}: is left of an older generation")
+
+    def _rankings(self, family: Family, now: datetime) -> Iterator[tuple[Ranking, datetime]]:
+        """The rankings of a board as the product names them, each with an instant in its period.
+
+        Of a rolling period it is an instant in the last bucket.
+        """
+        calendar = self.models[family.name].calendar
+        (known,) = boards_of(family.text()).families
+        for name, window_name in sorted(family.ranked):
+            metric, window = known.metrics[name], parse_window(window_name)
+            # An event of now counts in as many periods as one has buckets; one may be of the next bucket already.
+            ahead = islice(calendar.later(window_name, now), window.size)
+            for on in (now, *calendar.earlier(window_name, now), *ahead):
+                milliseconds = (on - EPOCH) // timedelta(milliseconds=1)
+                period = 0 if window.unit is None else metric.timetable.index(window.unit, milliseconds)
+                yield Ranking(family.name, metric, window, period), on
 
     def _expected(self, ranking: Ranking, on: datetime) -> Iterator[tuple[str, tuple[str, Place]]]:
         for one in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
@@ -232,9 +247,3 @@ class Judge:
 
 def _instant(milliseconds: int) -> datetime:
     return EPOCH + timedelta(milliseconds=milliseconds)
-
-
-def _on(ranking: Ranking, now: int) -> datetime:
-    """An instant in a ranking's period; of a rolling one in its last bucket."""
-    unit = ranking.window.unit
-    return _instant(now if unit is None else ranking.metric.timetable.start(unit, ranking.period))

@@ -50,6 +50,11 @@ class Family:
             )
         return "\n".join(lines)
 
+    @property
+    def ranked(self) -> set[tuple[str, str]]:
+        """The metrics and the windows in which they are ranked."""
+        return {(name, window) for name, metric in self.metrics.items() for window in metric.windows}
+
     def model(self) -> BoardModel:
         zone = UTC if self.timezone == "UTC" else ZoneInfo(self.timezone)
         return BoardModel(self.metrics, Calendar(zone, 0, _span(self.late), _span(self.keep)), self.registered)
@@ -76,15 +81,12 @@ class Shape:
         names = {family.name for family in self.families}
         return (*self.families, *(family for family in self.later if family.name not in names))
 
-    def common(self, board: str) -> list[tuple[str, str]]:
+    def common(self, board: str) -> set[tuple[str, str]]:
         """The metrics and windows of a board that are ranked by every definition that has the board."""
         ranked = [
-            {(name, window) for name, metric in family.metrics.items() for window in metric.windows}
-            for families in (self.families, self.later)
-            for family in families
-            if family.name == board
+            family.ranked for families in (self.families, self.later) for family in families if family.name == board
         ]
-        return sorted(set.intersection(*ranked))
+        return set.intersection(*ranked)
 
 
 def shape(rng: Random, *, changed: bool) -> Shape:

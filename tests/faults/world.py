@@ -529,7 +529,7 @@ class World:
         """Have the judge look, once all is quiet."""
         if self.is_quiet:
             self.compared += 1
-            self.judge.compare(self.clock.now // 1000)
+            self.judge.compare(self.clock.now // 1000, later=self.deployed > 0)
             if self.rng.random() < 0.03 and not self.shape.later and not self.judge.differences:
                 self._read()
         elif tries:

@@ -1,0 +1,76 @@
+"""The judge knows by itself which rankings there are to compare, whatever the product forgets."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from standings.domain.coverage import coverage_of
+from standings.dynamodb.boards import encode_record
+from standings.services.store import BoardRecord
+from tests.faults.instances import boards_of
+from tests.faults.judge import EPOCH, Judge
+from tests.faults.safeguards import Edit
+from tests.faults.shapes import LEAGUE, Family, Shape
+from tests.faults.store import EngineStore
+from tests.model import Metric
+
+NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+MILLISECONDS = (NOW - EPOCH) // timedelta(milliseconds=1)
+TODAY = MILLISECONDS // 86_400_000
+WIDE = Family(LEAGUE, {"points": Metric(windows=("all", "day", "last-2-days"))})
+NARROW = Family(LEAGUE, {"points": Metric(windows=("all", "day"))})
+IN_ALL = {"a"}
+IN_DAYS = {f"d{TODAY - 1}", f"d{TODAY}"}
+IN_TWO_DAYS = {f"2d{TODAY - 1}", f"2d{TODAY}", f"2d{TODAY + 1}"}
+
+
+def judge(shape: Shape, *, recorded: bool = True) -> Judge:
+    """The judge of a board with a member active today and yesterday, whose rankings are all empty."""
+    store = EngineStore(NOW.timestamp, 1)
+    family = boards_of(shape.text).family(LEAGUE)
+    assert family is not None
+    if recorded:
+        record = BoardRecord(LEAGUE, 1, MILLISECONDS, coverage_of(family), family.rankings())
+        store.engine.put_item(TableName="Scores", Item=encode_record(record))
+    subject = Judge(shape, store, lambda _: None)
+    for days in (0, 1):
+        subject.models[LEAGUE].add(f"e{days}", "m", NOW - timedelta(days=days), {"points": 5}, NOW)
+    return subject
+
+
+def missed(subject: Judge) -> set[str]:
+    """The windows and periods in which the judge says that the member is missing."""
+    found = [re.match(r"league#...(\w+): m is at None", difference) for difference in subject.differences]
+    return {match[1] for match in found if match is not None}
+
+
+def test_a_ranking_that_the_product_forgets_is_compared_all_the_same() -> None:
+    subject = judge(Shape((WIDE,)))
+    with Edit(
+        "domain.members:open_rankings", {"                yield ranking": "                yield from ()"}
+    ).made():
+        subject.compare(MILLISECONDS)
+
+    assert missed(subject) == IN_ALL | IN_DAYS | IN_TWO_DAYS
+
+
+def test_a_ranking_that_the_record_forgets_is_a_difference() -> None:
+    subject = judge(Shape((WIDE,)))
+    with Edit("domain.coverage:Coverage.holds", {"if not self.ranks(ranking)": "if True"}).made():
+        subject.compare(MILLISECONDS)
+
+    found = [re.match(r"league#...(\w+): is not whole", difference) for difference in subject.differences]
+    assert {match[1] for match in found if match is not None} >= IN_ALL | IN_DAYS | IN_TWO_DAYS
+
+
+def test_before_a_deployment_everything_that_is_ranked_then_is_compared() -> None:
+    subject = judge(Shape((WIDE,), (NARROW,)))
+    subject.compare(MILLISECONDS)
+
+    assert missed(subject) == IN_ALL | IN_DAYS | IN_TWO_DAYS
+
+
+def test_a_board_with_events_has_a_record() -> None:
+    subject = judge(Shape((WIDE,)), recorded=False)
+    subject.compare(MILLISECONDS)
+
+    assert subject.differences == ["league: has events and no record"]
