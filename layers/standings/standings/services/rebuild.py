@@ -38,6 +38,7 @@ from standings.services.store import (
     ChangeObstacle,
     Hindrance,
     Job,
+    ReceiptObstacle,
     Rewrite,
     Scores,
     StoreRefusedError,
@@ -55,7 +56,13 @@ PLACING: Final = "placing"
 SWITCHED: Final = "switched"
 RETIRED: Final = "retired"
 
+MOST_TRIES: Final = 8
+"""Tries of a busy member, with some seconds of waiting between them, before the job goes on with the others."""
+
 _WAITING: Final = frozenset({LEAVING, ANNOUNCED, SWITCHED, RETIRED})
+
+_Change = Callable[[Image], Image | None]
+_Chunk = list[Image]
 
 
 class NoSuchBoardError(ValueError):
@@ -224,19 +231,30 @@ class _Run:
     def _through_members(
         self,
         record: BoardRecord,
-        do: Callable[[BoardRecord, Sequence[Image]], None],
+        do: Callable[[BoardRecord, Sequence[_Chunk]], list[Image]],
         after_all: Callable[[BoardRecord], BoardRecord],
     ) -> BoardRecord:
-        """Do something with all members of the board, in parts after each of which the record says how far it is."""
-        while (job := record.job) is not None and job.slot < SLOTS:
-            if self._is_over():
+        """Do something with all members of the board, in parts after each of which the record says how far it is.
+
+        `do` returns the members that were too busy. They are tried again, one by one, when all the others are done, or
+        once they are as many as a part. Until then the record does not go past them: a job that is cut off finds them.
+        """
+        reached, left = _job_of(record), list[Image]()
+        while reached.slot < SLOTS or left:
+            if reached.slot == SLOTS or len(left) >= MOST_ACTIONS:
+                if not self._backoff.wait():
+                    raise self._too_busy()
+                left = do(record, [[image] for image in left])
+            elif self._is_over():
                 return record
-            images, slot, after = self._part(job)
-            do(record, images)
-            reached = job._replace(slot=slot, after=after, members=job.members + len(images))
+            else:
+                images, slot, after = self._part(reached)
+                left += do(record, [images])
+                reached = reached._replace(slot=slot, after=after, members=reached.members + len(images))
             before = record
-            record = self._save(record, partial(_reached, job=reached))
-            if record.latest != before.latest or record.job is None or record.job.phase != job.phase:
+            saved = _job_of(record) if left else reached
+            record = self._save(record, partial(_reached, job=saved))
+            if record.latest != before.latest or record.job is None or record.job.phase != reached.phase:
                 return record
         return self._save(record, after_all)
 
@@ -255,64 +273,77 @@ class _Run:
                 after = found[-1].member
         return images, slot, after
 
-    def _place(self, record: BoardRecord, images: Sequence[Image]) -> None:
-        """Place members in the new generation as their items are."""
+    def _place(self, record: BoardRecord, chunks: Sequence[_Chunk]) -> list[Image]:
+        """Place members in the new generation as their items are; returns those that were too busy."""
         now = self._now()
         moves: list[Move] = []
-        for image in images:
-            current = self._brought_up(image)
-            rankings = dict.fromkeys(kept(self._family, current, now))
-            moves += placings(current, [ranking._replace(generation=record.latest) for ranking in rankings])
+        current, left = self._rewrite(chunks, self._brought_up)
+        for image in current:
+            rankings = dict.fromkeys(kept(self._family, image, now))
+            moves += placings(image, [ranking._replace(generation=record.latest) for ranking in rankings])
             if len(moves) >= MOST_MOVES:
                 self._service.placer.place(moves, self._deadline)
                 moves = []
         self._service.placer.place(moves, self._deadline)
+        return left
 
-    def _brought_up(self, image: Image) -> Image:
-        """The image of a member with 0 in every sum that is ranked by now, where members are registered."""
-        found: Image | None = image
-        while found is not None and not found.removed:
-            wanted = registered(self._family, found)
-            if wanted.values == found.values:
-                return found
-            stamp = max(self._now(), found.stamp)
-            change = Rewrite(rewritten(wanted, stamp), found.version)
-            obstacles = self._rewrite([change])
-            found = obstacles[0] if obstacles else change.image
-        return image if found is None else found
+    def _brought_up(self, image: Image) -> Image | None:
+        """A member's next image, with 0 in every sum that is ranked by now, where members are registered."""
+        wanted = registered(self._family, image)
+        return None if wanted.values == image.values else rewritten(wanted, max(self._now(), image.stamp))
 
-    def _remove(self, _: BoardRecord, images: Sequence[Image]) -> None:
-        """Remove members, as they are by then."""
-        left: list[Image] = [image for image in images if not image.removed]
-        while left:
-            changes = [Rewrite(removed(image, max(self._now(), image.stamp)), image.version) for image in left]
-            met = self._rewrite(changes)
-            if not met:
-                return
-            left = [
-                found
-                for position, image in enumerate(left)
-                if (found := met.get(position, image)) is not None and not found.removed
-            ]
+    def _remove(self, _: BoardRecord, chunks: Sequence[_Chunk]) -> list[Image]:
+        """Remove members, as they are by then; returns those that were too busy."""
+        return self._rewrite(chunks, lambda image: removed(image, max(self._now(), image.stamp)))[1]
 
-    def _rewrite(self, changes: Sequence[Rewrite]) -> dict[int, Image | None]:
-        """Write items, all or none: those that turned out otherwise, by position; none when it is done."""
-        while True:
-            obstacles = patiently(lambda: self._service.scores.apply([], changes, self._now()), self._backoff)
-            if not obstacles:
-                return {}
-            for obstacle in obstacles:
-                if obstacle.hindrance is Hindrance.INVALID:
-                    raise StoreRefusedError(obstacle.message)
-            met = {
-                obstacle.position: obstacle.found
-                for obstacle in obstacles
-                if isinstance(obstacle, ChangeObstacle) and obstacle.hindrance is Hindrance.CONDITION
-            }
-            if met:
-                return met
-            if not self._backoff.wait():
-                raise StoreUnavailableError(obstacles[0].message)
+    def _rewrite(self, chunks: Sequence[_Chunk], change: _Change) -> tuple[list[Image], list[Image]]:
+        """Write what `change` makes of each member (None: nothing), a chunk in one transaction.
+
+        Returns the members as they are then, and those that are not written after `MOST_TRIES`. Members that someone
+        else has written meanwhile are tried again apart from the others. Each further try waits first.
+        StoreUnavailableError when the deadline comes before the end.
+        """
+        backoff = self._service.pacing.backoff(self._deadline)
+        done: list[Image] = []
+        tries = 0
+        while chunks and tries < MOST_TRIES:
+            if tries and not backoff.wait():
+                raise self._too_busy()
+            chunks = [again for chunk in chunks for again in self._try(chunk, change, done)]
+            tries += 1
+        return done, [image for chunk in chunks for image in chunk]
+
+    def _try(self, chunk: _Chunk, change: _Change, done: list[Image]) -> list[_Chunk]:
+        """Write members in one transaction, all or none. Returns those to try again, in the chunks to try them in."""
+        before: list[Image] = []
+        changes: list[Rewrite] = []
+        for image in self._read_again(chunk):
+            after = None if image.removed else change(image)
+            if after is None:
+                done.append(image)
+            else:
+                before.append(image)
+                changes.append(Rewrite(after, image.version))
+        if not changes:
+            return []
+        if self._is_over():
+            raise self._too_busy()
+        obstacles = patiently(lambda: self._service.scores.apply([], changes, self._now()), self._backoff)
+        if not obstacles:
+            done += [rewrite.image for rewrite in changes]
+            return []
+        return _split(before, obstacles, done)
+
+    def _read_again(self, chunk: _Chunk) -> _Chunk:
+        """A member by itself as it is now: while its try waited, others may have written it."""
+        if len(chunk) != 1:
+            return chunk
+        key = (chunk[0].board, chunk[0].member)
+        image = patiently(partial(self._service.scores.image, key), self._backoff)
+        return chunk if image is None else [image]
+
+    def _too_busy(self) -> StoreUnavailableError:
+        return StoreUnavailableError(f"others keep writing members of board {self._board!r}: try again later")
 
     # ---- the board's record
 
@@ -358,6 +389,29 @@ class _Run:
 
     def _progress(self, record: BoardRecord, job: Job, wait: float) -> Progress:
         return Progress(self._board, job.task, job.phase, record.latest, job.members, job.slot, wait, done=False)
+
+
+def _split(chunk: _Chunk, obstacles: Sequence[ReceiptObstacle | ChangeObstacle], done: list[Image]) -> list[_Chunk]:
+    """The chunks in which to try members again: each that stood in the way by itself, and the others together.
+
+    Where all of them did, as all do when the table is throttled, the chunk is halved.
+    """
+    clear = dict(enumerate(chunk))
+    met: list[Image] = []
+    for obstacle in obstacles:
+        if obstacle.hindrance is Hindrance.INVALID:
+            raise StoreRefusedError(obstacle.message)
+        image = clear.pop(obstacle.position)
+        if obstacle.hindrance is Hindrance.BUSY:
+            met.append(image)
+        elif isinstance(obstacle.found, Image):
+            met.append(obstacle.found)
+        else:
+            done.append(image)  # its item is gone
+    if clear:
+        return [list(clear.values()), *([image] for image in met)]
+    middle = (len(met) + 1) // 2
+    return [half for half in (met[:middle], met[middle:]) if half]
 
 
 def _job_of(record: BoardRecord) -> Job:
