@@ -185,7 +185,7 @@ _WRITING: Final = (
     Safeguard(
         "accumulators go a day after reading has ended",
         "one that goes while other clocks still read the period",
-        (Edit("domain.members:expired", {"expires + REMOVAL_MARGIN": "expires"}),),
+        (Edit("domain.members:expired", {"now - REMOVAL_MARGIN": "now"}),),
         written="read_by_a_slower_clock",
     ),
     Safeguard(

@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from standings.domain.boards import MAX_UNITS, Family, Ranking
 from standings.domain.definitions import parse_boards
 from standings.domain.members import Counted, Image, additions, beyond_bounds, expired, place, touched
-from standings.domain.windows import DAY, HOUR
+from standings.domain.windows import DAY, HOUR, Unit
 from standings.runtime.config import BOARDS_FILE
 
 SHIPPED = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
@@ -117,6 +119,60 @@ def test_what_goes_has_not_been_readable_for_a_day() -> None:
         # The last period that it is part of was skipped by the projector before that.
         late = Image("b", "m", 3, ends + HOUR, 0, hidden=False, values={**one.values, name: 6})
         assert moved(family, one, late) == set()
+
+
+LONGEST = """timezone = "{zone}"
+week_start = "{week_start}"
+late = "400 days"
+keep = "400 days"
+metrics.points = {{ aggregate = "sum", windows = [{windows}] }}"""
+WINDOWS: dict[Unit, str] = {
+    "h": '"hour", "last-90-hours"',
+    "d": '"day", "last-90-days"',
+    "w": '"week"',
+    "m": '"month"',
+    "y": '"year"',
+}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Etc/GMT+12", "Pacific/Kiritimati", "Asia/Kolkata", "America/New_York"])
+@pytest.mark.parametrize("week_start", ["monday", "sunday"])
+@pytest.mark.parametrize("unit", WINDOWS)
+def test_a_bucket_of_another_definition_goes_once_no_definition_could_read_it(
+    zone: str, week_start: str, unit: Unit
+) -> None:
+    other = family_of(LONGEST.format(zone=zone, week_start=week_start, windows=WINDOWS[unit]))
+    points = other.metrics["points"]
+    name = points.bucket(unit, points.timetable.index(unit, START))
+    one = image(other, {name: 5}, START)
+    today = family_of('timezone = "Europe/Berlin"\nmetrics.points = { aggregate = "max", windows = ["day", "year"] }')
+    assert today.accumulator(name) is None
+
+    end = max(until for ranking in touched(other, None, one) if (until := ranking.readable_until) is not None)
+    length = points.timetable.end(unit, points.timetable.index(unit, START)) - START
+    hours = [end + hours * HOUR for hours in range(-48, 24 * 3 + 2 * length // HOUR + 48)]
+    removed = [now for now in hours if expired(today, one, now)]
+
+    # A function of the other definition that sees it go takes nothing for a score that fell, nor does it bring it back.
+    assert removed[0] >= end + DAY
+    assert moved(other, one, image(other, {}, removed[0], version=3)) == set()
+    assert removed == [now for now in hours if now >= removed[0]]
+    assert points.timetable.takes(unit, START, removed[0]) is None
+
+
+def test_what_cannot_be_aged_stays() -> None:
+    family = demo()
+    old = family_of('metrics.coins = { aggregate = "sum", windows = ["all"] }')
+    names = [old.metrics["coins"].total(), "note", "note2", "a1bx20", "a1bd", "a1bd-5", "a1bd1.5"]
+    one = Image("b", "m", 2, START, 0, hidden=False, values=dict.fromkeys(names, 5))
+
+    assert expired(family, one, START + 40_000 * DAY) == []
+
+
+def test_a_bucket_that_no_calendar_has_goes_or_stays_and_is_no_error() -> None:
+    values = {"a1bm3": 1, "a1by0": 1, "a1by999999999": 1, "a1bm999999999": 1}
+
+    assert expired(demo(), Image("b", "m", 2, START, 0, hidden=False, values=values), START) == ["a1bm3", "a1by0"]
 
 
 def test_hiding_moves_everything_and_so_does_coming_back() -> None:

@@ -5,15 +5,16 @@ everything that gives the numbers their meaning. So a changed aggregate, precisi
 old numbers are never mixed with new ones.
 """
 
+import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
-from standings.domain.windows import Timetable, Unit, Window
+from standings.domain.windows import Timetable, Unit, Window, is_past_reading
 
 MAX_UNITS: Final = 2**53 - 1
 """No score is further from 0 than this, in units of the metric's precision: what JSON and Redis can hold."""
@@ -33,6 +34,10 @@ def _code(*meaning: object) -> str:
     number, first = divmod(number, len(_LETTERS))
     number, second = divmod(number, 10)
     return f"{_LETTERS[first]}{second}{_ALNUM[number % len(_ALNUM)]}"
+
+
+_BUCKET: Final = re.compile(r"[a-zA-Z][0-9][a-zA-Z0-9]([hdwmy])([0-9]{1,9})")
+"""The attribute of a bucket, whatever its code stands for: code, unit, index."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,9 +194,27 @@ class Family:
             return None
         return Accumulator(*known, int(attribute[4:] or 0))
 
+    def has_expired(self, attribute: str, now: int) -> bool:
+        """Whether an attribute is a bucket that no readable period contains any more.
+
+        Functions of another definition may be at work, now or after a rollback. So a bucket that this one does not
+        know has expired once no definition could read it. An unknown total never has: nothing says how old it is, and
+        its metric may come back.
+        """
+        accumulator = self.accumulator(attribute)
+        if accumulator is not None:
+            metric, unit, bucket = accumulator
+            return unit is not None and now >= metric.expires(unit, bucket)
+        unknown = _BUCKET.fullmatch(attribute)
+        return unknown is not None and is_past_reading(cast("Unit", unknown[1]), int(unknown[2]), now)
+
     @property
     def has_buckets(self) -> bool:
-        """Whether members' items hold more than totals."""
+        """Whether members' items hold more than totals.
+
+        Where they do not and every metric adds up, the writer does not read them, and removes nothing from them: not
+        even the buckets of a definition that had some.
+        """
         return any(metric.bucket_codes for metric in self.metrics.values())
 
     @property

@@ -7,11 +7,10 @@ from typing import Any, Final, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from standings.domain.boards import Boards, Family, Metric
-from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, Window, parse_window
+from standings.domain.windows import DAY, HOUR, LONGEST_GRACE, MINUTE, WEEKDAYS, Timetable, Window, parse_window
 
 METRIC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 MOST_METRICS: Final = 20
-LONGEST_GRACE: Final = 400 * DAY
 MOST_DECIMALS: Final = 9
 MOST_SHARDS: Final = 64
 AGGREGATES: Final = ("sum", "max", "min", "last")

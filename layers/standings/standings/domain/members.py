@@ -136,14 +136,7 @@ def removed(image: Image, stamp: int) -> Image:
 
 def expired(family: Family, image: Image, now: int) -> list[str]:
     """The accumulators of an item that no readable period contains any more, by more than a clock can be wrong."""
-    gone = []
-    for attribute in image.values:
-        accumulator = family.accumulator(attribute)
-        if accumulator is not None and accumulator.unit is not None:
-            expires = accumulator.metric.expires(accumulator.unit, accumulator.bucket)
-            if now >= expires + REMOVAL_MARGIN:
-                gone.append(attribute)
-    return gone
+    return [attribute for attribute in image.values if family.has_expired(attribute, now - REMOVAL_MARGIN)]
 
 
 def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str | None:

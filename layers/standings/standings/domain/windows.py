@@ -22,6 +22,8 @@ UNIT_OF: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month"
 _UNIT_NAMES: Final[dict[str, str]] = {unit: name for name, unit in UNIT_OF.items()}
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 LONGEST_ROLLING: Final = 90
+LONGEST_GRACE: Final = 400 * DAY
+"""`late` and `keep` are at most this long."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
@@ -204,6 +206,27 @@ class Timetable:
             return (day + _EPOCH_WEEKDAY - self.week_start) // 7
         on = date.fromordinal(day + _EPOCH_ORDINAL)
         return on.year if unit == "y" else on.year * 12 + on.month - 1
+
+
+# How long after the end of a bucket some definition may still read it: the longest rolling window goes on after it, or
+# the next calendar period does; then come `late` and `keep`.
+_LONGEST_READ: Final[dict[Unit, int]] = {
+    "h": (LONGEST_ROLLING - 1) * HOUR + DAY,
+    "d": (LONGEST_ROLLING - 1) * DAY + LONGEST_GRACE,
+    "w": 7 * DAY + LONGEST_GRACE,
+    "m": 31 * DAY + LONGEST_GRACE,
+    "y": 366 * DAY + LONGEST_GRACE,
+}
+_UTC: Final = Timetable("UTC", 0, 0, 0)
+
+
+def is_past_reading(unit: Unit, index: int, now: int) -> bool:
+    """Whether no definition there can be reads a bucket or calendar period any more, or counts an event in it.
+
+    The calendar is UTC's. Another zone or start of the week moves a period by less than its length: that is what one
+    period more is for.
+    """
+    return index < _UTC.index(unit, now - _LONGEST_READ[unit]) - 1
 
 
 def _day_in_reach(day: date) -> int:
