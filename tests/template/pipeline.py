@@ -5,12 +5,14 @@ from typing import Any, Final
 
 from standings.domain.windows import DAY
 from standings.dynamodb.scores import RECEIPT_LIFETIME, REMOVED_LIFETIME
+from standings.services.registry import LONGEST_ATTEMPT
 from tests.template.expansion import Expanded, named
 
 _SECOND: Final = 1000
 _LEAST_RECEIVES: Final = 5
 _MOST_RECEIVES: Final = 1000
 _STREAM_SECONDS: Final = 86400
+_DEFAULT_TIMEOUT: Final = 3
 
 
 def a_message_stays_hidden_for_six_timeouts(template: Expanded) -> Iterator[str]:
@@ -20,6 +22,17 @@ def a_message_stays_hidden_for_six_timeouts(template: Expanded) -> Iterator[str]
         hidden = int(template.properties(queue).get("VisibilityTimeout", 30))
         if hidden < 6 * timeout + window:
             yield f"{queue}: VisibilityTimeout {hidden} is less than 6 × {timeout} + {window}, what {name} may take"
+
+
+def attempts_end_in_time(template: Expanded) -> Iterator[str]:
+    """A rebuild or a deletion waits until no function goes by an older record of the board.
+
+    The maintenance function may run longer: it bounds its own attempts (`services.parked.ATTEMPT`).
+    """
+    for name, function in template.of("Lambda::Function"):
+        timeout = int(function.get("Timeout", _DEFAULT_TIMEOUT))
+        if name != "MaintenanceFunction" and timeout > LONGEST_ATTEMPT:
+            yield f"{name}: Timeout {timeout} is more than the {LONGEST_ATTEMPT} s that a rebuild waits for an attempt"
 
 
 def retries_are_finite(template: Expanded) -> Iterator[str]:

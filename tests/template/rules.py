@@ -21,6 +21,7 @@ def outputs_are_there(template: Expanded) -> Iterator[str]:
 
 RULES: Final[tuple[Rule, ...]] = (
     pipeline.a_message_stays_hidden_for_six_timeouts,
+    pipeline.attempts_end_in_time,
     pipeline.retries_are_finite,
     pipeline.batches_fail_in_part,
     pipeline.what_fails_is_kept_whole,

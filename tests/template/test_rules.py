@@ -77,6 +77,14 @@ def a_longer_timeout(template: Template) -> None:
     properties(template, "WriterFunction")["Timeout"] = 120
 
 
+def a_projector_that_takes_longer(template: Template) -> None:
+    properties(template, "ProjectorFunction")["Timeout"] = 61
+
+
+def a_command_that_takes_longer(template: Template) -> None:
+    properties(template, "CommandFunction")["Timeout"] = 90
+
+
 def tried_for_ever(template: Template) -> None:
     event(template, "ProjectorFunction", "Scores")["MaximumRetryAttempts"] = -1
 
@@ -216,7 +224,12 @@ def an_output_less(template: Template) -> None:
 Weakening = Callable[[Template], None]
 WEAKENED: dict[Weakening, dict[str, str]] = {
     hidden_too_shortly: {"a_message_stays_hidden_for_six_timeouts": "VisibilityTimeout 60 is less than 6 × 60 + 1"},
-    a_longer_timeout: {"a_message_stays_hidden_for_six_timeouts": "420 is less than 6 × 120 + 1"},
+    a_longer_timeout: {
+        "a_message_stays_hidden_for_six_timeouts": "420 is less than 6 × 120 + 1",
+        "attempts_end_in_time": "WriterFunction: Timeout 120 is more than the 60 s",
+    },
+    a_projector_that_takes_longer: {"attempts_end_in_time": "ProjectorFunction: Timeout 61 is more than the 60 s"},
+    a_command_that_takes_longer: {"attempts_end_in_time": "CommandFunction: Timeout 90 is more than the 60 s"},
     tried_for_ever: {"retries_are_finite": "MaximumRetryAttempts is not set"},
     good_records_given_up_with_bad_ones: {"retries_are_finite": "not halved"},
     whole_batches_again: {"batches_fail_in_part": "WriterFunctionActivity: "},
@@ -266,6 +279,15 @@ def test_a_weakened_template_fails_by_its_own_rule(weakening: Weakening) -> None
     assert {rule for rule, _ in found} == expected.keys(), found
     for rule, words in expected.items():
         assert any(words in wrong for by, wrong in found if by == rule), found
+
+
+def test_a_rebuild_that_waits_less_for_an_attempt_fails_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.template.pipeline.LONGEST_ATTEMPT", 59)
+
+    assert complaints(expanded(read())) == [
+        ("attempts_end_in_time", f"{name}: Timeout 60 is more than the 59 s that a rebuild waits for an attempt")
+        for name in ("WriterFunction", "ProjectorFunction")
+    ]
 
 
 def test_every_rule_can_fail() -> None:

@@ -14,6 +14,7 @@ from standings.domain.windows import DAY, MINUTE
 from standings.services.answers import instant
 from standings.services.pacing import Backoff, Pacing, patiently
 from standings.services.placing import Placer, placings
+from standings.services.registry import LONGEST_ATTEMPT
 from standings.services.store import (
     REPLAYABLE_DAYS,
     Kept,
@@ -37,9 +38,9 @@ MOST_LISTED: Final = 100
 PAGE: Final = 1_000
 MEMBERS_AT_ONCE: Final = 25
 MOST_MEMBERS_SHOWN: Final = 10
-ATTEMPT: Final = 45.0
-"""Seconds in which some members are placed, or else tried anew: a rebuild relies on it that no attempt with an outdated
-list of generations goes on for more than a minute."""
+ATTEMPT: Final = LONGEST_ATTEMPT - 15.0
+"""Seconds in which some members are placed, or else tried again by the next call. A call to the store that was begun by
+then may still end: a rebuild waits `LONGEST_ATTEMPT` for attempts that go by an outdated list of generations."""
 
 
 Decode = Callable[[Any], Named | None]

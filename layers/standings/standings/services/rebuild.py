@@ -27,10 +27,11 @@ from standings.domain.coverage import coverage_of
 from standings.domain.members import Image, kept, registered, removed, rewritten
 from standings.domain.moves import Move
 from standings.domain.windows import SECOND
+from standings.services.memory import LIFETIME
 from standings.services.moving import MOST_MOVES
 from standings.services.pacing import Pacing, patiently
 from standings.services.placing import Placer, placings
-from standings.services.registry import DELETE, Registry
+from standings.services.registry import DELETE, LONGEST_ATTEMPT, Registry
 from standings.services.store import (
     MOST_ACTIONS,
     SLOTS,
@@ -45,8 +46,10 @@ from standings.services.store import (
     StoreUnavailableError,
 )
 
-SETTLED: Final = 180 * SECOND
-"""Until then nobody goes by an older record: 60 s for which it is remembered, 60 s of an attempt, 60 s for clocks."""
+_CLOCKS: Final = 60
+SETTLED: Final = (LIFETIME + LONGEST_ATTEMPT + _CLOCKS) * SECOND
+"""After so long no function goes by an older record: each remembers it for `LIFETIME`, and an attempt takes up to
+`LONGEST_ATTEMPT`. The rest is for clocks that differ."""
 
 REBUILD: Final = "rebuild"
 LEAVING: Final = "leaving"

@@ -12,6 +12,9 @@ from standings.services.store import BoardRecord, BoardRecords, StoreUnavailable
 
 DELETE: Final = "delete"
 """The task of a job that removes a board and all its members."""
+LONGEST_ATTEMPT: Final = 60
+"""Seconds for which a function may go by a board's record once it has it. No timeout in `template.yaml` is longer, but
+that of the maintenance function, whose replays end by themselves."""
 _TRIES: Final = 8
 
 
