@@ -117,7 +117,7 @@ def _refused(board: Board, position: int) -> None:
 
 def _times(board: Board, name: str, middle: int, *, is_deep: bool) -> dict[str, float]:
     """How long each read takes in this process, in GetItems of the same engine."""
-    query = Query(Reader(board.boards, DynamoStanding(board.client, "Rankings", "Scores"), pacing()))  # type: ignore[arg-type]
+    query = Query(Reader(board.boards, DynamoStanding(board.client, "Rankings", "Scores", pacing()), pacing()))  # type: ignore[arg-type]
     about = query.asked(board.name, "points", "all")
     after = query.page_around(about, member=name, radius=RADIUS)["next"]
     do: dict[str, Callable[[], Any]] = {

@@ -62,10 +62,10 @@ class Run:
         names = list(self.scores)
         for number in range(projectors):
             tools = self._tools(Random(f"{seed} {number}"))
-            registry = Registry(self.boards, DynamoBoards(self.engine, "Scores"), tools)  # type: ignore[arg-type]
+            registry = Registry(self.boards, DynamoBoards(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
             rankings = PrunedRankings(
                 DynamoRankings(self.client, "Rankings", tools, most_lanes),  # type: ignore[arg-type]
-                DynamoTrees(self.client, "Rankings"),  # type: ignore[arg-type]
+                DynamoTrees(self.client, "Rankings", tools),  # type: ignore[arg-type]
                 tools,
                 lambda _: None,
             )

@@ -31,14 +31,14 @@ class Pipeline:
         create_tables(self.client)
         self._meter = Meter(self.client)
         tools = Pacing(pacing().now, time.monotonic, time.sleep, Random(seed).random)
-        registry = Registry(boards, DynamoBoards(self.client, "Scores"), tools)  # type: ignore[arg-type]
+        registry = Registry(boards, DynamoBoards(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
         rankings = PrunedRankings(
             DynamoRankings(self._meter, "Rankings", tools),  # type: ignore[arg-type]
-            DynamoTrees(self._meter, "Rankings"),  # type: ignore[arg-type]
+            DynamoTrees(self._meter, "Rankings", tools),  # type: ignore[arg-type]
             tools,
             lambda _: None,
         )
-        self._writer = Writer(registry, DynamoScores(self._meter, "Scores", "Receipts"), tools)  # type: ignore[arg-type]
+        self._writer = Writer(registry, DynamoScores(self._meter, "Scores", "Receipts", tools), tools)  # type: ignore[arg-type]
         self._projector = Projector(registry, rankings, tools)
         self._seen = 0
 

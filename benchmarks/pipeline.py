@@ -59,8 +59,8 @@ class Pipeline:
         if family is None:
             raise LookupError(population.BOARD)
         shapes.place(self.client, population.ranking_of(family), scores, chosen)
-        registry = Registry(boards, DynamoBoards(self.client, "Scores"), pacing())  # type: ignore[arg-type]
-        self._writer = Writer(registry, DynamoScores(self.meter, "Scores", "Receipts"), pacing())  # type: ignore[arg-type]
+        registry = Registry(boards, DynamoBoards(self.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
+        self._writer = Writer(registry, DynamoScores(self.meter, "Scores", "Receipts", pacing()), pacing())  # type: ignore[arg-type]
         self._projectors = []
         for lane in range(lanes):
             chance = (lane + 0.5) / lanes

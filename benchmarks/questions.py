@@ -49,7 +49,7 @@ class Board:
         self._ticks = Ticks()
         self._trips = Trips(self._meter, self._ticks)
         self.boards = boards
-        reader = Reader(boards, standing(self._trips, self._ticks), pacing())
+        reader = Reader(boards, standing(self._trips, self._ticks, pacing()), pacing())
         self.query = Query(reader)
         self.directory = Directory(reader)
         self.asked = 0

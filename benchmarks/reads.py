@@ -138,8 +138,8 @@ def periods(count: int) -> Iterator[Answer]:
 def _write(board: Board, members: Sequence[str], scores: dict[str, int]) -> None:
     """Give members their items, by events."""
     writer = Writer(
-        Registry(board.boards, DynamoBoards(board.client, "Scores"), pacing()),  # type: ignore[arg-type]
-        DynamoScores(board.client, "Scores", "Receipts"),  # type: ignore[arg-type]
+        Registry(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing()),  # type: ignore[arg-type]
+        DynamoScores(board.client, "Scores", "Receipts", pacing()),  # type: ignore[arg-type]
         pacing(),
     )
     events = [
@@ -185,7 +185,7 @@ def directory() -> Iterator[Answer]:
     """The list of boards, and what one of them is."""
     board = Board(population.boards())
     names = [f"board-{number:04}" for number in range(2_000)]
-    registry = Registry(board.boards, DynamoBoards(board.client, "Scores"), pacing())  # type: ignore[arg-type]
+    registry = Registry(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
     registry.register(names)
 
     def boards(limit: int) -> Asked:

@@ -30,7 +30,7 @@ def rise(client: Any, steps: tuple[int, int], chance: float, rounds: int, seed: 
     tools = replace(pacing(), random=Random(seed).random)
     looks: list[Look] = []
     rankings = PrunedRankings(
-        DynamoRankings(client, "Rankings", tools), DynamoTrees(client, "Rankings"), tools, looks.append, chance
+        DynamoRankings(client, "Rankings", tools), DynamoTrees(client, "Rankings", tools), tools, looks.append, chance
     )
     places: dict[str, Place | None] = dict.fromkeys(map(population.member, range(MEMBERS)))
     for number in range(rounds):

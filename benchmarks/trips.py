@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from benchmarks.meter import Meter
+    from standings.services.pacing import Pacing
 
 T = TypeVar("T")
 _READS: Final = {"get_item", "batch_get_item", "query"}
@@ -95,7 +96,7 @@ class SideBySide(Executor):
         return (one.result() for one in jobs)
 
 
-def standing(client: Trips, ticks: Ticks) -> DynamoStanding:
+def standing(client: Trips, ticks: Ticks, pacing: Pacing) -> DynamoStanding:
     """The readers' store on a client that counts trips."""
     with mock.patch("standings.dynamodb.standing.ThreadPoolExecutor", partial(SideBySide, ticks)):
-        return DynamoStanding(client, "Rankings", "Scores")  # type: ignore[arg-type]
+        return DynamoStanding(client, "Rankings", "Scores", pacing)  # type: ignore[arg-type]

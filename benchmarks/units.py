@@ -42,15 +42,15 @@ ASKED: Final = 200
 
 
 def pacing() -> Pacing:
-    """A wall clock that stands still."""
-    return Pacing(lambda: population.NOW, time.monotonic, time.sleep, lambda: 0.5)
+    """Clocks that stand still: what is remembered of a board never expires, and no deadline comes."""
+    return Pacing(lambda: population.NOW, lambda: 0.0, time.sleep, lambda: 0.5)
 
 
 def reads(members: int, seed: int) -> dict[str, Any]:
     """The cost of a member's rank and of the top 100 on a board of that many members."""
     client, scores = _board(members, seed)
     meter = Meter(client)
-    standing = DynamoStanding(meter, "Rankings", "Scores")  # type: ignore[arg-type]
+    standing = DynamoStanding(meter, "Rankings", "Scores", pacing())  # type: ignore[arg-type]
     query = Query(Reader(population.boards(), standing, pacing()))
     asked = query.asked(population.BOARD, "points", "all")
     query.page(asked, limit=1, cursor=None)  # reads the board's record
@@ -78,8 +78,8 @@ def writes(seed: int, families: str, board: str, batches: int = BATCHES) -> dict
     meter = Meter(client)
     boards = parse_boards(families)
     # What is known of boards is read once a minute: that is not counted.
-    registry = Registry(boards, DynamoBoards(client, "Scores"), pacing())  # type: ignore[arg-type]
-    writer = Writer(registry, DynamoScores(meter, "Scores", "Receipts"), pacing())  # type: ignore[arg-type]
+    registry = Registry(boards, DynamoBoards(client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
+    writer = Writer(registry, DynamoScores(meter, "Scores", "Receipts", pacing()), pacing())  # type: ignore[arg-type]
     projector = Projector(registry, DynamoRankings(meter, "Rankings", pacing()), pacing())  # type: ignore[arg-type]
     chosen = population.sample(rng, scores, BATCH * batches)
     # Their items, with the scores that they are ranked with.

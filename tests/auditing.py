@@ -105,7 +105,7 @@ class Audited:
 
     def audit(self, client: Any = None, seconds: float = 1000.0, most_calls: int = 100_000) -> list[dict[str, Any]]:
         """The answers of an audit, call by call."""
-        evidence = DynamoInspection(client or self.engine, "Scores", "Rankings")
+        evidence = DynamoInspection(client or self.engine, "Scores", "Rankings", self.pacing())
         auditor = Auditor(self.boards, evidence, self.pacing(), settling=self.settling)
         answers: list[dict[str, Any]] = []
         cursor = None

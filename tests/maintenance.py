@@ -49,7 +49,7 @@ def parked_care(
     tools = tools or pacing(stack.clock)
     return ParkedCare(
         parse_boards(boards),
-        DynamoScores(dynamodb, "Scores", "Receipts"),
+        DynamoScores(dynamodb, "Scores", "Receipts", tools),
         Placer(DynamoRankings(dynamodb, "Rankings", tools), tools),
         bucket(stack),
         decode_parked,

@@ -9,4 +9,4 @@ from standings.services.registry import Registry
 
 
 def registry(boards: Boards, client: Any, pacing: Pacing, scores: str = "Scores") -> Registry:
-    return Registry(boards, DynamoBoards(client, scores), pacing)
+    return Registry(boards, DynamoBoards(client, scores, pacing), pacing)

@@ -62,6 +62,6 @@ def place(client: Engine, scores: Scores, most: int) -> None:
 
 def ours(client: Any) -> Callable[[str], int]:
     """Our ranks, read through a client of an engine that has our board."""
-    query = Query(Reader(population.boards(), DynamoStanding(client, "Rankings", "Scores"), pacing()))
+    query = Query(Reader(population.boards(), DynamoStanding(client, "Rankings", "Scores", pacing()), pacing()))
     about = query.asked(population.BOARD, "points", "all")
     return lambda name: int(query.rank(about, member=name)["rank"])

@@ -552,8 +552,8 @@ _BOARDS: Final = (
         "projectors that write what is no longer read",
         (
             Edit(
-                "services.memory:Memory.__contains__",
-                {"return now.monotonic": "return True or now.monotonic"},
+                "services.ttl_cache:TtlCache._fresh",
+                {"if by_monotonic and by_wall": "if True or (by_monotonic and by_wall)"},
             ),
         ),
     ),

@@ -19,7 +19,7 @@ from tests.checks import assert_tiers_count_the_entries, entries
 from tests.engine.dynamodb import Engine
 from tests.engine.lambdas import Context
 from tests.engine.tables import create_tables
-from tests.faulty import Faulty, error, passes
+from tests.faulty import Faulty, Time, error, passes
 from tests.properties.test_redefinitions import live
 from tests.services.test_pruning import RANKING, Worker, _out_of_reach, moved, tier_conflict
 from tests.stack import Clock, Stack, running
@@ -395,7 +395,7 @@ def two_at_one_record() -> None:
     """Two have read a board's record, and both change it."""
     with rig() as all_:
         all_.send(all_.functions(), "a", 1)
-        records = DynamoBoards(all_.engine, "Scores")
+        records = DynamoBoards(all_.engine, "Scores", Time(NOW).pacing())
         record = records.records(["b"])["b"]
         assert records.put(replace(record, version=record.version + 1, again=True), record.version)
         assert not records.put(replace(record, version=record.version + 1), record.version)
@@ -460,7 +460,8 @@ class Tree:
         self.first.move(moved("b", None, 300, 1))
         self.second.client.steps.extend([tier_conflict] * 2)
         self.second.move(moved("b", 300, 301, 2))
-        assert self.second.rankings._lanes[RANKING.key].number == 1
+        assert (lane := self.second.rankings._lanes.get(RANKING.key)) is not None
+        assert lane.number == 1
         self.first.move(moved("b", 301, None, 3))
 
     def clean(self, seen: Mapping[Any, Lanes], then: Callable[[], None] = lambda: None) -> None:

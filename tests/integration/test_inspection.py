@@ -24,7 +24,7 @@ BOARDS = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = 
 
 @pytest.fixture
 def evidence(client: Any, tables: dict[str, str]) -> DynamoInspection:
-    return DynamoInspection(client, tables["ScoresTable"], tables["RankingsTable"])
+    return DynamoInspection(client, tables["ScoresTable"], tables["RankingsTable"], faulty.Time(NOW).pacing())
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_an_item_beside_its_row(
     evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
 ) -> None:
     image = Image("b", "m", 7, NOW, 0, hidden=False, values={"a1b": 5})
-    scores = DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"])
+    scores = DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty.Time(NOW).pacing())
     assert scores.apply([], [Rewrite(image, None)], NOW) == []
     place(rankings, {"m": -5, "n": 300})
     row = Row(sort_key(Place(-5), "m"), 1)
@@ -143,6 +143,6 @@ def test_a_cancelled_picture_can_be_tried_again(evidence: DynamoInspection) -> N
             raise faulty.cancelled(["TransactionConflict"])
 
     del evidence
-    busy = DynamoInspection(Conflict(), "Scores", "Rankings")  # type: ignore[arg-type]
+    busy = DynamoInspection(Conflict(), "Scores", "Rankings", faulty.Time(NOW).pacing())  # type: ignore[arg-type]
     with pytest.raises(StoreUnavailableError, match="TransactionConflict"):
         busy.pair(ranking(), "m")

@@ -40,12 +40,12 @@ BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windo
 
 @pytest.fixture
 def scores(client: Any, tables: dict[str, str]) -> DynamoScores:
-    return DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"])
+    return DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty.Time(NOW).pacing())
 
 
 @pytest.fixture
 def boards(client: Any, tables: dict[str, str]) -> DynamoBoards:
-    return DynamoBoards(client, tables["ScoresTable"])
+    return DynamoBoards(client, tables["ScoresTable"], faulty.Time(NOW).pacing())
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
 
 @pytest.fixture
 def standing(client: Any, tables: dict[str, str]) -> DynamoStanding:
-    return DynamoStanding(client, tables["RankingsTable"], tables["ScoresTable"])
+    return DynamoStanding(client, tables["RankingsTable"], tables["ScoresTable"], faulty.Time(NOW).pacing())
 
 
 def change(member: str = "m", **other: Any) -> Addition:
@@ -356,16 +356,16 @@ def test_entries_of_shards_and_a_root_that_names_them(
 def test_lanes_are_named_summed_and_removed(
     rankings: DynamoRankings, standing: DynamoStanding, client: Any, tables: dict[str, str]
 ) -> None:
-    trees = DynamoTrees(client, tables["RankingsTable"])
+    trees = DynamoTrees(client, tables["RankingsTable"], faulty.Time(NOW).pacing())
     assert rankings.commit(ranking(), [move("m", None, 300)]) == []
     for number in (2, 4):
-        rankings._lanes[ranking().key] = _Lane(of=number // 2, conflicts=CONFLICTS)
+        rankings._lanes.put(ranking().key, _Lane(of=number // 2, conflicts=CONFLICTS))
         assert rankings.commit(ranking(), [move(f"n{number}", None, 300)]) == []
     # One that does not know of them learns how many there are.
     other = DynamoRankings(client, tables["RankingsTable"], faulty.Time(NOW).pacing())
-    other._lanes[ranking().key] = _Lane(conflicts=CONFLICTS)
+    other._lanes.put(ranking().key, lane := _Lane(conflicts=CONFLICTS))
     assert other.commit(ranking(), [move("o", None, 5)]) == []
-    assert (other._lanes[ranking().key].number, other._lanes[ranking().key].of) == (2, 4)
+    assert (lane.number, lane.of) == (2, 4)
     assert standing.nodes([(ranking(), ROOT)])[ranking(), ROOT].counters == {66: 3, 65: 1}
 
     old = trees.lanes(ranking(), [(66,), (66, 2), ROOT])

@@ -112,10 +112,10 @@ class Moving:
     def __init__(self, *rounds: Sequence[Sequence[str]]) -> None:
         self._rounds = list(rounds)
 
-    def shards(self, _: Any, __: Any) -> int:
+    def shards(self, _: Any) -> int:
         return len(self._rounds[0])
 
-    def spans(self, _: Any, spans: Sequence[Span], __: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
+    def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
         shards = self._rounds.pop(0) if len(self._rounds) > 1 else self._rounds[0]
         found = []
         for span in spans:
@@ -128,11 +128,9 @@ def test_a_member_that_moves_between_two_rounds_of_one_read_leaves_the_others_in
     """It is shown at the first of its two places, and the cursor goes on from the last entry."""
     others = [f"{number:02} a{number}" for number in range(2, 40)]
     far = [f"{number:02} b{number}" for number in range(60, 80)]
-    reader: Any = Moving([["01 x", *others], far], [[*others, "06 x"], far])
-    ranking: Any = None
-
-    page = [entry.key for entry in merging.read_stretch(reader, ranking, None, 6, [], forward=True).entries]
-    following = [entry.key for entry in merging.read_stretch(reader, ranking, page[-1], 6, [], forward=True).entries]
+    reads: Any = Moving([["01 x", *others], far], [[*others, "06 x"], far])
+    page = [entry.key for entry in merging.read_stretch(reads, None, 6, [], forward=True).entries]
+    following = [entry.key for entry in merging.read_stretch(reads, page[-1], 6, [], forward=True).entries]
 
     assert set(page) & set(following) == set()
     assert page == sorted(page)

@@ -100,7 +100,7 @@ def test_a_store_that_does_not_answer_is_a_503_that_says_so(stack: Stack, engine
         raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "no"}}, operation)
 
     engine.before.append(down)
-    with mock.patch("standings.services.reader.PATIENCE", 0.05):
+    with mock.patch("standings.services.reader.RETRY_TIMEOUT_S", 0.05):
         status, answer = stack.get("/boards/b/points/all")
     engine.before.clear()
 

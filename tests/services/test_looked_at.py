@@ -42,7 +42,7 @@ class Subject:
     def __init__(self, engine: Any) -> None:
         self.client = faulty.Faulty(engine)
         self.time = faulty.Time(NOW)
-        self.scores = DynamoScores(self.client, "Scores", "Receipts")  # type: ignore[arg-type]
+        self.scores = DynamoScores(self.client, "Scores", "Receipts", self.time.pacing())  # type: ignore[arg-type]
         self.writer = Writer(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
         self.care = Care(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
 

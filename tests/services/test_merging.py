@@ -25,10 +25,10 @@ class Shards:
         self.read = 0
         self.rounds = 0
 
-    def shards(self, _: Any, nodes: dict[Path, Node]) -> int:
+    def shards(self, nodes: dict[Path, Node]) -> int:
         return len(self.keys) if nodes else self.asked
 
-    def spans(self, _: Any, spans: Sequence[Span], __: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
+    def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
         self.rounds += 1
         found = []
         for span in spans:
@@ -42,7 +42,7 @@ class Shards:
 
 
 def stretch(shards: Shards, beyond: str | None, limit: int, *, forward: bool) -> list[str]:
-    found = merging.read_stretch(shards, None, beyond, limit, [()], forward=forward)  # type: ignore[arg-type]
+    found = merging.read_stretch(shards, beyond, limit, [()], forward=forward)  # type: ignore[arg-type]
     return [entry.key for entry in found.entries]
 
 

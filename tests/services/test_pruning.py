@@ -20,7 +20,7 @@ from standings.services.moving import Outcome, cut, move_in_ranking
 from standings.services.pruning import CHANCE, Look, PrunedRankings, prune
 from standings.services.query import Query
 from standings.services.reader import Reader
-from standings.services.store import MOST_ACTIONS, Hindrance, Removal, StoreRefusedError, StoreUnavailableError
+from standings.services.store import MOST_ACTIONS, Hindrance, Node, Removal, StoreRefusedError, StoreUnavailableError
 from tests import faulty
 from tests.checks import assert_tiers_count_the_entries, entries, lanes, nodes
 from tests.engine.dynamodb import Engine
@@ -53,7 +53,7 @@ class Worker:
         self.tools = replace(self.time.pacing(), random=random.Random(seed).random)
         self.looks: list[Look] = []
         self.rankings = DynamoRankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
-        self.trees = DynamoTrees(self.client, "Rankings")  # type: ignore[arg-type]
+        self.trees = DynamoTrees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
         self.pruned = PrunedRankings(self.rankings, self.trees, self.tools, self.looks.append, chance, worth=0)
 
     def move(self, *moves: Move) -> Outcome:
@@ -129,7 +129,8 @@ def test_a_lane_is_named_patiently_and_learned_from_whoever_named_it(engine: Any
     other.client.steps.extend([tier_conflict] * 2)
     other.move(moved("b", None, 5, 1))
     assert lanes(engine) == {RANKING.key: 4}
-    assert other.rankings._lanes[RANKING.key].of == 4
+    assert (lane := other.rankings._lanes.get(RANKING.key)) is not None
+    assert lane.of == 4
 
 
 def test_a_lost_answer_to_a_naming_is_asked_again(engine: Any, worker: Worker) -> None:
@@ -182,13 +183,27 @@ def test_a_rank_is_the_sum_over_lanes(engine: Any) -> None:
     assert {lane for _, _, lane, _ in nodes(engine)} == {0, 1, 2, 3}
     assert_tiers_count_the_entries(engine)
 
-    standing = DynamoStanding(engine, "Rankings", "Scores")
+    standing = DynamoStanding(engine, "Rankings", "Scores", faulty.Time(NOW).pacing())
     query = Query(Reader(BOARDS, standing, workers[0].tools))
     asked = query.asked("b", "points", "all")
     for member, score in scores.items():
         answer = query.rank(asked, member=member)
         assert answer["rank"] == 1 + sum(other > score for other in scores.values())
         assert answer["total"] == len(scores)
+
+
+def test_lanes_that_are_not_known_are_learned_from_the_root_at_any_read(engine: Any, worker: Worker) -> None:
+    worker.move(moved("a", None, 300, 1))
+    worker.client.steps.extend([tier_conflict] * 2)
+    worker.move(moved("b", None, 300, 1))
+    assert lanes(engine) == {RANKING.key: 2}
+    time = faulty.Time(NOW)
+    standing = DynamoStanding(engine, "Rankings", "Scores", time.pacing())
+
+    for _ in range(2):
+        assert standing.nodes([(RANKING, (66,))]) == {(RANKING, (66,)): Node({2: 2}, NOW)}
+        # Whoever sets the clock back makes it forget, also between two reads of one question.
+        time.milliseconds -= 1
 
 
 def test_a_lane_whose_counters_are_below_zero_for_a_moment_counts_nobody(engine: Any, worker: Worker) -> None:
@@ -202,7 +217,7 @@ def test_a_lane_whose_counters_are_below_zero_for_a_moment_counts_nobody(engine:
         UpdateExpression="SET l = :l REMOVE t",
         ExpressionAttributeValues={":l": {"N": "2"}},
     )
-    standing = DynamoStanding(engine, "Rankings", "Scores")
+    standing = DynamoStanding(engine, "Rankings", "Scores", faulty.Time(NOW).pacing())
 
     found = standing.nodes([(RANKING, (65,)), (RANKING, ROOT)])
     assert found[RANKING, (65,)].counters == {0: 0}
@@ -388,7 +403,7 @@ def interleaved(engine: Any, seed: int) -> None:
         worker.client.steps.clear()
     assert_tiers_count_the_entries(engine)
     assert _out_of_reach(engine) == set()
-    standing = DynamoStanding(engine, "Rankings", "Scores")
+    standing = DynamoStanding(engine, "Rankings", "Scores", faulty.Time(NOW).pacing())
     placed = entries(engine).get(RANKING.key, {})
     there = standing.nodes([(RANKING, ROOT)])
     assert sum(there[RANKING, ROOT].counters.values()) == len(placed)

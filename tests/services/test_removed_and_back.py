@@ -9,6 +9,7 @@ from standings.domain.boards import Ranking
 from standings.domain.definitions import parse_boards
 from standings.domain.members import place
 from standings.dynamodb.scores import DynamoScores
+from tests import faulty
 from tests.checks import assert_tiers_count_the_entries, entries
 from tests.engine.lambdas import Context
 from tests.stack import Clock, Stack, running
@@ -63,7 +64,7 @@ def deliver(stack: Stack, rng: random.Random) -> None:
 def expected(engine: Any) -> dict[str, dict[str, int]]:
     """The entries that follow from the items as they are."""
     boards = parse_boards(BOARDS)
-    scores = DynamoScores(engine, "Scores", "Receipts")
+    scores = DynamoScores(engine, "Scores", "Receipts", faulty.Time(NOW).pacing())
     found: dict[str, dict[str, int]] = {}
     for board in ("b", "club"):
         family = boards.family(board)

@@ -36,7 +36,7 @@ class Subject:
         self.time = faulty.Time(NOW)
         self.writer = Writer(
             registry(BOARDS, self.client, self.time.pacing()),
-            DynamoScores(self.client, "Scores", "Receipts"),  # type: ignore[arg-type]
+            DynamoScores(self.client, "Scores", "Receipts", self.time.pacing()),  # type: ignore[arg-type]
             self.time.pacing(),
         )
 

@@ -35,7 +35,7 @@ class Wire:
         if as_built:
             send_as_built(client)
         client.meta.events.register("before-send.dynamodb", self._answer)
-        self.scores = DynamoScores(client, "Scores", "Receipts")
+        self.scores = DynamoScores(client, "Scores", "Receipts", pacing(lambda: NOW))
         self.rankings = DynamoRankings(client, "Rankings", pacing(lambda: NOW))
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:

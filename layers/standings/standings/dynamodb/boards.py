@@ -11,6 +11,7 @@ import orjson
 from standings.domain.coverage import Coverage, Kept
 from standings.dynamodb.keys import BOARDS
 from standings.dynamodb.transactions import Item, batch_get, put_if, query
+from standings.services.pacing import Pacing
 from standings.services.store import BoardRecord, Job
 
 if TYPE_CHECKING:
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 class DynamoBoards:
     """Board records (`services.store.BoardRecords`)."""
 
-    def __init__(self, client: "DynamoDBClient", scores: str) -> None:
+    def __init__(self, client: "DynamoDBClient", scores: str, pacing: Pacing) -> None:
         self._client = client
         self._scores = scores
+        self._pacing = pacing
 
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
-        return read_records(self._client, self._scores, list(boards))
+        return read_records(self._client, self._scores, list(boards), self._pacing)
 
     def names(self, after: str | None, limit: int) -> list[str]:
         return list_boards(self._client, self._scores, "", after, limit)
@@ -42,10 +44,13 @@ class DynamoBoards:
         return put_if(self._client, request)
 
 
-def read_records(client: "DynamoDBClient", scores: str, boards: Sequence[str]) -> dict[str, BoardRecord]:
+def read_records(
+    client: "DynamoDBClient", scores: str, boards: Sequence[str], pacing: Pacing
+) -> dict[str, BoardRecord]:
     """The records that there are of these boards, as of now."""
     keys = [_key(board) for board in boards]
-    return {item["sk"]["S"]: decode_record(item) for item in batch_get(client, scores, keys, consistent=True)}
+    items = batch_get(client, scores, keys, pacing, consistent=True)
+    return {item["sk"]["S"]: decode_record(item) for item in items}
 
 
 def list_boards(client: "DynamoDBClient", scores: str, prefix: str, after: str | None, limit: int) -> list[str]:

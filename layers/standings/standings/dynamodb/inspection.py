@@ -16,6 +16,7 @@ from standings.dynamodb.scores import DynamoScores, decode_image
 from standings.dynamodb.transactions import Item, batch_get, query, store_error
 from standings.dynamodb.trees import lane_of
 from standings.services.evidence import Edge, Listed, Pair, Picture, Root
+from standings.services.pacing import Pacing
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -31,12 +32,13 @@ class DynamoInspection:
     Units are counted as if every item were under 4 KB, which all of ours are.
     """
 
-    def __init__(self, client: "DynamoDBClient", scores: str, rankings: str) -> None:
+    def __init__(self, client: "DynamoDBClient", scores: str, rankings: str, pacing: Pacing) -> None:
         self._client = client
         self._scores = scores
         self._rankings = rankings
+        self._pacing = pacing
         # It lists members, and never comes near a receipt.
-        self._listing = DynamoScores(client, scores, "")
+        self._listing = DynamoScores(client, scores, "", pacing)
         self.units = 0.0
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
@@ -45,13 +47,15 @@ class DynamoInspection:
         return images
 
     def images(self, board: str, members: Sequence[str]) -> dict[str, Image]:
-        items = batch_get(self._client, self._scores, [member_item_key(board, member) for member in members])
+        items = batch_get(
+            self._client, self._scores, [member_item_key(board, member) for member in members], self._pacing
+        )
         self.units += EVENTUAL * len(members)
         return {image.member: image for image in map(decode_image, items)}
 
     def rows(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Row]:
         keys = {entry_key(ranking, member): (ranking, member) for ranking, member in wanted}
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys])
+        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._pacing)
         self.units += EVENTUAL * len(keys)
         asked = ((keys[item["pk"]["S"]], item) for item in items)
         return {
@@ -70,13 +74,13 @@ class DynamoInspection:
         )
 
     def root(self, ranking: Ranking) -> Root:
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": node_key(ranking, ROOT)}}])
+        items = batch_get(self._client, self._rankings, [{"pk": {"S": node_key(ranking, ROOT)}}], self._pacing)
         self.units += EVENTUAL
         return _root(items[0] if items else None, ranking)
 
     def nodes(self, ranking: Ranking, paths: Sequence[Path], lanes: int) -> dict[Path, Mapping[int, int]]:
         keys = {node_key(ranking, path, lane): path for path in paths for lane in range(lanes)}
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys])
+        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._pacing)
         self.units += EVENTUAL * len(keys)
         found: dict[Path, list[Item]] = {}
         for item in items:

@@ -9,7 +9,7 @@ from standings.domain.places import ROOT, Path, depth
 from standings.domain.windows import DAY, Timetable, window_of
 from standings.dynamodb.keys import PLACES, counter_digit, index_key_of, node_key_of
 from standings.dynamodb.transactions import Item, batch_delete, batch_get, query
-from standings.services.pacing import PATIENCE, Pacing, patiently
+from standings.services.pacing import RETRY_TIMEOUT_S, Pacing, patiently
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -96,11 +96,11 @@ class DynamoPurging:
 
     def _items(self, keys: Sequence[str]) -> list[Item]:
         wanted: list[Item] = [{"pk": {"S": key}} for key in keys]
-        return self._patiently(lambda: batch_get(self._client, self._rankings, wanted, consistent=True))
+        return self._patiently(lambda: batch_get(self._client, self._rankings, wanted, self._pacing, consistent=True))
 
     def _delete(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), MOST_DELETES):
             self._patiently(partial(batch_delete, self._client, self._rankings, keys[start : start + MOST_DELETES]))
 
     def _patiently(self, do: Callable[[], T]) -> T:
-        return patiently(do, self._pacing.backoff(self._pacing.monotonic() + PATIENCE))
+        return patiently(do, self._pacing.backoff_for(RETRY_TIMEOUT_S))

@@ -13,6 +13,7 @@ from standings.dynamodb.keys import counter_name, entry_key, index_key, node_key
 from standings.dynamodb.transactions import Item, transact
 from standings.services.pacing import Pacing
 from standings.services.store import Hindrance, MoveObstacle, Row, StoreRefusedError
+from standings.services.ttl_cache import RANKING_TTL_S, TtlCache
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -29,9 +30,6 @@ MOST_LANES: Final = 4
 
 CONFLICTS: Final = 2
 """Conflicts on tiers of a ranking, one after the other, that make it worth another lane."""
-
-MOST_KNOWN: Final = 10_000
-"""Rankings of which something is remembered."""
 
 
 @dataclass(slots=True)
@@ -56,9 +54,9 @@ class DynamoRankings:
         self._pacing = pacing
         self._most_lanes = most_lanes
         # Rankings whose root names their shards: it has to before an entry is in one of them.
-        self._named: set[tuple[str, int]] = set()
+        self._named: TtlCache[tuple[str, int], bool] = TtlCache(pacing, RANKING_TTL_S)
         # Rankings in which somebody was met.
-        self._lanes: dict[str, _Lane] = {}
+        self._lanes: TtlCache[str, _Lane] = TtlCache(pacing, RANKING_TTL_S)
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveObstacle]:
         expiry = _expiry(ranking)
@@ -68,7 +66,7 @@ class DynamoRankings:
             if hindered:
                 return hindered
         shards = ranking.metric.shards
-        named = shards == 1 or (ranking.key, shards) in self._named
+        named = shards == 1 or self._named.get((ranking.key, shards)) is not None
         actions = [entry_action(self._rankings, ranking, move, expiry) for move in moves]
         actions += node_actions(
             self._rankings,
@@ -87,22 +85,20 @@ class DynamoRankings:
                 obstacles.append(MoveObstacle(None, hindrance, None, message))
             else:
                 raise StoreRefusedError(message)
-        self._note(ranking, obstacles)
+        self._note(ranking, lane, obstacles)
         if not obstacles and not named:
-            if len(self._named) >= MOST_KNOWN:
-                self._named.clear()
-            self._named.add((ranking.key, shards))
+            self._named.put((ranking.key, shards), value=True)
         return obstacles
 
-    def _note(self, ranking: Ranking, obstacles: Sequence[MoveObstacle]) -> None:
+    def _note(self, ranking: Ranking, lane: _Lane | None, obstacles: Sequence[MoveObstacle]) -> None:
         """Remember whom a transaction met: whoever has the same entries would be met in any lane."""
         busy = {obstacle.position for obstacle in obstacles if obstacle.hindrance is Hindrance.BUSY}
         if busy == {None}:
-            if len(self._lanes) >= MOST_KNOWN:
-                self._lanes.clear()
-            self._lanes.setdefault(ranking.key, _Lane()).conflicts += 1
-        elif not obstacles and ranking.key in self._lanes:
-            self._lanes[ranking.key].conflicts = 0
+            lane = lane or _Lane()
+            lane.conflicts += 1
+            self._lanes.put(ranking.key, lane)
+        elif not obstacles and lane is not None:
+            lane.conflicts = 0
 
     def _change_lane(self, ranking: Ranking, lane: _Lane, expiry: int | None) -> list[MoveObstacle]:
         """Take one lane of more than there were, by chance; what stood in the way, if others have the root just now."""

@@ -10,6 +10,7 @@ from standings.domain.moves import Change
 from standings.domain.windows import DAY, SECOND
 from standings.dynamodb.keys import BOARDS, board_of, member_item_key, member_key, slot_key
 from standings.dynamodb.transactions import Item, batch_get, get_item, query, transact
+from standings.services.pacing import Pacing
 from standings.services.store import (
     Addition,
     ChangeObstacle,
@@ -146,13 +147,14 @@ def _readable(key: MemberKey, item: Any) -> Image | None:
 class DynamoScores:
     """Scores and Receipts (`services.store.Scores`)."""
 
-    def __init__(self, client: "DynamoDBClient", scores: str, receipts: str) -> None:
+    def __init__(self, client: "DynamoDBClient", scores: str, receipts: str, pacing: Pacing) -> None:
         self._client = client
         self._scores = scores
         self._receipts = receipts
+        self._pacing = pacing
 
     def images(self, keys: Iterable[MemberKey]) -> dict[MemberKey, Image]:
-        items = batch_get(self._client, self._scores, [member_item_key(*key) for key in keys])
+        items = batch_get(self._client, self._scores, [member_item_key(*key) for key in keys], self._pacing)
         images = [decode_image(item) for item in items]
         return {(image.board, image.member): image for image in images}
 

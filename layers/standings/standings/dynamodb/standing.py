@@ -13,6 +13,7 @@ from standings.dynamodb.keys import PLACES, entry_key, index_key
 from standings.dynamodb.scores import read_image
 from standings.dynamodb.transactions import MOST_KEYS, Item, batch_get, get_item, query
 from standings.dynamodb.trees import KnownLanes, lane_of
+from standings.services.pacing import Pacing
 from standings.services.store import BoardRecord, Entry, Node, Span
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ class DynamoStanding:
     Reads are eventually consistent, but for a member's item.
     """
 
-    def __init__(self, client: "DynamoDBClient", rankings: str, scores: str) -> None:
+    def __init__(self, client: "DynamoDBClient", rankings: str, scores: str, pacing: Pacing) -> None:
         self._client = client
         self._rankings = rankings
         self._scores = scores
-        self._lanes = KnownLanes()
+        self._pacing = pacing
+        self._lanes = KnownLanes(pacing)
         self._pool = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="reads")
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
@@ -47,17 +49,20 @@ class DynamoStanding:
 
     def _items(self, keys: dict[str, T]) -> dict[T, Item]:
         """The items of Rankings under some keys, by what the keys stand for."""
-        all_keys = [{"pk": {"S": key}} for key in keys]
+        all_keys: list[Item] = [{"pk": {"S": key}} for key in keys]
         if len(all_keys) == 1:
             item = get_item(self._client, self._rankings, all_keys[0])
             items = [item] if item is not None else []
         elif len(all_keys) <= MOST_KEYS:
-            items = batch_get(self._client, self._rankings, all_keys)
+            items = self._batch(all_keys)
         else:
             parts = [all_keys[start : start + MOST_KEYS] for start in range(0, len(all_keys), MOST_KEYS)]
-            found = self._pool.map(lambda part: batch_get(self._client, self._rankings, part), parts)
+            found = self._pool.map(self._batch, parts)
             items = [item for part in found for item in part]
         return {keys[item["pk"]["S"]]: item for item in items}
+
+    def _batch(self, keys: Sequence[Item]) -> list[Item]:
+        return batch_get(self._client, self._rankings, keys, self._pacing)
 
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
@@ -75,7 +80,7 @@ class DynamoStanding:
         return [sum(found[start : start + shards]) for start in range(0, len(found), shards)]
 
     def record(self, board: str) -> BoardRecord | None:
-        return read_records(self._client, self._scores, [board]).get(board)
+        return read_records(self._client, self._scores, [board], self._pacing).get(board)
 
     def boards(self, prefix: str, after: str | None, limit: int) -> list[str]:
         return list_boards(self._client, self._scores, prefix, after, limit)

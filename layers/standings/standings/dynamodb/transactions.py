@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
+from standings.services.pacing import Pacing
 from standings.services.store import Hindrance, StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ Item = Mapping[str, Mapping[str, Any]]
 
 IN_PROGRESS_WAIT: Final = 5.0
 MOST_KEYS: Final = 100
+UNPROCESSED_TIMEOUT_S: Final = 1.0
+"""Seconds for which a batch that was answered in part asks for the rest."""
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 _HINDRANCE: Final = {
@@ -122,8 +125,15 @@ def get_item(client: "DynamoDBClient", table: str, key: Item, *, consistent: boo
     return answer.get("Item")
 
 
-def batch_get(client: "DynamoDBClient", table: str, keys: Sequence[Item], *, consistent: bool = False) -> list[Item]:
-    """The items that there are of those keys, in no order; eventually consistent unless asked for otherwise."""
+def batch_get(
+    client: "DynamoDBClient", table: str, keys: Sequence[Item], pacing: Pacing, *, consistent: bool = False
+) -> list[Item]:
+    """The items that there are of those keys, in no order; eventually consistent unless asked for otherwise.
+
+    DynamoDB may answer a batch in part. What it has read is not read again: only the rest is asked for, after a wait.
+    StoreUnavailableError if it reads nothing, or if a part is still missing after a while.
+    """
+    backoff = pacing.backoff_for(UNPROCESSED_TIMEOUT_S)
     items: list[Item] = []
     for start in range(0, len(keys), MOST_KEYS):
         wanted: Sequence[Item] = list(keys[start : start + MOST_KEYS])
@@ -135,8 +145,8 @@ def batch_get(client: "DynamoDBClient", table: str, keys: Sequence[Item], *, con
                 raise store_error(error) from error
             items.extend(answer["Responses"].get(table, []))
             left = (answer.get("UnprocessedKeys") or {}).get(table, {"Keys": []})["Keys"]
-            if len(left) >= len(wanted):
-                raise StoreUnavailableError(f"{table} returns none of {len(left)} items: throttled")
+            if len(left) >= max(1, len(wanted)):
+                raise StoreUnavailableError(f"{table} did not return {len(left)} of {len(keys)} items: throttled")
             wanted = left
     return items
 

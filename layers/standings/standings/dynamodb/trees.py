@@ -1,19 +1,18 @@
 """Tier trees in DynamoDB: a node is an item in each of its lanes, and the root of the first names the lanes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from standings.domain.boards import Ranking
-from standings.domain.places import Path
+from standings.domain.places import ROOT, Path
 from standings.dynamodb.keys import counter_digit, counter_name, node_key
 from standings.dynamodb.transactions import Item, batch_get, transact
+from standings.services.pacing import Pacing
 from standings.services.store import Hindrance, Lane, Lanes, Removal
+from standings.services.ttl_cache import RANKING_TTL_S, TtlCache
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
-
-MOST_KNOWN: Final = 10_000
-"""Rankings of several lanes that are remembered."""
 
 Node = tuple[Ranking, Path]
 T = TypeVar("T")
@@ -29,56 +28,55 @@ def lane_of(item: Item) -> Lane:
 
 
 class KnownLanes:
-    """Reads nodes in all their lanes, and remembers how many those are: their number only grows.
+    """Reads nodes in all their lanes, and remembers how many lanes each ranking has: their number only grows.
 
-    It is known once a ranking's root has been read; so read that first, or along with other nodes.
+    The root says how many. Where the number is not known, the root is read along with the other nodes.
     """
 
-    def __init__(self) -> None:
-        self._of: dict[str, int] = {}
+    def __init__(self, pacing: Pacing) -> None:
+        self._lanes: TtlCache[str, int] = TtlCache(pacing, RANKING_TTL_S)
 
     def read(self, wanted: Iterable[Node], read: Read) -> dict[Node, dict[int, Item]]:
         """The items of nodes by lane; a node without any is left out."""
-        nodes = list(dict.fromkeys(wanted))
-        read_to = {ranking.key: 0 for ranking, _ in nodes}
-        to = {key: self._of.get(key, 1) for key in read_to}
+        nodes = dict.fromkeys(wanted)
+        rankings = {ranking.key: ranking for ranking, _ in nodes}
+        known = {key: self._lanes.get(key) for key in rankings}
+        asked = nodes | {(rankings[key], ROOT): None for key, lanes in known.items() if lanes is None}
+        read_to = dict.fromkeys(rankings, 0)
+        to = {key: lanes or 1 for key, lanes in known.items()}
         found: dict[Node, dict[int, Item]] = {}
-        while asked := {
+        while keys := {
             node_key(*node, lane): (node, lane)
-            for node in nodes
+            for node in asked
             for lane in range(read_to[node[0].key], to[node[0].key])
         }:
             read_to = dict(to)
-            for (node, lane), item in read(asked).items():
+            for (node, lane), item in read(keys).items():
                 found.setdefault(node, {})[lane] = item
                 if "l" in item and lane == 0:
-                    key = node[0].key
-                    to[key] = max(to[key], int(item["l"]["N"]))
-                    self._remember(key, to[key])
-        return found
-
-    def _remember(self, key: str, lanes: int) -> None:
-        """Keep a number, as the latest: those of one question are never forgotten in the midst of it."""
-        self._of.pop(key, None)
-        for oldest in list(self._of)[: len(self._of) + 1 - MOST_KNOWN]:
-            self._of.pop(oldest, None)
-        self._of[key] = lanes
+                    to[node[0].key] = max(to[node[0].key], int(item["l"]["N"]))
+        for ranking, path in asked:
+            if path == ROOT:
+                self._lanes.put(ranking.key, max(to[ranking.key], self._lanes.get(ranking.key) or 1))
+        return {node: lanes for node, lanes in found.items() if node in nodes}
 
 
 class DynamoTrees:
     """Tier trees (`services.store.Trees`), strongly consistent."""
 
-    def __init__(self, client: "DynamoDBClient", rankings: str) -> None:
+    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Pacing) -> None:
         self._client = client
         self._rankings = rankings
-        self._lanes = KnownLanes()
+        self._pacing = pacing
+        self._lanes = KnownLanes(pacing)
 
     def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
         found = self._lanes.read([(ranking, path) for path in paths], self._read)
         return {path: {lane: lane_of(item) for lane, item in lanes.items()} for (_, path), lanes in found.items()}
 
     def _read(self, keys: dict[str, T]) -> dict[T, Item]:
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], consistent=True)
+        wanted: list[Item] = [{"pk": {"S": key}} for key in keys]
+        items = batch_get(self._client, self._rankings, wanted, self._pacing, consistent=True)
         return {keys[item["pk"]["S"]]: item for item in items}
 
     def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[Hindrance]:

@@ -29,5 +29,5 @@ class Command:
     def care(self) -> Care:
         """Changes members."""
         dynamodb = wiring.client("dynamodb")
-        scores = DynamoScores(dynamodb, self._config.scores_table, self._config.receipts_table)
+        scores = DynamoScores(dynamodb, self._config.scores_table, self._config.receipts_table, self._tools)
         return Care(wiring.registry(dynamodb, self._config, self._tools), scores, self._tools)

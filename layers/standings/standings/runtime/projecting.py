@@ -28,5 +28,5 @@ def projector(config: Config, tools: Pacing, report: Callable[[Look], None]) -> 
     dynamodb = wiring.client("dynamodb")
     table = config.rankings_table
     rankings = DynamoRankings(dynamodb, table, tools)
-    pruned = PrunedRankings(rankings, DynamoTrees(dynamodb, table), tools, report)
+    pruned = PrunedRankings(rankings, DynamoTrees(dynamodb, table, tools), tools, report)
     return Projector(wiring.registry(dynamodb, config, tools), pruned, tools, side_by_side())

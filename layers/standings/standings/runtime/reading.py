@@ -9,5 +9,5 @@ from standings.services.reader import Reader
 
 def reader(config: Config, tools: Pacing) -> Reader:
     """What the questions of the query function are answered from."""
-    standing = DynamoStanding(wiring.client("dynamodb"), config.rankings_table, config.scores_table)
+    standing = DynamoStanding(wiring.client("dynamodb"), config.rankings_table, config.scores_table, tools)
     return Reader(wiring.boards(), standing, tools)

@@ -38,7 +38,7 @@ class Maintenance:
 
     @cached_property
     def _scores(self) -> DynamoScores:
-        return DynamoScores(self._dynamodb, self._config.scores_table, self._config.receipts_table)
+        return DynamoScores(self._dynamodb, self._config.scores_table, self._config.receipts_table, self._tools)
 
     @cached_property
     def _placer(self) -> Placer:
@@ -54,7 +54,7 @@ class Maintenance:
     @cached_property
     def audits(self) -> Audits:
         """Compares rankings with scores."""
-        evidence = DynamoInspection(self._dynamodb, self._config.scores_table, self._config.rankings_table)
+        evidence = DynamoInspection(self._dynamodb, self._config.scores_table, self._config.rankings_table, self._tools)
         return Audits(self.registry, evidence, self._tools)
 
     @cached_property

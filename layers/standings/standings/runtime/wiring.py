@@ -69,7 +69,7 @@ def client(service: str) -> Any:
 
 def registry(dynamodb: Any, config: Config, tools: Pacing) -> Registry:
     """What this process knows of boards."""
-    return Registry(boards(), DynamoBoards(dynamodb, config.scores_table), tools)
+    return Registry(boards(), DynamoBoards(dynamodb, config.scores_table, tools), tools)
 
 
 def failure_bucket(config: Config) -> FailureBucket:

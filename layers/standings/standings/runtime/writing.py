@@ -12,7 +12,7 @@ from standings.sqs.sending import Sender
 def writer(config: Config, tools: Pacing) -> Writer:
     """The writer's service."""
     dynamodb = wiring.client("dynamodb")
-    scores = DynamoScores(dynamodb, config.scores_table, config.receipts_table)
+    scores = DynamoScores(dynamodb, config.scores_table, config.receipts_table, tools)
     return Writer(wiring.registry(dynamodb, config, tools), scores, tools)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from standings.domain.members import Image, new_image, registered, removed, rewritten
 from standings.services.answers import check_member, no_such_member
-from standings.services.pacing import PATIENCE, Backoff, Pacing, patiently
+from standings.services.pacing import RETRY_TIMEOUT_S, Backoff, Pacing, patiently
 from standings.services.reader import family_of
 from standings.services.registry import Registry
 from standings.services.store import Rewrite, Scores, StoreUnavailableError
@@ -52,7 +52,7 @@ class Care:
         self._change(board, member, remove, self._backoff())
 
     def _backoff(self) -> Backoff:
-        return self._pacing.backoff(self._pacing.monotonic() + PATIENCE)
+        return self._pacing.backoff_for(RETRY_TIMEOUT_S)
 
     def _change(
         self, board: str, member: str, change: Callable[[Image | None, int], Image | None], backoff: Backoff

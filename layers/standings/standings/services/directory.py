@@ -10,7 +10,7 @@ from standings.services import answers
 from standings.services.answers import bad_argument, check_member, decode_name, encode_name, no_such_member
 from standings.services.numbering import Method, method_of
 from standings.services.ranks import Ranks, read_ranks
-from standings.services.reader import Reader
+from standings.services.reader import Reader, Request
 
 MOST_BOARDS: Final = 1_000
 _SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
@@ -34,13 +34,14 @@ class Directory:
                 after = decode_name(cursor, prefix)
             except ValueError as error:
                 raise bad_argument("cursor", "is altered, or of another list") from error
-        names = self._reader.read(lambda: self._reader.standing.boards(prefix, after, limit + 1))
+        names = self._reader.request().store.boards(prefix, after, limit + 1)
         following = encode_name(names[limit - 1], prefix) if len(names) > limit else None
         return {"boards": [{"board": name} for name in names[:limit]], "next": following}
 
     def board(self, board: str) -> dict[str, Any]:
         """What `boards.toml` says of a board, and the current period of each window."""
-        family = self._reader.family(board)
+        request = self._reader.request()
+        family = request.family(board)
         timetable = family.timetable
         return {
             "board": board,
@@ -59,7 +60,7 @@ class Directory:
                     "order": metric.order,
                     "ties": metric.ties,
                     "windows": [
-                        {"window": window.name, "period": answers.period(self._current(board, metric, window))}
+                        {"window": window.name, "period": answers.period(_current(request, board, metric, window))}
                         for window in metric.windows
                     ],
                 }
@@ -69,18 +70,19 @@ class Directory:
 
     def member(self, board: str, member: str, *, ranks: bool, method: str | None) -> dict[str, Any]:
         """A member's scores of every metric in every window's current period, hidden or not; its ranks if asked for."""
-        family = self._reader.family(board)
+        request = self._reader.request()
+        family = request.family(board)
         numbering = method_of(method)
         check_member("id", member)
-        image = self._reader.read(lambda: self._reader.standing.image(board, member))
+        image = request.store.image(board, member)
         if image is None or image.removed:
             raise no_such_member(board, member)
         current = {
-            (metric.name, window.name): self._current(board, metric, window)
+            (metric.name, window.name): _current(request, board, metric, window)
             for metric in family.metrics.values()
             for window in metric.windows
         }
-        found = self._ranks(list(current.values()), member, numbering) if ranks else None
+        found = _ranks(request, list(current.values()), member, numbering) if ranks else None
         return {
             "board": board,
             "member": member,
@@ -97,13 +99,15 @@ class Directory:
             ],
         }
 
-    def _current(self, board: str, metric: Metric, window: Window) -> Ranking:
-        return Ranking(board, metric, window, self._reader.current(metric, window))
 
-    def _ranks(self, rankings: list[Ranking], member: str, method: Method) -> dict[Ranking, Ranks]:
-        built = {ranking: there for ranking in rankings if (there := self._reader.built(ranking)) is not None}
-        found = read_ranks(self._reader, [(there, member) for there in built.values()], method) if built else {}
-        return {ranking: found[there] for ranking, there in built.items()}
+def _current(request: Request, board: str, metric: Metric, window: Window) -> Ranking:
+    return Ranking(board, metric, window, request.current(metric, window))
+
+
+def _ranks(request: Request, rankings: list[Ranking], member: str, method: Method) -> dict[Ranking, Ranks]:
+    built = {ranking: there for ranking in rankings if (there := request.built(ranking)) is not None}
+    found = read_ranks(request, [(there, member) for there in built.values()], method) if built else {}
+    return {ranking: found[there] for ranking, there in built.items()}
 
 
 def _total(image: Image, metric: Metric) -> Any:

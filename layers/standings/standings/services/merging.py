@@ -9,9 +9,8 @@ from itertools import chain
 from math import isqrt
 from typing import NamedTuple
 
-from standings.domain.boards import Ranking
 from standings.domain.places import Path
-from standings.services.reader import Reader
+from standings.services.reader import RankingReads
 from standings.services.store import Entry, Node, Span
 
 
@@ -23,23 +22,23 @@ class Stretch(NamedTuple):
 
 
 def read_stretch(
-    reader: Reader, ranking: Ranking, beyond: str | None, limit: int, paths: Sequence[Path], *, forward: bool
+    reads: RankingReads, beyond: str | None, limit: int, paths: Sequence[Path], *, forward: bool
 ) -> Stretch:
     """The `limit` entries that follow a key (`forward` false: precede it, nearest first), and nodes beside them.
 
     The root should be among the nodes, or have been read just now: it may name more shards than `boards.toml`.
     """
     merge = _Merge(beyond, limit, forward=forward)
-    nodes = _read(reader, ranking, [merge], paths)
+    nodes = _read(reads, [merge], paths)
     return Stretch(merge.entries[:limit], nodes)
 
 
 def read_around(
-    reader: Reader, ranking: Ranking, middle: Entry, limit: int, paths: Sequence[Path]
+    reads: RankingReads, middle: Entry, limit: int, paths: Sequence[Path]
 ) -> tuple[list[Entry], list[Entry], dict[Path, Node]]:
     """The `limit` entries that precede one and those that follow it, nearest first, and nodes beside them."""
     ahead, behind = _Merge(middle.key, limit, forward=False), _Merge(middle.key, limit, forward=True)
-    nodes = _read(reader, ranking, [ahead, behind], paths)
+    nodes = _read(reads, [ahead, behind], paths)
     shown = {middle.member}
     sides = []
     for merge in (ahead, behind):
@@ -49,10 +48,10 @@ def read_around(
     return sides[0], sides[1], nodes
 
 
-def _read(reader: Reader, ranking: Ranking, merges: Sequence["_Merge"], paths: Sequence[Path]) -> dict[Path, Node]:
+def _read(reads: RankingReads, merges: Sequence["_Merge"], paths: Sequence[Path]) -> dict[Path, Node]:
     """Read until every merge has what it wants; all that is asked for at the same time goes side by side."""
     nodes: dict[Path, Node] = {}
-    shards = reader.shards(ranking, nodes)
+    shards = reads.shards(nodes)
     while True:
         for merge in merges:
             merge.add_shards(shards)
@@ -60,13 +59,13 @@ def _read(reader: Reader, ranking: Ranking, merges: Sequence["_Merge"], paths: S
         spans = list(chain.from_iterable(asked))
         if not spans:
             return nodes
-        found, beside = reader.spans(ranking, spans, paths)
+        found, beside = reads.spans(spans, paths)
         nodes.update(beside)
         for merge, mine in zip(merges, asked, strict=True):
             merge.take(mine, found[: len(mine)])
             found = found[len(mine) :]
         # While the number of shards changes, the root may name more than were asked.
-        shards = reader.shards(ranking, nodes)
+        shards = reads.shards(nodes)
         paths = ()
 
 

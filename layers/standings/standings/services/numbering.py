@@ -11,12 +11,11 @@ from itertools import groupby
 from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain import tiers
-from standings.domain.boards import Ranking
 from standings.domain.events import LONGEST_SHOWN
 from standings.domain.places import ROOT, Path, written
 from standings.services.answers import Problem, bad_argument
 from standings.services.merging import fair_share
-from standings.services.reader import Reader
+from standings.services.reader import RankingReads
 from standings.services.store import Entry, Node, Span
 
 Method = Literal["competition", "ordinal", "dense"]
@@ -61,9 +60,7 @@ def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tiers.Counters]:
     return counters
 
 
-def select(
-    reader: Reader, ranking: Ranking, position_of: Callable[[int], int], nodes: dict[Path, Node]
-) -> tiers.Selected | None:
+def select(reads: RankingReads, position_of: Callable[[int], int], nodes: dict[Path, Node]) -> tiers.Selected | None:
     """What stands at a position (from 0) of a list, which may depend on the total; None beyond its end.
 
     The nodes on the way are added to `nodes`, the root among them.
@@ -71,7 +68,7 @@ def select(
 
     def fetch(path: Path) -> tiers.Counters:
         if path not in nodes:
-            nodes.update(reader.nodes(ranking, [path]))
+            nodes.update(reads.nodes([path]))
         return nodes[path].counters if path in nodes else {}
 
     found = None
@@ -106,7 +103,7 @@ def base_of(entry: Entry, nodes: Mapping[Path, Node]) -> Base:
 
 
 def page_ranks(
-    reader: Reader, ranking: Ranking, entries: Sequence[Entry], base: Base, nodes: Mapping[Path, Node], method: Method
+    reads: RankingReads, entries: Sequence[Entry], base: Base, nodes: Mapping[Path, Node], method: Method
 ) -> Iterator[int]:
     """The ranks of entries that follow one another in a list."""
     if not entries:
@@ -115,12 +112,12 @@ def page_ranks(
     if method == "ordinal":
         ahead = base.equals_ahead
         if ahead is None:
-            ahead = equals_ahead(reader, ranking, [(entries[0], base.equals)])[0]
+            ahead = equals_ahead(reads, [(entries[0], base.equals)])[0]
         first = base.ahead + ahead + 1
         yield from range(first, first + len(entries))
     elif method == "dense":
         number = entries[0].place.ordinal
-        first = 1 + distinct_ahead(reader, ranking, [number], nodes)[number] if base.ahead else 1
+        first = 1 + distinct_ahead(reads, [number], nodes)[number] if base.ahead else 1
         for position, size in enumerate(groups):
             yield from [first + position] * size
     else:
@@ -131,23 +128,21 @@ def page_ranks(
             rank += max(base.equals, size) if position == 0 and base.equals_ahead != 0 else size
 
 
-def ranks(
-    reader: Reader, ranking: Ranking, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method
-) -> dict[str, int]:
+def ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method) -> dict[str, int]:
     """The ranks of entries from anywhere in a list, by member; `nodes` holds those of all their paths."""
     counters = counters_of(nodes)
     if method == "dense":
-        distinct = distinct_ahead(reader, ranking, {entry.place.ordinal for entry in entries}, nodes)
+        distinct = distinct_ahead(reads, {entry.place.ordinal for entry in entries}, nodes)
         return {entry.member: distinct[entry.place.ordinal] + 1 for entry in entries}
     ahead = {entry.member: tiers.ahead(entry.place.ordinal, counters) + 1 for entry in entries}
     if method == "ordinal":
         equals = [(entry, tiers.equals(entry.place.ordinal, counters)) for entry in entries]
-        for entry, passed in zip(entries, equals_ahead(reader, ranking, equals), strict=True):
+        for entry, passed in zip(entries, equals_ahead(reads, equals), strict=True):
             ahead[entry.member] += passed
     return ahead
 
 
-def equals_ahead(reader: Reader, ranking: Ranking, entries: Sequence[tuple[Entry, int]]) -> list[int]:
+def equals_ahead(reads: RankingReads, entries: Sequence[tuple[Entry, int]]) -> list[int]:
     """How many equals of each entry stand ahead of it, given how many equals there are.
 
     They are read one by one, so no more than `MOST_EQUALS` of them.
@@ -161,8 +156,7 @@ def equals_ahead(reader: Reader, ranking: Ranking, entries: Sequence[tuple[Entry
         (before.key if before is not None and before.place.ordinal == entry.place.ordinal else start, entry.key)
         for start, before, entry in zip(starts, [None, *asked], asked, strict=False)
     ]
-    shards = reader.shards(ranking, {})
-    counts = reader.read(lambda: reader.standing.counts(ranking, shards, ranges, MOST_EQUALS + 2))
+    counts = reads.counts(ranges, MOST_EQUALS + 2)
     ahead: dict[str, int] = {}
     for entry, (start, key), count in zip(asked, ranges, counts, strict=True):
         # The last of a range is the entry itself, unless it moved just now.
@@ -173,9 +167,7 @@ def equals_ahead(reader: Reader, ranking: Ranking, entries: Sequence[tuple[Entry
     return [ahead.get(entry.key, 0) for entry, _ in entries]
 
 
-def distinct_ahead(
-    reader: Reader, ranking: Ranking, numbers: Iterable[int], nodes: Mapping[Path, Node]
-) -> dict[int, int]:
+def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[Path, Node]) -> dict[int, int]:
     """How many different ordinals stand ahead of each of some.
 
     Tiers are divided until each has one score or is a leaf. Where they are thinly filled it is the entries that are
@@ -190,7 +182,7 @@ def distinct_ahead(
     def read(paths: Iterable[Path]) -> None:
         asked = [path for path in paths if path not in counters]
         if asked:
-            found = reader.nodes(ranking, asked)
+            found = reads.nodes(asked)
             counters.update((path, found[path].counters if path in found else {}) for path in asked)
 
     read({path: None for number in wanted for path in tiers.nodes_for(number)})
@@ -199,7 +191,7 @@ def distinct_ahead(
             raise _too_many_scores()
         ahead = tiers.ahead(furthest, counters)
         if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, MOST_ENTRIES):
-            return _distinct_entries_ahead(reader, ranking, wanted, ahead)
+            return _distinct_entries_ahead(reads, wanted, ahead)
         read(undivided)
     distinct = tiers.distinct_ahead(wanted, counters)
     if max(distinct.values()) > MOST_SCORES:
@@ -207,13 +199,13 @@ def distinct_ahead(
     return distinct
 
 
-def _distinct_entries_ahead(reader: Reader, ranking: Ranking, wanted: set[int], ahead: int) -> dict[int, int]:
+def _distinct_entries_ahead(reads: RankingReads, wanted: set[int], ahead: int) -> dict[int, int]:
     furthest = max(wanted)
     found: set[int] = set()
-    shards = reader.shards(ranking, {})
+    shards = reads.shards()
     spans = [Span(shard, None, min(_AT_ONCE, fair_share(ahead + 1, shards))) for shard in range(shards)]
     while spans:
-        read, _ = reader.spans(ranking, spans, [])
+        read, _ = reads.spans(spans, [])
         ahead -= sum(map(len, read))
         found.update(entry.place.ordinal for entries in read for entry in entries if entry.place.ordinal < furthest)
         if len(found) > MOST_SCORES:

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 from standings.services.store import StoreUnavailableError
 
 FIRST_WAIT: Final = 0.02
 LONGEST_WAIT: Final = 2.0
-PATIENCE: Final = 5.0
-"""Seconds for which a request of HTTP is tried again while the store is throttled, or others are in its way."""
+RETRY_TIMEOUT_S: Final = 5.0
+"""Seconds for which calls of a store are retried: over HTTP all calls of a request together, elsewhere each call."""
 
 T = TypeVar("T")
 
@@ -29,6 +30,10 @@ class Pacing:
     def backoff(self, deadline: float) -> "Backoff":
         """A fresh series of waits that ends at a deadline of the monotonic clock."""
         return Backoff(self, deadline)
+
+    def backoff_for(self, seconds: float) -> "Backoff":
+        """A fresh series of waits that ends so many seconds from now."""
+        return Backoff(self, self.monotonic() + seconds)
 
 
 class Backoff:
@@ -67,3 +72,25 @@ def patiently(do: Callable[[], T], backoff: Backoff) -> T:
         except StoreUnavailableError as error:
             if not backoff.wait(error.wait):
                 raise
+
+
+def retrying(store: T, backoff: Callable[[], Backoff]) -> T:
+    """The same store, of which each call is retried while the store is unavailable.
+
+    `backoff` is asked at the beginning of each call.
+    """
+    return cast("T", _Retrying(store, backoff))
+
+
+class _Retrying:
+    def __init__(self, store: Any, backoff: Callable[[], Backoff]) -> None:
+        self._store = store
+        self._backoff = backoff
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._store, name)
+
+        def retried(*args: Any, **kwargs: Any) -> Any:
+            return patiently(partial(call, *args, **kwargs), self._backoff())
+
+        return retried

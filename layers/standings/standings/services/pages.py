@@ -14,7 +14,7 @@ from standings.services import answers
 from standings.services.answers import ENDS, Cursor, bad_argument
 from standings.services.merging import read_around, read_stretch
 from standings.services.numbering import METHODS, MOST_EQUALS, Base, Method, base_of, counters_of, select, too_far
-from standings.services.reader import Reader
+from standings.services.reader import RankingReads
 from standings.services.store import Entry, Node
 
 MOST_ENTRIES: Final = 1_000
@@ -27,7 +27,7 @@ class Page(NamedTuple):
     A page that others have left empty leads to the list's end that it is at: whoever stands at its place is not passed.
     """
 
-    ranking: Ranking
+    reads: RankingReads
     entries: Sequence[Entry]
     base: Base
     nodes: dict[Path, Node]
@@ -38,50 +38,50 @@ class Page(NamedTuple):
 _NOBODY: Final = Base(0, 0, 0)
 
 
-def read_page(reader: Reader, ranking: Ranking, limit: int, at: Cursor | None) -> Page:
+def read_page(reads: RankingReads, limit: int, at: Cursor | None) -> Page:
     """The page that a cursor leads to, or the first."""
     _check_limit(limit)
     if at is None:
-        return _first(reader, ranking, limit)
-    ranking = ranking._replace(period=at.period)
+        return _first(reads, limit)
+    reads = reads.of_period(at.period)
     if at.forward:
-        return _first(reader, ranking, limit) if at.key == ENDS else _after(reader, ranking, at.key, limit)
-    return _before(reader, ranking, None if at.key == ENDS else at.key, limit)
+        return _first(reads, limit) if at.key == ENDS else _after(reads, at.key, limit)
+    return _before(reads, None if at.key == ENDS else at.key, limit)
 
 
-def page_at(reader: Reader, ranking: Ranking, rank: int, limit: int) -> Page:
+def page_at(reads: RankingReads, rank: int, limit: int) -> Page:
     """The page that begins at a position (from 1) of the list: down the tiers, then past equals ahead of it."""
     _check_limit(limit)
     if rank < 1:
         raise bad_argument("rank", f"must be at least 1, is {rank}")
     nodes: dict[Path, Node] = {}
-    found = select(reader, ranking, lambda _: rank - 1, nodes)
+    found = select(reads, lambda _: rank - 1, nodes)
     if found is None:
         there = tiers.total(counters_of(nodes)[ROOT])
-        return Page(ranking, [], _NOBODY, nodes, ENDS if there else None, None)
+        return Page(reads, [], _NOBODY, nodes, ENDS if there else None, None)
     skipped = rank - 1 - found.ahead
     if skipped > MOST_EQUALS:
         raise too_far(f"rank: more than {MOST_EQUALS:,} members of equal score stand ahead of it: page on from them")
     group = written(found.ordinal)
-    stretch = read_stretch(reader, ranking, group, skipped + limit + 1, [], forward=True)
+    stretch = read_stretch(reads, group, skipped + limit + 1, [], forward=True)
     shown = stretch.entries[skipped : skipped + limit]
     base = Base(found.ahead, found.equals, skipped)
     if shown and shown[0].place.ordinal != found.ordinal:
         # Equals have left since the tiers were read: the entries are what is there.
-        _read_path(reader, ranking, shown[0], nodes)
+        _read_path(reads, shown[0], nodes)
         base = base_of(shown[0], nodes)
     following = shown[-1].key if len(stretch.entries) > skipped + limit else None
     previous = None if rank == 1 else shown[0].key if shown else ENDS
-    return Page(ranking, shown, base, {**nodes, **stretch.nodes}, previous, following)
+    return Page(reads, shown, base, {**nodes, **stretch.nodes}, previous, following)
 
 
-def page_around(reader: Reader, ranking: Ranking, entry: Entry, radius: int) -> Page:
+def page_around(reads: RankingReads, entry: Entry, radius: int) -> Page:
     """A member's entry with its neighbours on both sides."""
-    ahead, behind, nodes = read_around(reader, ranking, entry, radius + 1, tiers.nodes_for(entry.place.ordinal))
+    ahead, behind, nodes = read_around(reads, entry, radius + 1, tiers.nodes_for(entry.place.ordinal))
     shown = [*ahead[:radius][::-1], entry, *behind[:radius]]
-    _read_path(reader, ranking, shown[0], nodes)
+    _read_path(reads, shown[0], nodes)
     return Page(
-        ranking,
+        reads,
         shown,
         base_of(shown[0], nodes),
         nodes,
@@ -95,11 +95,12 @@ def cursor_at(ranking: Ranking, end: str | None, method: Method, *, forward: boo
     return None if end is None else answers.encode_cursor(Cursor(ranking.period, forward, end, method), ranking)
 
 
-def read_cursor(reader: Reader, text: str, ranking: Ranking, *, method: Method | None, named: bool) -> Cursor:
+def read_cursor(reads: RankingReads, text: str, *, method: Method | None, named: bool) -> Cursor:
     """The cursor in a text; 400 where it is none, or of another list than the reader names.
 
     `method` is the one that is named, if any; `named` says that the ranking's period is.
     """
+    ranking = reads.ranking
     try:
         cursor = answers.decode_cursor(text, ranking)
     except ValueError as error:
@@ -115,47 +116,47 @@ def read_cursor(reader: Reader, text: str, ranking: Ranking, *, method: Method |
     if not first <= cursor.period <= ranking.period:
         raise bad_argument("cursor", "is of no period that can be read")
     until = ranking._replace(period=cursor.period).readable_until
-    if until is not None and reader.pacing.now() >= until:
+    if until is not None and reads.now >= until:
         raise bad_argument("cursor", "its period is no longer kept")
     return cursor
 
 
-def _first(reader: Reader, ranking: Ranking, limit: int) -> Page:
-    entries, nodes = read_stretch(reader, ranking, None, limit + 1, [ROOT], forward=True)
+def _first(reads: RankingReads, limit: int) -> Page:
+    entries, nodes = read_stretch(reads, None, limit + 1, [ROOT], forward=True)
     shown = entries[:limit]
-    return Page(ranking, shown, _NOBODY, nodes, None, shown[-1].key if len(entries) > limit else None)
+    return Page(reads, shown, _NOBODY, nodes, None, shown[-1].key if len(entries) > limit else None)
 
 
-def _after(reader: Reader, ranking: Ranking, after: str, limit: int) -> Page:
-    number = read_sort_key(after, dated=ranking.metric.dated)[0].ordinal
-    entries, nodes = read_stretch(reader, ranking, after, limit + 1, tiers.nodes_for(number), forward=True)
+def _after(reads: RankingReads, after: str, limit: int) -> Page:
+    number = read_sort_key(after, dated=reads.ranking.metric.dated)[0].ordinal
+    entries, nodes = read_stretch(reads, after, limit + 1, tiers.nodes_for(number), forward=True)
     shown = entries[:limit]
     counters = counters_of(nodes)
     ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
     within = bool(shown) and shown[0].place.ordinal == number
     base = Base(ahead, equals, None) if within else Base(ahead + equals, 0, 0)
     previous = shown[0].key if shown else ENDS
-    return Page(ranking, shown, base, nodes, previous, shown[-1].key if len(entries) > limit else None)
+    return Page(reads, shown, base, nodes, previous, shown[-1].key if len(entries) > limit else None)
 
 
-def _before(reader: Reader, ranking: Ranking, before: str | None, limit: int) -> Page:
-    entries, nodes = read_stretch(reader, ranking, before, limit + 1, [ROOT], forward=False)
+def _before(reads: RankingReads, before: str | None, limit: int) -> Page:
+    entries, nodes = read_stretch(reads, before, limit + 1, [ROOT], forward=False)
     shown = entries[:limit][::-1]
     base = _NOBODY
     if shown:
-        _read_path(reader, ranking, shown[0], nodes)
+        _read_path(reads, shown[0], nodes)
         base = base_of(shown[0], nodes)
     following: str | None = shown[-1].key if shown else ENDS
     if before is None:
         following = None
-    return Page(ranking, shown, base, nodes, shown[0].key if len(entries) > limit else None, following)
+    return Page(reads, shown, base, nodes, shown[0].key if len(entries) > limit else None, following)
 
 
-def _read_path(reader: Reader, ranking: Ranking, entry: Entry, nodes: dict[Path, Node]) -> None:
+def _read_path(reads: RankingReads, entry: Entry, nodes: dict[Path, Node]) -> None:
     """Read what tells an entry's rank, unless it was read already."""
     missing = [path for path in tiers.nodes_for(entry.place.ordinal) if path not in nodes]
     if missing:
-        nodes.update(reader.nodes(ranking, missing))
+        nodes.update(reads.nodes(missing))
 
 
 def check_radius(radius: int) -> None:

@@ -12,7 +12,7 @@ from standings.services.answers import Problem, bad_argument, check_member, no_s
 from standings.services.numbering import Method, counters_of, distinct_ahead, method_of, page_ranks, select
 from standings.services.pages import Page, check_radius, cursor_at, page_around, page_at, read_cursor, read_page
 from standings.services.ranks import Ranked, Ranks, read_ranks
-from standings.services.reader import Reader
+from standings.services.reader import RankingReads, Reader
 from standings.services.store import Entry, Node
 
 MOST_MEMBERS: Final = 100
@@ -20,9 +20,9 @@ MOST_BUCKETS: Final = 1_000
 
 
 class Asked(NamedTuple):
-    """The ranking that is asked about, how its ranks are to be numbered, and which of both was named."""
+    """A question: the ranking that it reads, how ranks are to be numbered, and which of both was named."""
 
-    ranking: Ranking
+    reads: RankingReads
     method: Method
     names_period: bool
     names_method: bool
@@ -39,8 +39,8 @@ class Query:
     ) -> Asked:
         """What a question is about, in a reader's own words; None for what is usual."""
         numbered = method_of(method)
-        ranking = self._reader.ranking(board, metric, window, period)
-        return Asked(ranking, numbered, period is not None, method is not None)
+        reads = self._reader.request().ranking(board, metric, window, period)
+        return Asked(reads, numbered, period is not None, method is not None)
 
     # ---- lists
 
@@ -49,49 +49,31 @@ class Query:
         at = None
         if cursor is not None:
             method = asked.method if asked.names_method else None
-            at = read_cursor(self._reader, cursor, asked.ranking, method=method, named=asked.names_period)
-        return self._page(
-            read_page(self._reader, asked.ranking, limit, at), method_of(at.method if at else asked.method)
-        )
+            at = read_cursor(asked.reads, cursor, method=method, named=asked.names_period)
+        return _page(read_page(asked.reads, limit, at), method_of(at.method if at else asked.method))
 
     def page_at(self, asked: Asked, *, rank: int, limit: int) -> dict[str, Any]:
         """The page that begins at a position of the list."""
-        return self._page(page_at(self._reader, asked.ranking, rank, limit), asked.method)
+        return _page(page_at(asked.reads, rank, limit), asked.method)
 
     def page_around(self, asked: Asked, *, member: str, radius: int) -> dict[str, Any]:
         """A member with its neighbours."""
-        ranking = asked.ranking
         check_member("around", member)
         check_radius(radius)
-        found = self._reader.read(lambda: self._reader.standing.entries([(ranking, member)]))
+        found = asked.reads.entries([member])
         if not found:
-            raise self._unranked(ranking, member)
-        return self._page(page_around(self._reader, ranking, found[ranking, member], radius), asked.method)
-
-    def _page(self, page: Page, method: Method) -> dict[str, Any]:
-        ranking = page.ranking
-        numbers = page_ranks(self._reader, ranking, page.entries, page.base, page.nodes, method)
-        return {
-            **_about(ranking, method, page.nodes, page.entries),
-            # Entries and tiers are of different moments: whoever is shown is there at least.
-            "total": max(tiers.total(counters_of(page.nodes)[ROOT]), page.base.ahead + len(page.entries)),
-            "entries": [
-                {"rank": rank, "member": entry.member, "score": _score(entry, ranking)}
-                for rank, entry in zip(numbers, page.entries, strict=True)
-            ],
-            "next": cursor_at(ranking, page.following, method, forward=True),
-            "previous": cursor_at(ranking, page.previous, method, forward=False),
-        }
+            raise _unranked(asked, member)
+        return _page(page_around(asked.reads, found[member], radius), asked.method)
 
     # ---- ranks
 
     def rank(self, asked: Asked, *, member: str, previous: bool = False) -> dict[str, Any]:
         """A member's rank, score and percentile; with `previous` also its rank in the period before."""
-        ranking = asked.ranking
+        ranking = asked.reads.ranking
         check_member("member", member)
-        found, before = self._ranks(ranking, [member], asked.method, previous=previous)
+        found, before = _ranks(asked, [member], previous=previous)
         if member not in found.of:
-            raise self._unranked(ranking, member)
+            raise _unranked(asked, member)
         ranked = found.of[member]
         return {
             **_about(ranking, asked.method, found.nodes, [ranked.entry]),
@@ -102,8 +84,8 @@ class Query:
 
     def group(self, asked: Asked, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
         """The ranks of a group, among all and among themselves, in the order asked for."""
-        ranking = asked.ranking
-        found, before = self._ranks(ranking, members, asked.method, previous=previous)
+        ranking = asked.reads.ranking
+        found, before = _ranks(asked, members, previous=previous)
         within = _group_ranks([ranked.entry for ranked in found.of.values()], asked.method)
         return {
             **_about(ranking, asked.method, found.nodes, [ranked.entry for ranked in found.of.values()]),
@@ -122,20 +104,12 @@ class Query:
             ],
         }
 
-    def _ranks(
-        self, ranking: Ranking, members: Sequence[str], method: Method, *, previous: bool
-    ) -> tuple[Ranks, Ranks | None]:
-        before = self._reader.previous(ranking) if previous else None
-        rankings = [ranking] if before is None else [ranking, before]
-        found = read_ranks(self._reader, [(one, member) for one in rankings for member in members], method)
-        return found[ranking], found[before] if before is not None else None
-
     def score_rank(self, asked: Asked, *, score: str) -> dict[str, Any]:
         """The rank that a score would have, and how many members stand ahead of it, at it and behind it."""
-        ranking = asked.ranking
+        ranking = asked.reads.ranking
         units = answers.units_of("score", score, ranking.metric.precision)
         number = ordinal(units, descending=ranking.metric.descending)
-        nodes = self._reader.nodes(ranking, tiers.nodes_for(number))
+        nodes = asked.reads.nodes(tiers.nodes_for(number))
         counters = counters_of(nodes)
         ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
         # Nodes of one answer may be of different moments: whoever is counted is there at least.
@@ -144,7 +118,7 @@ class Query:
         if asked.method == "ordinal":
             rank += equals
         elif asked.method == "dense":
-            rank = distinct_ahead(self._reader, ranking, [number], nodes)[number] + 1
+            rank = distinct_ahead(asked.reads, [number], nodes)[number] + 1
         return {
             **_about(ranking, asked.method, nodes, []),
             "total": total,
@@ -159,12 +133,10 @@ class Query:
 
     def percentile(self, asked: Asked, *, p: str) -> dict[str, Any]:
         """The score at a percentile: the furthest behind of those whose percentile is at least p."""
-        ranking = asked.ranking
+        ranking = asked.reads.ranking
         share = answers.percentage("p", p)
         nodes: dict[Path, Node] = {}
-        found = select(
-            self._reader, ranking, lambda total: tiers.position_at(share.numerator, share.denominator, total), nodes
-        )
+        found = select(asked.reads, lambda total: tiers.position_at(share.numerator, share.denominator, total), nodes)
         score = None
         if found is not None:
             units = ordinal(found.ordinal, descending=ranking.metric.descending)
@@ -178,13 +150,13 @@ class Query:
 
     def distribution(self, asked: Asked, *, buckets: int) -> dict[str, Any]:
         """How many members have a score in each of some ranges of equal width, told by the tiers alone."""
-        ranking = asked.ranking
+        ranking = asked.reads.ranking
         if not 1 <= buckets <= MOST_BUCKETS:
             raise bad_argument("buckets", f"must be from 1 to {MOST_BUCKETS}, is {buckets}")
         descending = ranking.metric.descending
         nodes: dict[Path, Node] = {}
         while unread := distribution.unread(buckets, counters := _as_read(nodes), descending=descending):
-            read = self._reader.nodes(ranking, unread)
+            read = asked.reads.nodes(unread)
             nodes.update((path, read.get(path, _EMPTY)) for path in unread)
         found = distribution.histogram(buckets, counters, descending=descending)
         return {
@@ -200,13 +172,38 @@ class Query:
             ],
         }
 
-    def _unranked(self, ranking: Ranking, member: str) -> Problem:
-        board = ranking.board
-        image = self._reader.read(lambda: self._reader.standing.image(board, member))
-        if image is None or image.removed:
-            return no_such_member(board, member)
-        why = "is hidden" if image.hidden else f"has no event in this period of {ranking.window.name!r}"
-        return not_found("not-ranked", "Not ranked in this period", f"{member!r} {why}")
+
+def _page(page: Page, method: Method) -> dict[str, Any]:
+    ranking = page.reads.ranking
+    numbers = page_ranks(page.reads, page.entries, page.base, page.nodes, method)
+    return {
+        **_about(ranking, method, page.nodes, page.entries),
+        # Entries and tiers are of different moments: whoever is shown is there at least.
+        "total": max(tiers.total(counters_of(page.nodes)[ROOT]), page.base.ahead + len(page.entries)),
+        "entries": [
+            {"rank": rank, "member": entry.member, "score": _score(entry, ranking)}
+            for rank, entry in zip(numbers, page.entries, strict=True)
+        ],
+        "next": cursor_at(ranking, page.following, method, forward=True),
+        "previous": cursor_at(ranking, page.previous, method, forward=False),
+    }
+
+
+def _ranks(asked: Asked, members: Sequence[str], *, previous: bool) -> tuple[Ranks, Ranks | None]:
+    ranking, request = asked.reads.ranking, asked.reads.request
+    before = request.previous(ranking) if previous else None
+    rankings = [ranking] if before is None else [ranking, before]
+    found = read_ranks(request, [(one, member) for one in rankings for member in members], asked.method)
+    return found[ranking], found[before] if before is not None else None
+
+
+def _unranked(asked: Asked, member: str) -> Problem:
+    ranking = asked.reads.ranking
+    image = asked.reads.request.store.image(ranking.board, member)
+    if image is None or image.removed:
+        return no_such_member(ranking.board, member)
+    why = "is hidden" if image.hidden else f"has no event in this period of {ranking.window.name!r}"
+    return not_found("not-ranked", "Not ranked in this period", f"{member!r} {why}")
 
 
 _EMPTY: Final = Node({}, None)

@@ -7,7 +7,7 @@ from standings.domain import tiers
 from standings.domain.boards import Ranking
 from standings.domain.places import ROOT, Path
 from standings.services.numbering import Method, counters_of, ranks
-from standings.services.reader import Reader
+from standings.services.reader import RankingReads, Request
 from standings.services.store import Entry, Node
 
 
@@ -28,35 +28,35 @@ class Ranks(NamedTuple):
     total: int
 
 
-def read_ranks(reader: Reader, wanted: Sequence[tuple[Ranking, str]], method: Method) -> dict[Ranking, Ranks]:
+def read_ranks(request: Request, wanted: Sequence[tuple[Ranking, str]], method: Method) -> dict[Ranking, Ranks]:
     """The ranks of members, each in a ranking: two round trips, however many there are.
 
     Of a ranking in which nobody asked for has a place only the root is read.
     """
-    found = reader.read(lambda: reader.standing.entries(wanted))
+    found = request.store.entries(wanted)
     entries: dict[Ranking, list[Entry]] = {ranking: [] for ranking, _ in wanted}
     for (ranking, _), entry in found.items():
         entries[ranking].append(entry)
     paths = {(ranking, path): None for ranking, some in entries.items() for path in _paths(some)}
-    nodes = reader.read(lambda: reader.standing.nodes(list(paths)))
+    nodes = request.store.nodes(list(paths))
     by_ranking: dict[Ranking, dict[Path, Node]] = {ranking: {} for ranking in entries}
     for (ranking, path), node in nodes.items():
         by_ranking[ranking][path] = node
-    return {ranking: _ranks(reader, ranking, some, by_ranking[ranking], method) for ranking, some in entries.items()}
+    return {
+        ranking: _ranks(request.reads(ranking), some, by_ranking[ranking], method) for ranking, some in entries.items()
+    }
 
 
 def _paths(entries: Iterable[Entry]) -> set[Path]:
     return {ROOT, *(path for entry in entries for path in tiers.nodes_for(entry.place.ordinal))}
 
 
-def _ranks(
-    reader: Reader, ranking: Ranking, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method
-) -> Ranks:
+def _ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method) -> Ranks:
     counters = counters_of(nodes)
     ahead = {entry.member: tiers.ahead(entry.place.ordinal, counters) for entry in entries}
     # Entries and tiers are read one after the other: while they move, the members themselves are there at least.
     total = max(tiers.total(counters[ROOT]), max(ahead.values(), default=-1) + 1)
-    reader.shards(ranking, nodes)
-    numbered = ranks(reader, ranking, entries, nodes, method)
+    reads.shards(nodes)
+    numbered = ranks(reads, entries, nodes, method)
     of = {entry.member: Ranked(entry, numbered[entry.member], ahead[entry.member], total) for entry in entries}
     return Ranks(of, nodes, total)

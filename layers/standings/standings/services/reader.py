@@ -1,7 +1,7 @@
-"""Finds the ranking that a question is about, and reads it with patience."""
+"""What one request reads: it finds the ranking that a question is about, and reads it under one deadline."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from standings.domain.boards import Boards, Family, Metric, Ranking
 from standings.domain.events import BOARD_NAME
@@ -9,26 +9,46 @@ from standings.domain.places import ROOT, Path
 from standings.domain.windows import Window
 from standings.services import answers
 from standings.services.answers import bad_argument, not_found
-from standings.services.memory import Memory
-from standings.services.pacing import PATIENCE, Pacing, patiently
-from standings.services.store import BoardRecord, Entry, Node, Span, Standing
+from standings.services.pacing import RETRY_TIMEOUT_S, Backoff, Pacing, retrying
+from standings.services.store import BoardRecord, Entry, Node, Span, Standing, StoreUnavailableError
+from standings.services.ttl_cache import BOARD_TTL_S, RANKING_TTL_S, TtlCache
 
-MOST_RANKINGS_KNOWN: Final = 10_000
-
-T = TypeVar("T")
+LAST_READ_S: Final = 15.0
+"""Seconds after which a request begins no read any more: the last one has to end in its function's time."""
 
 
 class Reader:
-    """The boards, the standing and the clock that questions are answered from."""
+    """What a process answers requests from: the boards, the store, and what it remembers of both."""
 
     def __init__(self, boards: Boards, standing: Standing, pacing: Pacing) -> None:
+        self.boards = boards
         self.standing = standing
         self.pacing = pacing
-        self._boards = boards
-        self._records: Memory[BoardRecord | None] = Memory(pacing)
-        self._shards: dict[str, int] = {}
+        self.records: TtlCache[str, BoardRecord | None] = TtlCache(pacing, BOARD_TTL_S)
+        self.shards: TtlCache[str, int] = TtlCache(pacing, RANKING_TTL_S)
 
-    def ranking(self, board: str, metric: str, window: str, period: str | None) -> Ranking:
+    def request(self) -> "Request":
+        """A request that begins now."""
+        return Request(self)
+
+
+class Request:
+    """One request: `now` is when it began, and `store` retries its reads until its deadline."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._pacing = reader.pacing
+        self._begun = reader.pacing.monotonic()
+        self.now = reader.pacing.now()
+        self.store = retrying(reader.standing, self._backoff)
+
+    def _backoff(self) -> Backoff:
+        """The waits of one read."""
+        if self._pacing.monotonic() >= self._begun + LAST_READ_S:
+            raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
+        return self._pacing.backoff(self._begun + RETRY_TIMEOUT_S)
+
+    def ranking(self, board: str, metric: str, window: str, period: str | None) -> "RankingReads":
         """The ranking that is asked for: the current period unless another is named."""
         family = self.family(board)
         counted = family.metrics.get(metric)
@@ -44,7 +64,6 @@ class Reader:
             there = ", ".join(w.name for w in counted.windows) or "none"
             detail = f"metric {metric!r} of board {board!r} is not ranked in {window!r}; windows: {there}"
             raise not_found("no-such-window", "No such window", detail)
-        now = self.pacing.now()
         current = self.current(counted, ranked)
         index = current
         if period is not None:
@@ -57,9 +76,13 @@ class Reader:
         # One record for all of it: the next may be of another generation.
         record = self._record(board)
         found = _as_read(Ranking(board, counted, ranked, index), record)
-        _check_kept(found, record, now)
+        _check_kept(found, record, self.now)
         _check_built(found, record)
-        return found
+        return self.reads(found)
+
+    def reads(self, ranking: Ranking) -> "RankingReads":
+        """A ranking as this request reads it."""
+        return RankingReads(self, ranking, self._reader.shards)
 
     def built(self, ranking: Ranking) -> Ranking | None:
         """The generation of a ranking that is read; None where it lacks something that its board counted."""
@@ -73,51 +96,62 @@ class Reader:
         record = self._record(ranking.board)
         before = _as_read(ranking._replace(period=ranking.period - 1), record)
         until = _readable_until(before, record)
-        kept = until is not None and self.pacing.now() < until
+        kept = until is not None and self.now < until
         return before if kept and (record is None or record.coverage.holds(before)) else None
 
     def current(self, metric: Metric, window: Window) -> int:
         """The index of a window's current period."""
-        return metric.timetable.current(window, self.pacing.now())
+        return metric.timetable.current(window, self.now)
 
     def family(self, board: str) -> Family:
         """The family of a board."""
-        return family_of(self._boards, board)
+        return family_of(self._reader.boards, board)
 
     def _record(self, board: str) -> BoardRecord | None:
-        if board in self._records:
-            return self._records[board]
-        asked = self._records.moment()
-        record = self.read(lambda: self.standing.record(board))
-        self._records.remember(board, record, asked)
-        return record
+        return self._reader.records.get_or_read(board, lambda: self.store.record(board))
 
-    def read(self, read: Callable[[], T]) -> T:
-        """What a read gives; tried again while the store is throttled, up to a few seconds."""
-        return patiently(read, self.pacing.backoff(self.pacing.monotonic() + PATIENCE))
 
-    def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Node]:
-        """Nodes of a ranking's tier tree."""
-        found = self.read(lambda: self.standing.nodes([(ranking, path) for path in paths]))
+class RankingReads:
+    """One ranking as one request reads it."""
+
+    def __init__(self, request: Request, ranking: Ranking, known_shards: TtlCache[str, int]) -> None:
+        self.request = request
+        self._known_shards = known_shards
+        self._shards = max(known_shards.get(ranking.key) or 1, ranking.metric.shards)
+        self.ranking = ranking
+        self.now = request.now
+
+    def of_period(self, period: int) -> "RankingReads":
+        """The same ranking in another period."""
+        return self.request.reads(self.ranking._replace(period=period))
+
+    def entries(self, members: Sequence[str]) -> dict[str, Entry]:
+        """Entries of members; a member without a place is left out."""
+        found = self.request.store.entries([(self.ranking, member) for member in members])
+        return {member: entry for (_, member), entry in found.items()}
+
+    def nodes(self, paths: Sequence[Path]) -> dict[Path, Node]:
+        """Nodes of the tier tree."""
+        found = self.request.store.nodes([(self.ranking, path) for path in paths])
         nodes = {path: node for (_, path), node in found.items()}
-        self.shards(ranking, nodes)
+        self.shards(nodes)
         return nodes
 
-    def spans(
-        self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
-    ) -> tuple[list[list[Entry]], dict[Path, Node]]:
-        """Parts of a ranking's sorted index, and nodes of its tier tree."""
-        return self.read(lambda: self.standing.spans(ranking, spans, paths))
+    def spans(self, spans: Sequence[Span], paths: Sequence[Path]) -> tuple[list[list[Entry]], dict[Path, Node]]:
+        """Parts of the sorted index, and nodes of the tier tree."""
+        return self.request.store.spans(self.ranking, spans, paths)
 
-    def shards(self, ranking: Ranking, nodes: Mapping[Path, Node]) -> int:
-        """How many shards may hold a ranking's entries: as many as its root says, or `boards.toml`."""
-        there = max(self._shards.get(ranking.key, 1), ranking.metric.shards)
-        if ROOT in nodes and nodes[ROOT].shards > there:
-            there = nodes[ROOT].shards
-            if len(self._shards) >= MOST_RANKINGS_KNOWN:
-                self._shards.clear()
-            self._shards[ranking.key] = there
-        return there
+    def counts(self, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
+        """How many entries stand from one key to another: each shard's counted up to `most`."""
+        return self.request.store.counts(self.ranking, self._shards, ranges, most)
+
+    def shards(self, nodes: Mapping[Path, Node] | None = None) -> int:
+        """How many shards may hold entries: the highest number that `boards.toml` or a root ever said."""
+        named = nodes[ROOT].shards if nodes and ROOT in nodes else 1
+        if named > self._shards:
+            self._shards = named
+            self._known_shards.put(self.ranking.key, named)
+        return self._shards
 
 
 def _as_read(ranking: Ranking, record: BoardRecord | None) -> Ranking:

@@ -6,9 +6,9 @@ from typing import Final
 
 from standings.domain.boards import Boards, Family
 from standings.domain.coverage import coverage_of
-from standings.services.memory import Memory
 from standings.services.pacing import Pacing
 from standings.services.store import BoardRecord, BoardRecords, StoreUnavailableError
+from standings.services.ttl_cache import BOARD_TTL_S, TtlCache
 
 DELETE: Final = "delete"
 """The task of a job that removes a board and all its members."""
@@ -29,7 +29,7 @@ class Registry:
         self.boards = boards
         self.records = records
         self._pacing = pacing
-        self._known: Memory[BoardRecord] = Memory(pacing)
+        self._known: TtlCache[str, BoardRecord] = TtlCache(pacing, BOARD_TTL_S)
 
     def written(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """The generations of each board's rankings that are to be written; StoreUnavailableError for not now."""
@@ -48,12 +48,12 @@ class Registry:
 
     def _refreshed(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
         """The records of boards, each no older than its lifetime, after they were made to say the truth."""
-        known = {name: self._known[name] for name in names if name in self._known}
+        known = {name: record for name in names if (record := self._known.get(name)) is not None}
         missing = names - known.keys()
         for _ in range(_TRIES):
             if not missing:
                 return known
-            asked = self._known.moment()
+            read_at = self._known.instant()
             found = self.records.records(sorted(missing))
             for name in sorted(missing):
                 record = self._settled(name, found.get(name), register=register)
@@ -64,7 +64,7 @@ class Registry:
                     known[name] = record
                     # Of a board that is gone, or going, the next event is to be seen.
                     if not record.deleted and (record.job is None or record.job.task != DELETE):
-                        self._known.remember(name, record, asked)
+                        self._known.put(name, record, read_at)
         raise StoreUnavailableError(f"the records of {len(missing)} boards are written by others all the while")
 
     def _settled(self, name: str, found: BoardRecord | None, *, register: bool) -> BoardRecord | None:

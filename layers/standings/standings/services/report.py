@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from standings.domain.boards import Ranking
 from standings.domain.differences import NO_DIFFERENCE, Kind, difference, expected_key
 from standings.services.evidence import Evidence
-from standings.services.pacing import PATIENCE, Pacing, patiently
+from standings.services.pacing import RETRY_TIMEOUT_S, Pacing, patiently
 from standings.services.store import StoreUnavailableError
 
 MOST_EXAMPLES: Final = 20
@@ -83,12 +83,12 @@ class Look:
 
     def read(self, read: Callable[[], T]) -> T:
         """A cheap look; tried again while the store is throttled, up to a few seconds."""
-        return patiently(read, self.pacing.backoff(self.pacing.monotonic() + PATIENCE))
+        return patiently(read, self.pacing.backoff_for(RETRY_TIMEOUT_S))
 
     def picture(self, take: Callable[[], T]) -> T | None:
         """A picture of one moment; None where others are in the way for seconds, or until the deadline."""
         try:
-            return patiently(take, self.pacing.backoff(min(self.deadline, self.pacing.monotonic() + PATIENCE)))
+            return patiently(take, self.pacing.backoff(min(self.deadline, self.pacing.monotonic() + RETRY_TIMEOUT_S)))
         except StoreUnavailableError:
             return None
 
