@@ -145,7 +145,7 @@ def batch_get(
                 raise store_error(error) from error
             items.extend(answer["Responses"].get(table, []))
             left = (answer.get("UnprocessedKeys") or {}).get(table, {"Keys": []})["Keys"]
-            if len(left) >= max(1, len(wanted)):
+            if left and (len(left) >= len(wanted) or not backoff.wait()):
                 raise StoreUnavailableError(f"{table} did not return {len(left)} of {len(keys)} items: throttled")
             wanted = left
     return items

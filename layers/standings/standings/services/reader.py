@@ -13,7 +13,7 @@ from standings.services.pacing import RETRY_TIMEOUT_S, Backoff, Pacing, retrying
 from standings.services.store import BoardRecord, Entry, Node, Span, Standing, StoreUnavailableError
 from standings.services.ttl_cache import BOARD_TTL_S, RANKING_TTL_S, TtlCache
 
-LAST_READ_S: Final = 15.0
+LAST_READ_S: Final = 12.0
 """Seconds after which a request begins no read any more: the last one has to end in its function's time."""
 
 
