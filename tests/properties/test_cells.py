@@ -22,7 +22,7 @@ events = st.lists(
     unique_by=lambda event: event[2],
 )
 kinds = pytest.mark.parametrize("ties", ["member", "first"])
-aggregates = pytest.mark.parametrize("aggregate", ["sum", "max", "min", "last"])
+every_aggregate = pytest.mark.parametrize("aggregate", ["sum", "max", "min", "last"])
 
 
 def metric(aggregate: Aggregate, ties: Ties) -> Metric:
@@ -50,7 +50,7 @@ def expected(kind: Metric, found: list[Event]) -> Place:
 
 
 @kinds
-@aggregates
+@every_aggregate
 @given(found=events, data=st.data())
 def test_any_order_and_any_split_come_to_the_same(
     aggregate: Aggregate, ties: Ties, found: list[Event], data: st.DataObject

@@ -75,7 +75,7 @@ class Counting:
         return answer
 
 
-def watch(
+def run_watch(
     address: str,
     clock: Clock,
     *happenings: Callable[[], Any],
@@ -113,7 +113,7 @@ def tables(text: str) -> list[list[list[str]]]:
 
 
 def test_rows_move_and_arrows_say_how_far(stack: Stack, gateway: Gateway) -> None:
-    text, session, _ = watch(
+    text, session, _ = run_watch(
         gateway.address,
         stack.clock,
         lambda: apply(stack, [event("cleo", 25)]),
@@ -135,7 +135,7 @@ def test_rows_move_and_arrows_say_how_far(stack: Stack, gateway: Gateway) -> Non
 
 def test_a_terminal_shows_what_the_api_answers_as_it_is_wide(stack: Stack, gateway: Gateway) -> None:
     apply(stack, [event("a" * 100, 20_000)])
-    text, *_ = watch(gateway.address, stack.clock, console=terminal(30, 6))
+    text, *_ = run_watch(gateway.address, stack.clock, console=terminal(30, 6))
     drawn = [line.strip() for line in text[text.index("rank") :].splitlines()]
 
     # Of six lines three are entries, each on one line.
@@ -145,7 +145,7 @@ def test_a_terminal_shows_what_the_api_answers_as_it_is_wide(stack: Stack, gatew
 
 
 def test_freshness_counts_on_between_looks(stack: Stack, gateway: Gateway) -> None:
-    text, *_ = watch(gateway.address, stack.clock, lambda: None, lambda: None, console=terminal(80))
+    text, *_ = run_watch(gateway.address, stack.clock, lambda: None, lambda: None, console=terminal(80))
 
     for seconds in (0, 1, 2, 3):
         assert f"4 members · last change {seconds} s ago" in text
@@ -153,7 +153,7 @@ def test_freshness_counts_on_between_looks(stack: Stack, gateway: Gateway) -> No
 
 def test_no_name_is_more_than_text(stack: Stack, gateway: Gateway) -> None:
     for console in (terminal(200), None):
-        text, *_ = watch(gateway.address, stack.clock, console=console)
+        text, *_ = run_watch(gateway.address, stack.clock, console=console)
         assert "\\u001b]0;owned\\u0007[red]用户" in text
         assert "\x07" not in text
         assert "\x1b]" not in text
@@ -166,7 +166,7 @@ def test_a_member_with_its_neighbours_that_is_not_ranked_yet(
         stack.put("/boards/b/member", {"hidden": True}, id="dora")
         project(stack)
 
-    text, *_ = watch(gateway.address, stack.clock, lambda: apply(stack, [event("dora", 15)]), hide, member="dora")
+    text, *_ = run_watch(gateway.address, stack.clock, lambda: apply(stack, [event("dora", 15)]), hide, member="dora")
 
     assert [row[:-1] for row in tables(text)[0]] == [["2", "ben"], [">", "3", "dora"], ["4", "cleo"]]
     assert "new" not in text
@@ -249,7 +249,7 @@ def test_an_api_that_is_away_is_waited_for(stack: Stack, gateway: Gateway) -> No
         nobody.bind(("127.0.0.1", 0))
         moving = Moving(gateway.address)
         gone = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        text, _, sleeper = watch(
+        text, _, sleeper = run_watch(
             gateway.address,
             stack.clock,
             lambda: setattr(moving, "away", gone),

@@ -27,7 +27,7 @@ from standings.domain.coverage import coverage_of
 from standings.domain.members import Image, kept, registered, removed, rewritten
 from standings.domain.moves import Move
 from standings.domain.windows import SECOND
-from standings.services.memory import LIFETIME
+from standings.services.ttl_cache import BOARD_TTL_S
 from standings.services.moving import MOST_MOVES
 from standings.services.pacing import Pacing, patiently
 from standings.services.placing import Placer, placings
@@ -47,8 +47,8 @@ from standings.services.store import (
 )
 
 _CLOCKS: Final = 60
-SETTLED: Final = (LIFETIME + LONGEST_ATTEMPT + _CLOCKS) * SECOND
-"""After so long no function goes by an older record: each remembers it for `LIFETIME`, and an attempt takes up to
+SETTLED: Final = (BOARD_TTL_S + LONGEST_ATTEMPT + _CLOCKS) * SECOND
+"""After so long no function goes by an older record: each remembers it for `BOARD_TTL_S`, and an attempt takes up to
 `LONGEST_ATTEMPT`. The rest is for clocks that differ."""
 
 REBUILD: Final = "rebuild"
