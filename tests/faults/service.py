@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes without types
 
+from standings.runtime import wiring
 from tests.engine.errors import client_error
 
 from .clockwork import SECOND, Died
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Request = dict[str, Any]
 Identity = tuple[str, tuple[str, ...]]
 
-MOST_TRIES: Final = 3
+MOST_TRIES: Final = wiring.ATTEMPTS
 TRANSACT: Final = "transact_write_items"
 _NAMES: Final = {
     "transact_write_items": "TransactWriteItems",
@@ -231,7 +232,7 @@ class Server:
         delay = self._rng.randint(500, 5_000)
         if call.fault == LOST:
             # The connection is closed at once, or nothing is heard until the SDK has waited long enough.
-            delay += 10 * SECOND if self._rng.random() < 0.1 else 0
+            delay += int(wiring.READ_TIMEOUT_S * SECOND) if self._rng.random() < 0.1 else 0
             answer = _lost()
         self._clock.after(delay, self._hear, call, answer)
 
@@ -301,7 +302,7 @@ class Sdk:
 
     def _try(self, call: Call) -> Any:
         if call.fault == UNSENT:
-            self._clock.sleep(2 * SECOND)
+            self._clock.sleep(int(wiring.CONNECT_TIMEOUT_S * SECOND))
             return ConnectTimeoutError(endpoint_url="https://aws.invalid")
         self._clock.after(self._rng.randint(500, 5_000), self._world.server.arrive, call)
         return self._clock.wait()

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from botocore.exceptions import ClientError
 
 from standings.dynamodb.keys import BOARDS, board_of, member_key
+from standings.runtime import wiring
 from tests.comparing import compare_every_read
 from tests.engine.errors import client_error
 from tests.engine.values import encode_item
@@ -130,7 +131,7 @@ class World:
         """Whether projectors crowd, and trees are cleaned whenever there is a chance."""
         self.rebuilt = rng.random() < 0.35
         """Whether a board is made anew while events go on."""
-        self.lifetime = rng.choice([12, LIFETIME])
+        self.lifetime = rng.choice([int(wiring.REPORTING_RESERVE) + 9, LIFETIME])
         """Seconds that an invocation may take."""
         shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
         if rng.random() < 0.05:

@@ -9,6 +9,7 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
+from standings.runtime import wiring
 from standings.runtime.config import Config, ConfigurationError
 from tests.engine.lambdas import Context
 from tests.faulty import cancelled
@@ -44,7 +45,7 @@ def test_what_could_not_be_written_is_reported_by_message(stack: Stack, engine: 
             raise cancelled(["TransactionConflict"] * len(request["TransactItems"]))
 
     engine.before.append(busy)
-    answer = stack.writer(messages(event("1"), "{"), Context(seconds=4))
+    answer = stack.writer(messages(event("1"), "{"), Context(seconds=wiring.REPORTING_RESERVE + 1))
     engine.before.clear()
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "id-0"}]}
@@ -86,7 +87,7 @@ def test_a_failed_batch_of_the_stream_names_where_to_begin_again(stack: Stack, e
             raise ClientError({"Error": {"Code": "InternalServerError", "Message": "no"}}, operation)
 
     engine.before.append(down)
-    answer = stack.projector({"Records": shard[0:]}, Context(seconds=4))
+    answer = stack.projector({"Records": shard[0:]}, Context(seconds=wiring.REPORTING_RESERVE + 1))
     engine.before.clear()
 
     member = next(r for r in shard if r["dynamodb"]["Keys"]["sk"]["S"] == "m")

@@ -17,6 +17,7 @@ from standings.domain.definitions import parse_boards
 from standings.domain.events import RefusedEvent, parse_event
 from standings.dynamodb.keys import member_key
 from standings.dynamodb.scores import decode_image
+from standings.runtime import wiring
 from tests import mutations
 from tests.checks import assert_tiers_count_the_entries, rows
 from tests.engine.lambdas import Context
@@ -191,7 +192,9 @@ def numbered(record: Any, number: int) -> Any:
 def test_a_record_without_a_number_has_the_whole_batch_delivered_again(engine: Any) -> None:
     with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as stack:
         with mock.patch.object(stack.bucket, "put_object", side_effect=broken()):
-            answer = stack.projector({"Records": [{"dynamodb": {}}, "noise", None]}, Context(seconds=4))
+            answer = stack.projector(
+                {"Records": [{"dynamodb": {}}, "noise", None]}, Context(seconds=wiring.REPORTING_RESERVE + 1)
+            )
         assert answer == {"batchItemFailures": [{"itemIdentifier": ""}]}
         assert stack.projector({"Records": [{"dynamodb": {}}, "noise", None]}, Context()) == {"batchItemFailures": []}
         assert parked(stack) == [{"dynamodb": {}}, "noise", None]

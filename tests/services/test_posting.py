@@ -8,7 +8,7 @@ from unittest import mock
 
 import orjson
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -247,6 +247,16 @@ def test_a_call_that_fails_leaves_the_other_batches_queued(stack: Stack) -> None
     assert [n for n, result in enumerate(found) if result["status"] == "refused"] == [0, *range(11, 21)]
     assert all("post it again with the same id" in result["detail"] for result in found[11:21])
     assert len(stack.activity.messages) == 15
+
+
+def test_a_queue_that_does_not_answer_is_not_asked_again_for_the_other_batches(stack: Stack) -> None:
+    lost = ReadTimeoutError(endpoint_url="https://queue.invalid")
+    with mock.patch.object(stack.activity, "send_message_batch", side_effect=lost) as hangs:
+        found = results(stack, [{**EVENT, "id": str(n)} for n in range(25)])
+
+    assert hangs.call_count == 1
+    assert [result["status"] for result in found] == ["refused"] * 25
+    assert all("post it again with the same id" in result["detail"] for result in found)
 
 
 def test_a_parser_that_breaks_costs_the_neighbours_nothing(stack: Stack) -> None:

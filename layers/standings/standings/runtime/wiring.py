@@ -23,8 +23,19 @@ from standings.services.registry import Registry
 CONNECTIONS: Final = 18
 """Of a client: more than a function has calls under way at once."""
 
-REPORTING_RESERVE: Final = 3.0
-"""Seconds of a function's time that are left for its answer."""
+CONNECT_TIMEOUT_S: Final = 1.0
+READ_TIMEOUT_S: Final = 3.0
+ATTEMPTS: Final = 2
+"""How often the SDK tries a call in all: services retry as well, until their deadline."""
+
+BETWEEN_ATTEMPTS_S: Final = 1.0
+"""Seconds that the SDK waits at most before its second attempt."""
+
+LONGEST_CALL_S: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
+"""Seconds after which a call that hangs has failed."""
+
+REPORTING_RESERVE: Final = LONGEST_CALL_S + 1.0
+"""Seconds of a function's time that are left when its deadline comes: for a call that hangs, and for the answer."""
 
 
 def now() -> int:
@@ -56,9 +67,9 @@ def _session() -> Session:
 def client(service: str) -> Any:
     """A low-level client. Made by botocore, which starts a third faster than through boto3 and makes the same one."""
     settings = ClientConfig(
-        retries={"mode": "standard", "max_attempts": 3},
-        connect_timeout=2,
-        read_timeout=10,
+        retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=READ_TIMEOUT_S,
         max_pool_connections=CONNECTIONS,
     )
     made: Any = _session().create_client(service, config=settings)

@@ -40,10 +40,20 @@ class Sender:
         self._queue_url = queue_url
 
     def send(self, messages: Sequence[Message]) -> dict[int, str]:
-        """Send messages in their order. Returns why by position for those that the queue did not take."""
+        """Send messages in their order. Returns why by position for those that the queue did not take.
+
+        Once the queue does not answer, the batches that follow are not sent: each would take as long.
+        """
         failed: dict[int, str] = {}
+        no_answer = None
         for batch in batches(enumerate(messages), itemgetter(1)):
-            failed.update(self._send(batch))
+            if no_answer is None:
+                try:
+                    failed.update(self._send(batch))
+                    continue
+                except BotoCoreError as error:
+                    no_answer = str(error)
+            failed.update((position, no_answer) for position, _ in batch)
         return failed
 
     def _send(self, batch: Sequence[tuple[int, Message]]) -> dict[int, str]:
@@ -52,7 +62,7 @@ class Sender:
             if self._client is None:
                 self._client = self._make_client()
             answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
-        except (ClientError, BotoCoreError) as error:
+        except ClientError as error:
             return dict.fromkeys([position for position, _ in batch], str(error))
         return {int(failed["Id"]): said_of(failed) for failed in answer.get("Failed", [])}
 
