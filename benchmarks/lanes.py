@@ -118,8 +118,8 @@ class Run:
 
 
 class _NoParking:
-    def park(self, sequence: str, reason: str) -> None:
-        raise StoreUnavailableError(f"{sequence}: {reason}")
+    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
+        raise StoreUnavailableError(f"{sequence}: {reason}") from bug
 
 
 def busy(seconds: float) -> Iterator[dict[str, Any]]:

@@ -143,8 +143,8 @@ def _record(record: dict[str, Any]) -> Record:
 
 
 class _NoParking:
-    def park(self, sequence: str, reason: str) -> None:
-        raise AssertionError(f"{sequence}: {reason}")
+    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
+        raise AssertionError(f"{sequence}: {reason}") from bug
 
 
 def table(result: dict[str, Any]) -> Iterator[str]:

@@ -54,8 +54,13 @@ def parked_care(
         bucket(stack),
         decode_parked,
         tools,
+        report=_fail,
         written=written,
     )
+
+
+def _fail(bug: Exception) -> None:
+    raise bug
 
 
 def bucket(stack: Stack) -> FailureBucket:

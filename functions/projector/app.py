@@ -12,7 +12,7 @@ from standings.dynamodb.scores import decode_change
 from standings.failures.bucket import FailureBucket
 from standings.runtime import projecting, wiring
 from standings.runtime.config import Config
-from standings.runtime.observability import logger, metrics
+from standings.runtime.observability import logger, metrics, stack_of
 from standings.services.projector import Record
 from standings.services.pruning import Look
 
@@ -32,11 +32,12 @@ class _Parking:
         self._bucket = bucket
         self._records = records
 
-    def park(self, sequence: str, reason: str) -> None:
+    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
         day = datetime.fromtimestamp(_pacing.now() / 1000, UTC).date().isoformat()
         content = {"reason": reason, "record": self._records[sequence]}
         address = self._bucket.keep(f"parked/{day}/{sequence}.json", content)
-        logger.error("record parked", extra={"sequence": sequence, "reason": reason, "kept": address})
+        particulars = {"sequence": sequence, "reason": reason, "kept": address}
+        logger.error("record parked", extra=particulars, exc_info=stack_of(bug) if bug else None)
 
 
 @metrics.log_metrics
@@ -95,5 +96,7 @@ def _sequence(record: Any) -> str | None:
 def _record(name: str, record: Any) -> Record:
     try:
         return Record(name, decode_change(record["dynamodb"]))
-    except Exception as error:  # noqa: BLE001 - whatever a record does to the decoder, its neighbours are projected
+    except (KeyError, TypeError, ValueError) as error:
         return Record(name, None, f"no change of a member's item: {error!r}")
+    except Exception as error:  # noqa: BLE001 - whatever a record does to the decoder, its neighbours are projected
+        return Record(name, None, f"cannot be read: {error!r}", error)

@@ -8,7 +8,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.runtime import wiring, writing
 from standings.runtime.config import Config
-from standings.runtime.observability import logger, metrics
+from standings.runtime.observability import logger, metrics, stack_of
 from standings.services.writer import Message
 from standings.sqs.activity import at_filled_in, refused_since, sent_at
 
@@ -32,10 +32,11 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     refused = [(records[message.id], str(refusal)) for message, refusal in written.refused]
     failed.update(_dead_letters.send(refused))
     for message, refusal in written.refused:
-        logger.warning(
-            "event refused",
-            extra={"message_id": message.id, "rule": refusal.rule, "reason": str(refusal)},
-        )
+        particulars = {"message_id": message.id, "rule": refusal.rule, "reason": str(refusal)}
+        if refusal.rule == "internal" and refusal.__cause__ is not None:
+            logger.error("event refused", extra=particulars, exc_info=stack_of(refusal.__cause__))
+        else:
+            logger.warning("event refused", extra=particulars)
     for message_id, reason in failed.items():
         logger.error("message to be delivered again", extra={"message_id": message_id, "reason": reason})
     # By rule as well as in all, since CloudWatch does not add up over a dimension.

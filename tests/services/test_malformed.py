@@ -16,7 +16,7 @@ import pytest
 from standings.domain.definitions import parse_boards
 from standings.domain.events import RefusedEvent, parse_event
 from standings.dynamodb.keys import member_key
-from standings.dynamodb.scores import decode_image
+from standings.dynamodb.scores import decode_change, decode_image, decode_parked
 from standings.runtime import wiring
 from tests import mutations
 from tests.checks import assert_tiers_count_the_entries, rows
@@ -219,3 +219,21 @@ def test_what_cannot_be_parsed_is_refused_by_the_parser_itself() -> None:
             said.append(str(refusal))
     assert all(text.isprintable() for text in said)
     assert len(said) > 2_000
+
+
+def test_a_decoder_of_records_raises_nothing_but_what_it_says(engine: Any) -> None:
+    """So that any other error is known for a bug of ours."""
+    rng = random.Random(15)
+    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as stack, quiet():
+        for part in range(2):
+            write(stack, [event(f"{part}-{n}", f"m{n}") for n in range(20)])
+    samples = records(engine)
+    refused = 0
+    for n in range(10_000):
+        record = mutations.mutated(rng, numbered(rng.choice(samples), n))
+        try:
+            decode_change(record["dynamodb"])
+            decode_parked(record)
+        except (KeyError, TypeError, ValueError):
+            refused += 1
+    assert refused > 2_000

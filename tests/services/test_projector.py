@@ -31,7 +31,8 @@ class Parking:
         self.parked: list[tuple[str, str]] = []
         self.broken = False
 
-    def park(self, sequence: str, reason: str) -> None:
+    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
+        del bug
         if self.broken:
             raise StoreUnavailableError("no bucket")
         self.parked.append((sequence, reason))

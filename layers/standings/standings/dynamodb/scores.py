@@ -122,8 +122,13 @@ def decode_parked(record: Any) -> Named | None:
 
 
 def _member_of(keys: Any) -> MemberKey:
-    """The board and the member that an item's key names; ValueError for the key of another table's item."""
+    """The board and the member that an item's key names.
+
+    ValueError for the key of another table's item; KeyError or TypeError for what is no key.
+    """
     partition, member = keys["pk"]["S"], keys["sk"]["S"]
+    if not (isinstance(partition, str) and isinstance(member, str)):
+        raise TypeError("the key of a member's item must be text")
     board = board_of(partition)
     if member_key(board, member) != (partition, member):
         raise ValueError(f"no key of a member's item: {partition!r} {member!r}")
@@ -131,16 +136,16 @@ def _member_of(keys: Any) -> MemberKey:
 
 
 def _image_of(key: MemberKey, item: Any) -> Image:
-    image = decode_image(item)
-    if (image.board, image.member) != key:
-        raise ValueError(f"the image is of {image.board!r} {image.member!r}")
-    return image
+    found = item["pk"]["S"], item["sk"]["S"]
+    if found != member_key(*key):
+        raise ValueError(f"the image is of {found[0]!r} {found[1]!r}")
+    return decode_image(item)
 
 
 def _readable(key: MemberKey, item: Any) -> Image | None:
     try:
         return _image_of(key, item)
-    except (LookupError, ValueError, TypeError, AttributeError):
+    except (KeyError, TypeError, ValueError):
         return None
 
 

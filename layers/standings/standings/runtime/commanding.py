@@ -5,6 +5,7 @@ from functools import cached_property
 from standings.dynamodb.scores import DynamoScores
 from standings.runtime import wiring
 from standings.runtime.config import Config
+from standings.runtime.observability import logger, stack_of
 from standings.services.care import Care
 from standings.services.pacing import Pacing
 from standings.services.posting import Posting
@@ -23,7 +24,7 @@ class Command:
     def posting(self) -> Posting:
         """Posts events."""
         queue = ActivityQueue(Sender(lambda: wiring.client("sqs"), self._config.activity_queue_url))
-        return Posting(wiring.boards(), queue, self._tools)
+        return Posting(wiring.boards(), queue, self._tools, _report)
 
     @cached_property
     def care(self) -> Care:
@@ -31,3 +32,7 @@ class Command:
         dynamodb = wiring.client("dynamodb")
         scores = DynamoScores(dynamodb, self._config.scores_table, self._config.receipts_table, self._tools)
         return Care(wiring.registry(dynamodb, self._config, self._tools), scores, self._tools)
+
+
+def _report(bug: Exception) -> None:
+    logger.error("event refused", extra={"rule": "internal"}, exc_info=stack_of(bug))

@@ -9,6 +9,7 @@ from standings.dynamodb.rankings import DynamoRankings
 from standings.dynamodb.scores import DynamoScores, decode_parked
 from standings.runtime import projecting, wiring
 from standings.runtime.config import Config
+from standings.runtime.observability import logger, stack_of
 from standings.services.audit import Audits
 from standings.services.dead_letters import DeadLetterCare
 from standings.services.pacing import Pacing
@@ -76,5 +77,10 @@ class Maintenance:
             wiring.failure_bucket(self._config),
             decode_parked,
             self._tools,
+            report=_report,
             written=lambda board: registry.written([board])[board],
         )
+
+
+def _report(bug: Exception) -> None:
+    logger.error("parked record not read", exc_info=stack_of(bug))

@@ -44,7 +44,7 @@ then may still end: a rebuild waits `LONGEST_ATTEMPT` for attempts that go by an
 
 
 Decode = Callable[[Any], Named | None]
-"""What a record names; None for the item of no member. Whatever it raises says that this is no record."""
+"""What a record names; None for the item of no member. KeyError, TypeError or ValueError for what is no record."""
 
 
 class Chosen(NamedTuple):
@@ -82,7 +82,8 @@ class Parcel:
 class ParkedCare:
     """Lists what is parked, and replays it: at any time, beside projectors and other replays.
 
-    `written` names the generations of a board's rankings that are written now.
+    `written` names the generations of a board's rankings that are written now. `report` is called with each bug of ours
+    that a record cannot be read for.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class ParkedCare:
         decode: Decode,
         pacing: Pacing,
         *,
+        report: Callable[[Exception], None],
         written: Callable[[str], Sequence[int]] = lambda _: (0,),
     ) -> None:
         self.objects = objects
@@ -102,6 +104,7 @@ class ParkedCare:
         self._scores = scores
         self._placer = placer
         self._decode = decode
+        self._report = report
         self._written = written
 
     def do(self, asked: Any, deadline: float) -> dict[str, Any]:
@@ -166,8 +169,12 @@ class ParkedCare:
         for record in records:
             try:
                 named = self._decode(record)
-            except Exception as error:  # noqa: BLE001 - whatever a record does to the decoder, its neighbours are placed
+            except (KeyError, TypeError, ValueError) as error:
                 parcel.problems.append(f"no change of a member's item: {error!r}")
+                continue
+            except Exception as error:  # noqa: BLE001 - whatever a record does to the decoder, its neighbours are placed
+                parcel.problems.append(f"cannot be read: {error!r}")
+                self._report(error)
                 continue
             if named is not None:
                 key = (named.board, named.member)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -52,12 +52,16 @@ class _Document(NamedTuple):
 
 
 class Posting:
-    """Posts events. What the queue gets is a client's own text, so that no amount is rounded before it is looked at."""
+    """Posts events. What the queue gets is a client's own text, so that no amount is rounded before it is looked at.
 
-    def __init__(self, boards: Boards, queue: Queue, pacing: Pacing) -> None:
+    `report` is called with each bug of ours that an event is refused for.
+    """
+
+    def __init__(self, boards: Boards, queue: Queue, pacing: Pacing, report: Callable[[Exception], None]) -> None:
         self._boards = boards
         self._queue = queue
         self._pacing = pacing
+        self._report = report
 
     def post(self, body: bytes) -> list[dict[str, Any]]:
         """What became of each event, in their order; Problem for a body that is no event and no list of events."""
@@ -72,6 +76,7 @@ class Posting:
                 refused[number] = str(refusal)
             except Exception as error:  # noqa: BLE001 - whatever a body does to the parser, its neighbours are queued
                 refused[number] = f"body: cannot be read: {error!r}"
+                self._report(error)
         numbers = list(events)
         for position, why in self._queue.send(list(events.values())).items():
             # It may be on the queue all the same, if only the answer was lost: then the same id is what keeps it one.

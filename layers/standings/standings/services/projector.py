@@ -15,18 +15,25 @@ from standings.services.store import MemberKey, Rankings, StoreUnavailableError
 
 
 class Record(NamedTuple):
-    """A record of the stream. `change` is None for an item that is no member's; `problem` says why it is unreadable."""
+    """A record of the stream. `change` is None for an item that is no member's; `problem` says why it is unreadable.
+
+    `bug` is the error, if the record is unreadable for a bug of ours.
+    """
 
     sequence: str
     change: Change | None
     problem: str | None = None
+    bug: Exception | None = None
 
 
 class Parking(Protocol):
     """Where records are put that can never be applied."""
 
-    def park(self, sequence: str, reason: str) -> None:
-        """Keep a record of this batch, whole; StoreUnavailableError where that is not possible now."""
+    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
+        """Keep a record of this batch, whole; StoreUnavailableError where that is not possible now.
+
+        `bug` is the error, if a bug of ours is the reason.
+        """
 
 
 @dataclass(slots=True)
@@ -103,7 +110,7 @@ class _Batch:
     def _read(self) -> None:
         for position, record in enumerate(self._records):
             if record.problem is not None:
-                self._park(position, record.problem)
+                self._park(position, record.problem, record.bug)
             elif record.change is not None:
                 new = record.change.new
                 if self._projector.boards.family(new.board) is None:
@@ -118,20 +125,20 @@ class _Batch:
         A part that is done stays done: so the next try of a batch too wide for one function's time begins further on.
         """
         asked: list[list[Move]] = []
-        broken: dict[MemberKey, str] = {}
+        broken: dict[MemberKey, Exception] = {}
         for key, positions in self._positions.items():
             changes = [change for position in positions if (change := self._records[position].change) is not None]
             try:
                 found = moves(self._projector.boards, changes, written[key[0]])
             except Exception as error:  # noqa: BLE001 - whatever a member's images do, its neighbours are projected
-                broken[key] = f"cannot be projected: {error!r}"
+                broken[key] = error
                 continue
             self._projected.stamps.append(max(change.new.stamp for change in changes))
             asked.append(found)
             self._open[key] = len(found)
-        for key, reason in broken.items():
+        for key, bug in broken.items():
             for position in self._positions.pop(key):
-                self._park(position, reason)
+                self._park(position, f"cannot be projected: {bug!r}", bug)
         part: list[Move] = []
         for found in asked:
             if part and len(part) + len(found) > MOST_MOVES:
@@ -164,9 +171,9 @@ class _Batch:
                 self._park(position, reason)
             del self._open[key]
 
-    def _park(self, position: int, reason: str) -> None:
+    def _park(self, position: int, reason: str, bug: Exception | None = None) -> None:
         try:
-            self._parking.park(self._records[position].sequence, reason)
+            self._parking.park(self._records[position].sequence, reason, bug)
         except StoreUnavailableError as error:
             self._unfinished.add(position)
             self._projected.why = f"a record could not be parked: {error}"

@@ -43,7 +43,8 @@ class Message(NamedTuple):
 class Written:
     """What became of a batch. `failed` are ids of messages to be delivered again, with why.
 
-    `refused` are messages that no further try can help: they are the caller's to put aside. `waited` is the longest
+    `refused` are messages that no further try can help: they are the caller's to put aside. The `__cause__` of a
+    refusal with the rule "internal" is a bug of ours. `waited` is the longest
     from a message being sent until its event was counted, in milliseconds; None where none was, or nothing tells.
     """
 
@@ -100,7 +101,9 @@ class Writer:
             except RefusedEvent as refusal:
                 written.refused.append((message, refusal))
             except Exception as error:  # noqa: BLE001 - whatever a body does to the parser, its neighbours are applied
-                written.refused.append((message, RefusedEvent("internal", f"body: cannot be read: {error!r}")))
+                internal = RefusedEvent("internal", f"body: cannot be read: {error!r}")
+                internal.__cause__ = error
+                written.refused.append((message, internal))
         for events in transactions(work.event for work in works.values()):
             batch = _Transaction(self, [works[event.id] for event in events], written)
             batch.run(self.pacing.backoff(deadline))
