@@ -18,8 +18,7 @@ from standings.services.pruning import Look
 
 _config = Config.from_environment()
 _pacing = wiring.pacing()
-_looks: list[Look] = []
-_projector = projecting.projector(_config, _pacing, _looks.append)
+_projector = projecting.projectors(_config, _pacing)
 _bucket = wiring.failure_bucket(_config)
 
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")
@@ -44,7 +43,8 @@ class _Parking:
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Answer a batch of the stream with the sequence number from which to deliver again, if any."""
     named = _named(event["Records"])
-    projected = _projector.project(
+    looks: list[Look] = []
+    projected = _projector(looks.append).project(
         [_record(name, record) for name, record in named.items()],
         _Parking(_bucket, named),
         wiring.deadline(context.get_remaining_time_in_millis()),
@@ -53,7 +53,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     metrics.add_metric("MovesKnown", MetricUnit.Count, projected.old_news)
     metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
     metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
-    metrics.add_metric("TiersRemoved", MetricUnit.Count, _removed())
+    metrics.add_metric("TiersRemoved", MetricUnit.Count, _removed(looks))
     metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
     if projected.failed is not None:
         logger.error("batch to be delivered again", extra={"from": projected.failed, "reason": projected.why})
@@ -65,9 +65,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     return {"batchItemFailures": []}
 
 
-def _removed() -> int:
-    """How many dead tiers this batch has removed; what kept others is no harm, but for what nothing will mend."""
-    looks, _looks[:] = list(_looks), []
+def _removed(looks: list[Look]) -> int:
+    """How many dead tiers a batch has removed; what kept others is no harm, but for what nothing will mend."""
     for look in looks:
         if look.unexpected:
             logger.error("dead tiers cannot be removed", extra={"reason": look.hindrance})

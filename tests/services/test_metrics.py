@@ -4,13 +4,17 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, get_args
 
 import orjson
 import pytest
 
 from standings.domain.events import Rule
+from standings.runtime import projecting
 from standings.runtime.observability import metrics
+from standings.services.moving import one_by_one
+from standings.services.pruning import PrunedRankings
 from tests.engine.lambdas import Context
 from tests.faulty import cancelled
 from tests.stack import Clock, Stack, running
@@ -157,6 +161,73 @@ def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, engi
     stack.projector({"Records": [record for record in records if record is not bad]}, Context())
     again = told()[SERVICE]
     assert (again["Moves"], again["MovesKnown"]) == (0, found["Moves"])
+
+
+BOARD_COUNT: Final = 40
+
+
+CLEANED: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }'
+
+
+@pytest.fixture
+def cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Projectors look for dead tiers after every move."""
+    monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
+    metrics.clear_metrics()
+    monkeypatch.setattr(projecting, "PrunedRankings", partial(PrunedRankings, chance=1, worth=0))
+
+
+def records_of(stack: Stack, points: int, boards: int) -> list[Any]:
+    """Records of one event on each of some boards, which the projector has not had."""
+    bodies = [event(f"{points} {n}", points=points, board=f"b{n:02}") for n in range(boards)]
+    stack.writer({"Records": [message(n, body) for n, body in enumerate(bodies)]}, Context())
+    (shard,) = stack.dynamodb.stream("Scores")
+    found = shard[stack.projected.get(0, 0) :]
+    stack.projected[0] = len(shard)
+    return [record for record in found if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
+
+
+@pytest.mark.usefixtures("cleaning")
+def test_tiers_that_a_call_removed_count_in_no_other(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: Any
+) -> None:
+    """The first board's tiers are removed before the second board breaks the call."""
+    monkeypatch.setattr(projecting, "side_by_side", lambda: one_by_one)
+    removals = []
+
+    def breaks(operation: str, request: dict[str, Any]) -> None:
+        if operation == "TransactWriteItems":
+            removals.append(any("Delete" in action for action in request["TransactItems"]))
+            if "b01" in str(request):
+                raise MemoryError
+
+    with running(engine, Clock(NOW), CLEANED) as stack:
+        stack.projector({"Records": records_of(stack, 300, 2)}, Context())
+        moved = records_of(stack, 20_000, 2)
+        engine.before.append(breaks)
+        with pytest.raises(MemoryError):
+            stack.projector({"Records": moved}, Context())
+        engine.before.clear()
+        capsys.readouterr()
+        stack.projector({"Records": moved[:1]}, Context())
+
+    assert removals == [False, True, False]
+    found = told()[SERVICE]
+    assert (found["MovesKnown"], found["TiersRemoved"]) == (1, 0)
+
+
+@pytest.mark.usefixtures("cleaning")
+def test_tiers_removed_by_threads_side_by_side_all_count(
+    engine: Any, capsys: pytest.CaptureFixture[str], told: Any
+) -> None:
+    with running(engine, Clock(NOW), CLEANED) as stack:
+        stack.projector({"Records": records_of(stack, 300, BOARD_COUNT)}, Context())
+        moved = records_of(stack, 20_000, BOARD_COUNT)
+        capsys.readouterr()
+        stack.projector({"Records": moved}, Context())
+
+    found = told()[SERVICE]
+    assert (found["Moves"], found["TiersRemoved"]) == (BOARD_COUNT, 2 * BOARD_COUNT)
 
 
 def test_the_largest_batch_is_told_in_few_lines(stack: Stack, told: Any) -> None:

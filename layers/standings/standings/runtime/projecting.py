@@ -23,10 +23,19 @@ def side_by_side() -> SideBySide:
     return lambda jobs: pool.map(lambda job: job(), jobs)
 
 
-def projector(config: Config, tools: Pacing, report: Callable[[Look], None]) -> Projector:
-    """The projector's service. `report` hears of dead tiers that it has looked for; it is called from any thread."""
+def projectors(config: Config, tools: Pacing) -> Callable[[Callable[[Look], None]], Projector]:
+    """A function that makes the projector of one batch; all of them share their clients, caches and threads.
+
+    It takes the function to call with each look for dead tiers, which may be called from any thread.
+    """
     dynamodb = wiring.client("dynamodb")
     table = config.rankings_table
     rankings = DynamoRankings(dynamodb, table, tools)
-    pruned = PrunedRankings(rankings, DynamoTrees(dynamodb, table, tools), tools, report)
-    return Projector(wiring.registry(dynamodb, config, tools), pruned, tools, side_by_side())
+    trees = DynamoTrees(dynamodb, table, tools)
+    registry = wiring.registry(dynamodb, config, tools)
+    pool = side_by_side()
+
+    def projector(report: Callable[[Look], None]) -> Projector:
+        return Projector(registry, PrunedRankings(rankings, trees, tools, report), tools, pool)
+
+    return projector
