@@ -1,7 +1,6 @@
 """Care for what was refused and parked, over the clients of a stack."""
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,16 +14,17 @@ from standings.services.parked import ParkedCare
 from standings.services.placing import Placer
 from standings.sqs.dead_letter_queue import DeadLetterQueue
 from standings.sqs.sending import Sender
-from tests.stack import ENVIRONMENT, Sqs, Stack
+from tests.stack import ENVIRONMENT, Clock, Sqs, Stack
 
 
-def soon(seconds: float = 60.0) -> float:
-    """A deadline."""
-    return time.monotonic() + seconds
+def soon(clock: Clock, seconds: float = 60.0) -> float:
+    """A deadline of a test's own clock."""
+    return clock.monotonic() + seconds
 
 
-def pacing(clock: Callable[[], int]) -> Pacing:
-    return Pacing(clock, time.monotonic, time.sleep, random.Random(1).random)
+def pacing(clock: Clock) -> Pacing:
+    """Pacing by a test's own clock: nobody waits."""
+    return Pacing(clock, clock.monotonic, clock.sleep, random.Random(1).random)
 
 
 def dead_letter_care(stack: Stack) -> DeadLetterCare:

@@ -43,12 +43,21 @@ _NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass
 class Clock:
-    """A wall clock in milliseconds that stands still until it is set."""
+    """A wall clock in milliseconds, and a monotonic one in seconds that goes with it.
+
+    Time passes only by sleeping, or as a test sets it.
+    """
 
     milliseconds: int
 
     def __call__(self) -> int:
         return self.milliseconds
+
+    def monotonic(self) -> float:
+        return self.milliseconds / 1000
+
+    def sleep(self, seconds: float) -> None:
+        self.milliseconds += max(1, round(seconds * 1000))
 
 
 @dataclass

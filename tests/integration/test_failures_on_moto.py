@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import boto3
@@ -16,6 +17,7 @@ from standings.sqs.dead_letter_queue import DeadLetterQueue
 from standings.sqs.dead_letters import DeadLetters
 from standings.sqs.sending import MOST_BYTES, Sender
 from tests.maintenance import pacing, soon
+from tests.stack import Clock
 
 
 class Queues:
@@ -33,7 +35,9 @@ class Queues:
         self.letters = DeadLetters(Sender(lambda: self.sqs, self.dead), self.bucket)
         activity = Sender(lambda: self.sqs, self.activity)
         queue = DeadLetterQueue(lambda: self.sqs, self.dead, activity, self.bucket)
-        self.care = DeadLetterCare(queue, pacing(lambda: time.time_ns() // 1_000_000))
+        # Messages have moto's times, which are those of the real wall clock; deadlines go by the test's own clock.
+        self.clock = Clock(0)
+        self.care = DeadLetterCare(queue, replace(pacing(self.clock), now=lambda: time.time_ns() // 1_000_000))
 
     def refuse(self, number: int, body: str, reason: str = "why", group: str | None = None, **attributes: Any) -> None:
         record = {
@@ -75,17 +79,17 @@ def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
         body = json.dumps({"id": str(number), "board": "even" if number % 2 == 0 else "odd", "text": "用户"})
         queues.refuse(number, body, f"why {number % 3}", **filled)
     for _ in range(2):
-        listed = queues.care.list(soon(), limit=1000)
+        listed = queues.care.list(soon(queues.clock), limit=1000)
         assert (listed["done"], listed["seen"], len(listed["messages"])) == (True, 37, 37)
         assert {one["reason"]: one["messages"] for one in listed["reasons"]} == {"why 0": 13, "why 1": 12, "why 2": 12}
         assert {one["event"] for one in listed["messages"]} == {str(number) for number in range(37)}
 
-    some = queues.care.replay(soon(), chosen=Chosen(board="even"))
+    some = queues.care.replay(soon(queues.clock), chosen=Chosen(board="even"))
     assert (some["replayed"], some["not_chosen"]) == (19, 18)
     messages = queues.replayed()
     assert {json.loads(one["Body"])["id"] for one in messages} == {str(number) for number in range(0, 37, 2)}
     assert all(one["MessageAttributes"].keys() == {"first_received"} for one in messages)
-    rest = queues.care.replay(soon())
+    rest = queues.care.replay(soon(queues.clock))
     assert rest["replayed"] == 18
     assert all(one["MessageAttributes"].keys() == {"first_received", "at_filled_in"} for one in queues.replayed())
 
@@ -95,7 +99,7 @@ def test_the_group_of_a_message_comes_back_with_it(queues: Queues) -> None:
     queues.refuse(2, "{}")
     queues.refuse(3, "x" * (MOST_BYTES - 33), group="board-3")
     assert queues.bucket.content("refused/id-3.json") is not None
-    assert queues.care.replay(soon())["replayed"] == 3
+    assert queues.care.replay(soon(queues.clock))["replayed"] == 3
 
     groups = {one["Body"][:2]: one["Attributes"].get("MessageGroupId") for one in queues.replayed()}
     assert groups == {"{": "board-1", "{}": None, "xx": "board-3"}
@@ -106,11 +110,13 @@ def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> Non
     for _ in range(3):
         queues.sqs.receive_message(QueueUrl=queues.activity, VisibilityTimeout=0)
     queues.refuse(1, "{", "json")
-    listed = queues.care.list(soon())
+    listed = queues.care.list(soon(queues.clock))
 
     assert {one["reason"]: one["body"] for one in listed["messages"]} == {RECEIVED_TOO_OFTEN: "{}", "json": "{"}
-    assert queues.care.delete(soon(), ids=frozenset(one["id"] for one in listed["messages"]))["deleted"] == 2
-    assert queues.care.list(soon())["seen"] == 0
+    assert (
+        queues.care.delete(soon(queues.clock), ids=frozenset(one["id"] for one in listed["messages"]))["deleted"] == 2
+    )
+    assert queues.care.list(soon(queues.clock))["seen"] == 0
 
 
 def test_a_body_too_large_beside_its_reason_comes_back_from_the_bucket(queues: Queues) -> None:
@@ -118,9 +124,9 @@ def test_a_body_too_large_beside_its_reason_comes_back_from_the_bucket(queues: Q
     body = "x" * (MOST_BYTES - 33)
     queues.refuse(1, body)
     assert queues.bucket.content("refused/id-1.json") is not None
-    (shown,) = queues.care.list(soon())["messages"]
+    (shown,) = queues.care.list(soon(queues.clock))["messages"]
     assert (shown["size"], shown["kept_in"]) == (len(body), "refused/id-1.json")
-    assert queues.care.replay(soon())["replayed"] == 1
+    assert queues.care.replay(soon(queues.clock))["replayed"] == 1
     assert [one["Body"] for one in queues.replayed()] == [body]
     assert queues.bucket.content("refused/id-1.json") is None
 

@@ -1,11 +1,13 @@
 """The services over the engine in this process."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from tests.engine.dynamodb import Engine
 from tests.engine.tables import create_tables
+from tests.stack import Clock
 
 
 @pytest.fixture
@@ -13,3 +15,12 @@ def engine() -> Any:
     client = Engine()
     create_tables(client)
     return client
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of a stack, by which it also waits: a test that asks for it waits by no other."""
+    own = Clock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
+    monkeypatch.setattr("time.monotonic", own.monotonic)
+    monkeypatch.setattr("time.sleep", own.sleep)
+    return own

@@ -67,7 +67,7 @@ def test_whose_a_message_is_survives_refusal_and_replay(stack: Stack) -> None:
         None,
         "producer-8",
     ]
-    replayed = dead_letter_care(stack).replay(soon())
+    replayed = dead_letter_care(stack).replay(soon(stack.clock))
 
     assert (replayed["replayed"], replayed["refused"]) == (2, 1)
     assert [message.get("MessageGroupId") for message in stack.activity.messages] == ["producer-7", None]
@@ -94,7 +94,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> No
     with running(engine, clock, WRONG) as wrong:
         send(wrong, *events)
         write(wrong)
-        listed = dead_letter_care(wrong).list(soon(), limit=7)
+        listed = dead_letter_care(wrong).list(soon(clock), limit=7)
         letters = wrong.dead_letters
     assert (listed["done"], listed["seen"], len(listed["messages"])) == (True, 300, 7)
     ((reason, count),) = ((found["reason"], found["messages"]) for found in listed["reasons"])
@@ -110,7 +110,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> No
         right.dead_letters.messages += letters.messages
         right.dead_letters._told |= letters._told
         before = [dict(message) for message in letters.messages]
-        replayed = dead_letter_care(right).replay(soon())
+        replayed = dead_letter_care(right).replay(soon(clock))
         assert (replayed["done"], replayed["replayed"], replayed["refused"], replayed["failed"]) == (True, 300, 0, 0)
         assert right.dead_letters.messages == []
         sent = list(right.activity.messages)
@@ -120,7 +120,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> No
         # The same dead letters once more, as after a crash between sending and deleting.
         right.dead_letters.messages += before
         right.dead_letters._hidden.clear()
-        assert dead_letter_care(right).replay(soon())["replayed"] == 300
+        assert dead_letter_care(right).replay(soon(clock))["replayed"] == 300
         write(right)
         assert right.dead_letters.messages == []
         project(right)
@@ -134,29 +134,29 @@ def test_some_are_replayed_by_id_by_reason_and_by_board(stack: Stack) -> None:
     send(stack, event("1", board="b") | {"x": 1}, event("2", board="c") | {"x": 1}, event("3") | {"at": "now"}, "{")
     write(stack)
     care = dead_letter_care(stack)
-    ids = [one["id"] for one in care.list(soon())["messages"]]
+    ids = [one["id"] for one in care.list(soon(stack.clock))["messages"]]
 
-    assert care.replay(soon(), chosen=Chosen(board="c"))["replayed"] == 1
+    assert care.replay(soon(stack.clock), chosen=Chosen(board="c"))["replayed"] == 1
     assert orjson.loads(stack.activity.messages[-1]["MessageBody"])["id"] == "2"
-    assert care.replay(soon(), chosen=Chosen(reason="RFC 3339"))["replayed"] == 1
+    assert care.replay(soon(stack.clock), chosen=Chosen(reason="RFC 3339"))["replayed"] == 1
     assert orjson.loads(stack.activity.messages[-1]["MessageBody"])["id"] == "3"
-    assert care.replay(soon(), chosen=Chosen(ids=frozenset({ids[3]})))["replayed"] == 1
+    assert care.replay(soon(stack.clock), chosen=Chosen(ids=frozenset({ids[3]})))["replayed"] == 1
     assert stack.activity.messages[-1]["MessageBody"] == "{"
     # What was not chosen is there again at once.
-    left = care.replay(soon(), chosen=Chosen(reason="no such reason"))
+    left = care.replay(soon(stack.clock), chosen=Chosen(reason="no such reason"))
     assert (left["seen"], left["not_chosen"], left["replayed"]) == (1, 1, 0)
-    assert [one["event"] for one in care.list(soon())["messages"]] == ["1"]
+    assert [one["event"] for one in care.list(soon(stack.clock))["messages"]] == ["1"]
 
 
 def test_some_are_thrown_away(stack: Stack) -> None:
     send(stack, "{", "[", "]")
     write(stack)
     care = dead_letter_care(stack)
-    ids = [one["id"] for one in care.list(soon())["messages"]]
+    ids = [one["id"] for one in care.list(soon(stack.clock))["messages"]]
 
-    assert care.delete(soon(), ids=frozenset({ids[1], "no such id"}))["deleted"] == 1
-    assert [one["body"] for one in care.list(soon())["messages"]] == ["{", "]"]
-    assert care.delete(soon(), ids=frozenset(ids[:1]))["done"]
+    assert care.delete(soon(stack.clock), ids=frozenset({ids[1], "no such id"}))["deleted"] == 1
+    assert [one["body"] for one in care.list(soon(stack.clock))["messages"]] == ["{", "]"]
+    assert care.delete(soon(stack.clock), ids=frozenset(ids[:1]))["done"]
 
 
 def test_when_it_was_first_received_outlives_every_refusal(stack: Stack) -> None:
@@ -167,16 +167,16 @@ def test_when_it_was_first_received_outlives_every_refusal(stack: Stack) -> None
     care = dead_letter_care(stack)
     for day in (13, 26, 29):
         stack.clock.milliseconds = first + day * DAY
-        assert care.replay(soon())["replayed"] == 1
+        assert care.replay(soon(stack.clock))["replayed"] == 1
         write(stack)
         (letter,) = stack.dead_letters.messages
         assert letter["MessageAttributes"]["first_received"]["StringValue"] == str(first)
     stack.clock.milliseconds += 1
-    left = care.replay(soon())
+    left = care.replay(soon(stack.clock))
 
     assert (left["done"], left["replayed"], left["refused"]) == (True, 0, 1)
     assert left["problems"][0]["why"] == "first received more than 29 days ago: it might count twice"
-    assert care.list(soon())["messages"][0]["problem"] == left["problems"][0]["why"]
+    assert care.list(soon(stack.clock))["messages"][0]["problem"] == left["problems"][0]["why"]
 
 
 def test_what_waits_too_long_in_the_queue_is_refused_by_the_writer(stack: Stack) -> None:
@@ -199,9 +199,9 @@ def test_what_was_received_too_often_is_replayed_with_the_time_it_was_sent(stack
     stack.clock.milliseconds += DAY
     care = dead_letter_care(stack)
 
-    (shown,) = care.list(soon())["messages"]
+    (shown,) = care.list(soon(stack.clock))["messages"]
     assert (shown["reason"], shown["receives"]) == (RECEIVED_TOO_OFTEN, 11)
-    assert care.replay(soon(), chosen=Chosen(reason=RECEIVED_TOO_OFTEN))["replayed"] == 1
+    assert care.replay(soon(stack.clock), chosen=Chosen(reason=RECEIVED_TOO_OFTEN))["replayed"] == 1
     (sent,) = stack.activity.messages
     assert sent["MessageAttributes"]["first_received"]["StringValue"] == str(milliseconds())
     write(stack)
@@ -217,7 +217,7 @@ def test_at_filled_in_survives_a_refusal_and_a_replay(stack: Stack) -> None:
     stack.clock.milliseconds += DAY
     stack.post("/events", without)
     write(stack)
-    assert dead_letter_care(stack).replay(soon())["replayed"] == 1
+    assert dead_letter_care(stack).replay(soon(stack.clock))["replayed"] == 1
     write(stack)
 
     assert stack.dead_letters.messages == []
@@ -233,13 +233,13 @@ def test_a_body_without_room_even_for_its_age_is_shown_and_stays(stack: Stack) -
     assert len(stack.bucket.objects) == 1
     assert len(stack.dead_letters.messages[0]["MessageBody"]) < 1000
     care = dead_letter_care(stack)
-    (shown,) = care.list(soon())["messages"]
+    (shown,) = care.list(soon(stack.clock))["messages"]
     assert (shown["event"], shown["size"], shown["problem"]) == ("1", len(body), None)
 
     refusal = ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "DeleteObject")
     with mock.patch.object(stack.bucket, "get_object", side_effect=refusal):
-        assert "cannot be read" in care.replay(soon())["problems"][0]["why"]
-    replayed = care.replay(soon(), chosen=Chosen(board="b"))
+        assert "cannot be read" in care.replay(soon(stack.clock))["problems"][0]["why"]
+    replayed = care.replay(soon(stack.clock), chosen=Chosen(board="b"))
     assert len(stack.bucket.objects) == 1
     assert (replayed["replayed"], replayed["problems"]) == (0, [{"id": shown["id"], "why": mock.ANY}])
     assert "too large" in replayed["problems"][0]["why"]
@@ -255,9 +255,9 @@ def test_a_body_that_was_kept_whole_comes_back(stack: Stack, gone: bool) -> None
     assert len(stack.bucket.objects) == 1
     if gone:
         stack.bucket.objects.clear()
-        assert "is gone" in dead_letter_care(stack).replay(soon())["problems"][0]["why"]
+        assert "is gone" in dead_letter_care(stack).replay(soon(stack.clock))["problems"][0]["why"]
         return
-    assert dead_letter_care(stack).replay(soon())["replayed"] == 1
+    assert dead_letter_care(stack).replay(soon(stack.clock))["replayed"] == 1
     assert stack.activity.messages[0]["MessageBody"] == body
     assert stack.bucket.objects == {}
     write(stack)
@@ -269,20 +269,20 @@ def test_what_a_replay_has_refused_again_is_not_replayed_by_the_same(stack: Stac
     send(stack, *[event(str(n)) | {"x": 1} for n in range(25)])
     write(stack)
     care = dead_letter_care(stack)
-    first = care.replay(soon(), chosen=Chosen(board="b"))
+    first = care.replay(soon(stack.clock), chosen=Chosen(board="b"))
     stack.clock.milliseconds += 5
     write(stack)
-    again = care.replay(soon(), cursor=first["cursor"])
+    again = care.replay(soon(stack.clock), cursor=first["cursor"])
 
     assert (first["replayed"], again["replayed"], again["newer"], again["done"]) == (25, 0, 25, True)
-    assert care.replay(soon())["replayed"] == 25
+    assert care.replay(soon(stack.clock))["replayed"] == 25
 
 
 def test_a_call_ends_by_its_deadline_and_the_next_goes_on(stack: Stack) -> None:
     send(stack, *[event(str(n)) | {"x": 1} for n in range(60)])
     write(stack)
     care = dead_letter_care(stack)
-    assert care.replay(soon(0))["seen"] == 0
+    assert care.replay(soon(stack.clock, 0))["seen"] == 0
 
     receive = stack.dead_letters.receive_message
     calls = []
@@ -294,9 +294,9 @@ def test_a_call_ends_by_its_deadline_and_the_next_goes_on(stack: Stack) -> None:
         return receive(**request)
 
     with mock.patch.object(stack.dead_letters, "receive_message", failing):
-        assert care.list(soon())["seen"] == 60  # tried again
+        assert care.list(soon(stack.clock))["seen"] == 60  # tried again
         calls.clear()
-        assert care.replay(soon(), chosen=Chosen(board="b"))["replayed"] == 60
+        assert care.replay(soon(stack.clock), chosen=Chosen(board="b"))["replayed"] == 60
 
 
 def test_what_the_queue_does_not_take_stays(stack: Stack) -> None:
@@ -304,10 +304,10 @@ def test_what_the_queue_does_not_take_stays(stack: Stack) -> None:
     write(stack)
     stack.activity.refuses = lambda body: '"1"' in body
     care = dead_letter_care(stack)
-    replayed = care.replay(soon())
+    replayed = care.replay(soon(stack.clock))
 
     assert (replayed["replayed"], replayed["failed"]) == (1, 1)
-    assert [one["event"] for one in care.list(soon())["messages"]] == ["1"]
+    assert [one["event"] for one in care.list(soon(stack.clock))["messages"]] == ["1"]
 
 
 def test_a_store_that_is_down_ends_a_call_with_its_words(stack: Stack) -> None:
@@ -315,7 +315,7 @@ def test_a_store_that_is_down_ends_a_call_with_its_words(stack: Stack) -> None:
     write(stack)
     refusal = ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "no"}}, "ReceiveMessage")
     with mock.patch.object(stack.dead_letters, "receive_message", side_effect=refusal):
-        answer = dead_letter_care(stack).list(soon(0.2))
+        answer = dead_letter_care(stack).list(soon(stack.clock, 0.2))
     assert not answer["done"]
     assert "ServiceUnavailable" in answer["why"]
     json.dumps(answer)
@@ -327,11 +327,11 @@ def test_what_was_sent_and_could_not_be_cleared_away_is_replayed_again_in_vain(s
     stack.dead_letters.messages[0]["MessageBody"] = orjson.dumps(event("1", points=5)).decode()
     refusal = ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "no"}}, "DeleteMessageBatch")
     with mock.patch.object(stack.dead_letters, "delete_message_batch", side_effect=refusal):
-        broken = dead_letter_care(stack).replay(soon())
+        broken = dead_letter_care(stack).replay(soon(stack.clock))
     assert (broken["replayed"], broken["failed"]) == (0, 1)
     assert "sent, but not cleared away" in broken["problems"][0]["why"]
     write(stack)
-    assert dead_letter_care(stack).replay(soon())["replayed"] == 1
+    assert dead_letter_care(stack).replay(soon(stack.clock))["replayed"] == 1
     write(stack)
 
     assert stack.dead_letters.messages == []
@@ -342,13 +342,16 @@ def test_tasks_as_they_are_asked_for(stack: Stack) -> None:
     send(stack, event("1") | {"x": 1}, event("2", board="c") | {"x": 1})
     write(stack)
     care = dead_letter_care(stack)
-    listed = care.do({"list": {"board": "c", "limit": 5, "reason": None}}, soon())
+    listed = care.do({"list": {"board": "c", "limit": 5, "reason": None}}, soon(stack.clock))
     ids = [one["id"] for one in listed["messages"]]
     assert (len(ids), listed["seen"]) == (1, 2)
-    replayed = care.do({"replay": {"ids": ids}}, soon())
+    replayed = care.do({"replay": {"ids": ids}}, soon(stack.clock))
     assert replayed["replayed"] == 1
-    assert care.do({"replay": {"cursor": replayed["cursor"], "reason": "no such reason"}}, soon())["not_chosen"] == 1
-    assert care.do({"delete": {"ids": ids}}, soon())["deleted"] == 0
+    assert (
+        care.do({"replay": {"cursor": replayed["cursor"], "reason": "no such reason"}}, soon(stack.clock))["not_chosen"]
+        == 1
+    )
+    assert care.do({"delete": {"ids": ids}}, soon(stack.clock))["deleted"] == 0
 
 
 @pytest.mark.parametrize(
@@ -368,4 +371,4 @@ def test_tasks_as_they_are_asked_for(stack: Stack) -> None:
 )
 def test_a_task_that_is_none_is_told(stack: Stack, asked: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        dead_letter_care(stack).do(asked, soon())
+        dead_letter_care(stack).do(asked, soon(stack.clock))

@@ -189,8 +189,8 @@ def numbered(record: Any, number: int) -> Any:
     return {**record, "dynamodb": {**record["dynamodb"], "SequenceNumber": str(10**30 + number)}}
 
 
-def test_a_record_without_a_number_has_the_whole_batch_delivered_again(engine: Any) -> None:
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as stack:
+def test_a_record_without_a_number_has_the_whole_batch_delivered_again(engine: Any, clock: Clock) -> None:
+    with running(engine, clock, BOARDS) as stack:
         with mock.patch.object(stack.bucket, "put_object", side_effect=broken()):
             answer = stack.projector(
                 {"Records": [{"dynamodb": {}}, "noise", None]}, Context(seconds=wiring.REPORTING_RESERVE + 1)
@@ -229,11 +229,11 @@ def test_a_decoder_of_records_raises_nothing_but_what_it_says(engine: Any) -> No
             write(stack, [event(f"{part}-{n}", f"m{n}") for n in range(20)])
     samples = records(engine)
     refused = 0
-    for n in range(10_000):
+    for n in range(3_000):
         record = mutations.mutated(rng, numbered(rng.choice(samples), n))
         try:
             decode_change(record["dynamodb"])
             decode_parked(record)
         except (KeyError, TypeError, ValueError):
             refused += 1
-    assert refused > 2_000
+    assert refused > 1_000

@@ -114,10 +114,10 @@ def test_rows_never_touched_since_and_rows_far_ahead(stack: Stack) -> None:
     assert scores(stack)["day 0"] == {"m": 10, "n": 7}
     assert scores(stack)["all 0"] == {"m": 315, "n": 7}
 
-    (listed,) = parked_care(stack, BOARDS).list(soon())["objects"]
+    (listed,) = parked_care(stack, BOARDS).list(soon(stack.clock))["objects"]
     assert (listed["key"], listed["reason"], listed["age_minutes"]) == (key, "as a test says", 24 * 60)
     assert listed["members"] == [{"board": "b", "member": "m"}]
-    replayed = parked_care(stack, BOARDS).replay(soon())
+    replayed = parked_care(stack, BOARDS).replay(soon(stack.clock))
     assert (replayed["done"], replayed["placed"], replayed["removed"], replayed["left"]) == (True, 1, 1, 0)
     assert stack.bucket.objects == {}
     assert scores(stack)["day 0"] == {"m": 15, "n": 7}
@@ -161,7 +161,7 @@ def test_poison_that_a_fix_has_made_harmless(engine: Any) -> None:
         clock.milliseconds += DAY // 4
         cursor = None
         for _ in range(3):
-            cursor = parked_care(stack, BOARDS).replay(soon(), cursor=cursor)["cursor"]
+            cursor = parked_care(stack, BOARDS).replay(soon(stack.clock), cursor=cursor)["cursor"]
         assert stack.bucket.objects == {}
         now = datetime.fromtimestamp(clock() / 1000, UTC)
         for window in ("all", "day", "last-3-days"):
@@ -179,13 +179,13 @@ def test_a_batch_that_lambda_gave_up(stack: Stack, as_text: bool) -> None:
     give_up(stack, unprojected(stack), as_text=as_text)
     care = parked_care(stack, BOARDS)
 
-    (listed,) = care.list(soon())["objects"]
+    (listed,) = care.list(soon(stack.clock))["objects"]
     assert (listed["records"], listed["reason"]) == (120, "given up by Lambda: RetryAttemptsExhausted")
-    some = care.replay(soon(), chosen=Chosen(board="c"))
+    some = care.replay(soon(stack.clock), chosen=Chosen(board="c"))
     assert (some["placed"], some["removed"], some["left"]) == (40, 0, 1)
     assert scores(stack) == {}
     assert scores(stack, "c").keys() == set(EVERYWHERE)
-    every = care.replay(soon())
+    every = care.replay(soon(stack.clock))
     assert (every["placed"], every["removed"], every["problems"]) == (80, 1, [])
     expected = {f"m{n}": (n + 1) + (n + 41 if n < 20 else 0) for n in range(40)}
     assert scores(stack) == dict.fromkeys(EVERYWHERE, expected)
@@ -228,7 +228,7 @@ def test_whoever_has_gone_leaves_every_ranking(stack: Stack) -> None:
         park(stack, record)
     stack.clock.milliseconds += DAY
     assert set(scores(stack)["all 0"]) == {"a", "b", "c"}
-    assert parked_care(stack, BOARDS).replay(soon())["removed"] == 3
+    assert parked_care(stack, BOARDS).replay(soon(stack.clock))["removed"] == 3
 
     assert scores(stack) == {}
     write(stack, "back", "c", 4)
@@ -240,7 +240,7 @@ def test_all_written_generations_are_placed_in(stack: Stack) -> None:
     write(stack, "1", "m", 10)
     for record in unprojected(stack):
         park(stack, record)
-    parked_care(stack, BOARDS, written=lambda board: (0, 2) if board == "b" else ()).replay(soon())
+    parked_care(stack, BOARDS, written=lambda board: (0, 2) if board == "b" else ()).replay(soon(stack.clock))
 
     assert scores(stack, generation=2) == scores(stack) == {name: {"m": 10} for name in EVERYWHERE}
 
@@ -252,15 +252,15 @@ def test_what_is_too_old_is_left(stack: Stack) -> None:
     key = park(stack, record)
     stack.clock.milliseconds += 29 * DAY + 1
     care = parked_care(stack, BOARDS)
-    replayed = care.replay(soon())
+    replayed = care.replay(soon(stack.clock))
 
     assert (replayed["done"], replayed["placed"], replayed["left"]) == (True, 0, 1)
     assert replayed["problems"] == [{"key": key, "why": mock.ANY}]
     assert "more than 29 days old" in replayed["problems"][0]["why"]
-    assert care.list(soon())["objects"][0]["problems"] == [replayed["problems"][0]["why"]]
+    assert care.list(soon(stack.clock))["objects"][0]["problems"] == [replayed["problems"][0]["why"]]
     assert list(stack.bucket.objects) == [key]
     stack.clock.milliseconds -= 1
-    assert care.replay(soon())["removed"] == 1
+    assert care.replay(soon(stack.clock))["removed"] == 1
 
 
 def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stack) -> None:
@@ -277,19 +277,19 @@ def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stac
     stack.bucket.objects["refused/other.json"] = b"{}"
     stack.bucket.objects["aws/lambda/z"] = b'{"payload": {"Records": 1}}'
     care = parked_care(stack, BOARDS)
-    replayed = care.replay(soon())
+    replayed = care.replay(soon(stack.clock))
 
     assert (replayed["done"], replayed["placed"], replayed["removed"], replayed["left"]) == (True, 1, 0, 4)
     assert len(replayed["problems"]) == 6
     assert scores(stack)["all 0"] == {"m": 10}
     assert len(stack.bucket.objects) == 5
-    assert len(care.list(soon())["objects"]) == 4
-    keys = care.list(soon(), limit=2)
-    assert [one["key"] for one in care.list(soon(), cursor=keys["cursor"])["objects"]] == [
+    assert len(care.list(soon(stack.clock))["objects"]) == 4
+    keys = care.list(soon(stack.clock), limit=2)
+    assert [one["key"] for one in care.list(soon(stack.clock), cursor=keys["cursor"])["objects"]] == [
         "parked/2026-11-21/x.json",
         "parked/2026-11-21/y.json",
     ]
-    some = care.replay(soon(), chosen=Chosen(keys=frozenset({"parked/2026-11-21/x.json"})))
+    some = care.replay(soon(stack.clock), chosen=Chosen(keys=frozenset({"parked/2026-11-21/x.json"})))
     assert some["left"] == 1
 
 
@@ -304,15 +304,15 @@ def test_a_store_that_is_down_leaves_everything_for_the_next_call(stack: Stack) 
 
     stack.dynamodb.before.append(down)
     care = parked_care(stack, BOARDS)
-    answer = care.replay(soon(0.3))
+    answer = care.replay(soon(stack.clock, 0.3))
     stack.dynamodb.before.clear()
     assert not answer["done"]
     assert "ThrottlingException" in answer["why"]
     refusal = ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "ListObjectsV2")
     with mock.patch.object(stack.bucket, "list_objects_v2", side_effect=refusal):
-        assert "SlowDown" in care.replay(soon(0.2))["why"]
-        assert "SlowDown" in care.list(soon(0.2))["why"]
-    assert care.replay(soon(), cursor=answer["cursor"])["removed"] == 1
+        assert "SlowDown" in care.replay(soon(stack.clock, 0.2))["why"]
+        assert "SlowDown" in care.list(soon(stack.clock, 0.2))["why"]
+    assert care.replay(soon(stack.clock), cursor=answer["cursor"])["removed"] == 1
     assert scores(stack)["all 0"] == {"m": 10}
 
 
@@ -366,15 +366,15 @@ def test_any_records_parked_and_replayed_at_any_time(engine: Any, seed: int) -> 
             if rng.random() < 0.4:
                 others = lose(stack, rng)
                 if rng.random() < 0.3:
-                    care.replay(soon())
+                    care.replay(soon(stack.clock))
                 assert stack.projector({"Records": others}, Context()) == {"batchItemFailures": []}
             if rng.random() < 0.1:
                 before = dict(stack.bucket.objects)
-                care.replay(soon())
+                care.replay(soon(stack.clock))
                 stack.bucket.objects.update(before)
         for record in unprojected(stack):
             park(stack, record)
-        replayed = care.replay(soon())
+        replayed = care.replay(soon(stack.clock))
         expected = by_the_items(stack)
         found = scores(stack)
 
@@ -387,9 +387,9 @@ def test_tasks_as_they_are_asked_for(stack: Stack) -> None:
     for record in unprojected(stack):
         park(stack, record)
     care = parked_care(stack, BOARDS)
-    (listed,) = care.do({"list": {"board": "b", "cursor": "", "limit": 1}}, soon())["objects"]
-    assert care.do({"replay": {"reason": "another"}}, soon())["placed"] == 0
-    answer = care.do({"replay": {"keys": [listed["key"]], "cursor": {}}}, soon())
+    (listed,) = care.do({"list": {"board": "b", "cursor": "", "limit": 1}}, soon(stack.clock))["objects"]
+    assert care.do({"replay": {"reason": "another"}}, soon(stack.clock))["placed"] == 0
+    answer = care.do({"replay": {"keys": [listed["key"]], "cursor": {}}}, soon(stack.clock))
     assert (answer["placed"], answer["removed"]) == (1, 1)
     with pytest.raises(ValueError, match="no such task; there are list, replay"):
-        care.do({"delete": {}}, soon())
+        care.do({"delete": {}}, soon(stack.clock))

@@ -18,6 +18,7 @@ from standings.dynamodb.scores import DynamoScores
 from standings.dynamodb.transactions import send_as_built
 from standings.services.store import Addition, Receipt, Rewrite, StoreRefusedError
 from tests.maintenance import pacing
+from tests.stack import Clock
 
 NOW = population.NOW
 CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
@@ -35,8 +36,8 @@ class Wire:
         if as_built:
             send_as_built(client)
         client.meta.events.register("before-send.dynamodb", self._answer)
-        self.scores = DynamoScores(client, "Scores", "Receipts", pacing(lambda: NOW))
-        self.rankings = DynamoRankings(client, "Rankings", pacing(lambda: NOW))
+        self.scores = DynamoScores(client, "Scores", "Receipts", pacing(Clock(NOW)))
+        self.rankings = DynamoRankings(client, "Rankings", pacing(Clock(NOW)))
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
         assert int(request.headers["Content-Length"]) == len(request.body)
