@@ -1,4 +1,7 @@
-"""Thousands of schedules in which everything goes wrong that can: in the end every ranking is as if nothing had."""
+"""Thousands of schedules in which everything goes wrong that can: in the end every ranking is as if nothing had.
+
+`make test` runs a sample of them, `make test-all` all that are not marked `soak`.
+"""
 
 import os
 import subprocess
@@ -9,15 +12,15 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.faults.traps import TRAPS
+from tests.faults.traps import FAULTS, TRAPS
 from tests.faults.world import Options, Outcome, run, uncollected
 
-BLOCKS = 40
-SEEDS = 50
-"""Schedules of a block."""
+SAMPLE = [range(first, first + 20) for first in range(0, 200, 20)]
+"""Seeds that every run has, cut for its processes."""
+OTHERS = [range(first, first + 50) for first in range(200, 2_000, 50)]
 LEAST = 50
-"""Schedules in which each trap has to be met, of those of all blocks."""
-SOAK_BLOCKS = range(BLOCKS, BLOCKS + 960)
+"""Schedules that have to walk into each trap, of those of the sample and the others."""
+SOAK = [range(first, first + 50) for first in range(2_000, 50_000, 50)]
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,12 +37,13 @@ def judged(seed: int) -> Outcome:
     return outcome
 
 
-def schedules(block: int) -> Counter[str]:
-    """In how many schedules of a block each trap was met."""
+def schedules(seeds: range) -> Counter[str]:
+    """How many of some schedules met each fault and each trap."""
     met: Counter[str] = Counter()
     with uncollected():
-        for seed in range(block * SEEDS, (block + 1) * SEEDS):
-            met.update(judged(seed).traps.keys())
+        for seed in seeds:
+            outcome = judged(seed)
+            met.update(outcome.faults.keys() | outcome.traps.keys())
     return met
 
 
@@ -50,21 +54,35 @@ def totals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
-def test_every_ranking_is_right_whatever_goes_wrong(block: int, totals: Path) -> None:
-    met = schedules(block)
-    written = totals / f"traps-{block}.new"
-    written.write_bytes(orjson.dumps(met))
-    written.rename(totals / f"traps-{block}.json")
-    done = [orjson.loads(path.read_bytes()) for path in totals.glob("traps-*.json")]
-    if len(done) == BLOCKS:  # whichever block is the last looks at all of them
-        total = sum((Counter(each) for each in done), Counter[str]())
-        assert {name: total[name] for name in TRAPS if total[name] < LEAST} == {}
+def total(folder: Path, blocks: list[range]) -> Counter[str] | None:
+    """How many schedules met each fault and each trap; None until all of the blocks are done."""
+    done = [folder / f"{named(block)}.json" for block in blocks]
+    if not all(each.exists() for each in done):
+        return None
+    return sum((Counter(orjson.loads(each.read_bytes())) for each in done), Counter[str]())
+
+
+def named(block: range) -> str:
+    return f"seeds-{block[0]}-{block[-1]}"
+
+
+@pytest.mark.parametrize(
+    "block", [*SAMPLE, *(pytest.param(block, marks=pytest.mark.thorough) for block in OTHERS)], ids=named
+)
+def test_every_ranking_is_right_whatever_goes_wrong(block: range, totals: Path) -> None:
+    written = totals / f"{named(block)}.new"
+    written.write_bytes(orjson.dumps(schedules(block)))
+    written.rename(written.with_suffix(".json"))
+    # Whichever block is the last looks at all of them.
+    if block in SAMPLE and (sample := total(totals, SAMPLE)) is not None:
+        assert (FAULTS | TRAPS.keys()) - sample.keys() == set()
+    if (every := total(totals, [*SAMPLE, *OTHERS])) is not None:
+        assert {name: every[name] for name in TRAPS if every[name] < LEAST} == {}
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("block", SOAK_BLOCKS)
-def test_every_ranking_is_right_in_many_more_schedules(block: int) -> None:
+@pytest.mark.parametrize("block", SOAK, ids=named)
+def test_every_ranking_is_right_in_many_more_schedules(block: range) -> None:
     schedules(block)
 
 

@@ -1,4 +1,4 @@
-"""The traps that schedules are to walk into, each a name that the driver counts when it saw one really happen."""
+"""The faults and the traps that schedules have to meet, each a name that the driver counts when it sees one happen."""
 
 from typing import Final
 
@@ -43,3 +43,35 @@ TRAPS: Final = {
     "writers meet on an item": "two transactions of writers in conflict: a clan, for one",
     "projectors meet on an item": "the same of projectors: a tier",
 }
+
+FAULTS: Final = frozenset(
+    {
+        "a ranking is throttled",
+        "batch delivered again",
+        "batch delivered again from a record on",
+        "conflict or throttle of actions",
+        "crash after",
+        "crash before",
+        "delivered although deleted",
+        "duplicate delivery",
+        "given up, and goes on unseen",
+        "given up: too many attempts",
+        "given up: too old",
+        "id used for other content",
+        "internal error",
+        "internal error, done all the same",
+        "lost answer",
+        "never arrived",
+        "never comes back",
+        "received too often",
+        "replayed from an older checkpoint",
+        "sent again days later",
+        "sent twice",
+        "slow, and given up by the SDK",
+        "throttled",
+        "timed out",
+        "transaction conflict",
+        "unprocessed",
+    }
+)
+"""What can go wrong, by the name under which the driver counts it."""

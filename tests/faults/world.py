@@ -31,7 +31,7 @@ from .script import Script
 from .service import UNPROCESSED, Call, Sdk, Server
 from .shapes import CLANS, LEAGUE, shape
 from .store import EngineStore
-from .traps import TRAPS
+from .traps import FAULTS, TRAPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -161,6 +161,9 @@ class World:
         self.traps[name] += 1
 
     def fault(self, name: str) -> None:
+        """Count something that goes wrong; one that has no name here is a mistake."""
+        if name not in FAULTS:
+            raise KeyError(name)
         self.faults[name] += 1
         self.note(name)
 
