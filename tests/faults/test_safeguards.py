@@ -3,7 +3,9 @@
 import pytest
 
 from benchmarks.output import REPOSITORY, Output
-from tests.faults.safeguards import PAGE, SAFEGUARDS, Edit, Safeguard, noticed, read, unneeded
+from standings.services import projector
+from tests.faults.safeguards import SAFEGUARDS, Change, Safeguard
+from tests.faults.safeguards.search import PAGE, noticed, read, unneeded
 from tests.faults.test_schedules import OTHERS, SAMPLE
 from tests.faults.world import run
 from tests.faults.written import WRITTEN
@@ -49,9 +51,17 @@ def test_what_is_taken_away_is_back_afterwards() -> None:
     WRITTEN[safeguard.written]()
 
 
-def test_a_text_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(LookupError), Edit("services.moving:cut", {"no such text": ""}).made():
+@pytest.mark.parametrize("where", ["services.moving:no_such_function", "services.projector:_Batch.no_such_method"])
+def test_a_name_that_is_not_there_is_an_error(where: str) -> None:
+    with pytest.raises(LookupError), Change(where, lambda _: None).made():
         pass
+
+
+def test_a_function_is_replaced_wherever_it_was_imported() -> None:
+    before = vars(projector)["moves"]
+    with Change("domain.moves:moves", lambda _: None).made():
+        assert vars(projector)["moves"] is None
+    assert vars(projector)["moves"] is before
 
 
 def test_the_page_is_that_of_what_was_found() -> None:

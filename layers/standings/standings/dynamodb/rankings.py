@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.boards import Ranking
 from standings.domain.moves import Move
-from standings.domain.places import ROOT, Place, read_sort_key, sort_key
+from standings.domain.places import ROOT, read_sort_key, sort_key
 from standings.domain.tiers import deltas
 from standings.domain.windows import DAY, SECOND
 from standings.dynamodb.keys import counter_name, entry_key, index_key, node_key, shard_of
-from standings.dynamodb.transactions import Item, transact
+from standings.dynamodb.transactions import Cancellation, Item, transact
 from standings.services.pacing import Pacing
 from standings.services.store import Hindrance, MoveObstacle, Row, StoreRefusedError
 from standings.services.ttl_cache import RANKING_TTL_S, TtlCache
@@ -24,6 +24,12 @@ EXPIRY_MARGIN: Final = 3 * DAY
 ROW_LIFETIME: Final = 60 * DAY
 """How long a row without a score stays in a ranking that never ends: longer than anything older can be replayed."""
 
+_OLDER: Final = "v < :v"
+"""The row is older than the move."""
+
+_UNRANKED: Final = "attribute_not_exists(s)"
+_RANKED_THERE: Final = "s = :s"
+"""The row is counted where the move begins."""
 
 MOST_LANES: Final = 4
 """Lanes of a ranking at most: each costs its readers as much as the first."""
@@ -67,18 +73,13 @@ class DynamoRankings:
                 return hindered
         shards = ranking.metric.shards
         named = shards == 1 or self._named.get((ranking.key, shards)) is not None
-        actions = [entry_action(self._rankings, ranking, move, expiry) for move in moves]
-        actions += node_actions(
-            self._rankings,
-            ranking,
-            moves,
-            expiry,
-            self._pacing.now(),
-            lane=lane.number if lane is not None else 0,
-            name_shards=not named,
+        entries = [entry_action(self._rankings, ranking, move, expiry) for move in moves]
+        number = lane.number if lane is not None else 0
+        counters = node_actions(
+            self._rankings, ranking, moves, expiry, self._pacing.now(), lane=number, name_shards=not named
         )
         obstacles = []
-        for index, hindrance, item, message in transact(self._client, actions):
+        for index, hindrance, item, message in self._write(entries, counters):
             if index < len(moves):
                 obstacles.append(_obstacle(index, hindrance, item, message, ranking, moves[index]))
             elif hindrance is Hindrance.BUSY:
@@ -89,6 +90,10 @@ class DynamoRankings:
         if not obstacles and not named:
             self._named.put((ranking.key, shards), value=True)
         return obstacles
+
+    def _write(self, entries: Sequence[Any], counters: Sequence[Any]) -> list[Cancellation]:
+        """Write entries and the tiers that count them in one transaction: what stood in the way."""
+        return transact(self._client, [*entries, *counters])
 
     def _note(self, ranking: Ranking, lane: _Lane | None, obstacles: Sequence[MoveObstacle]) -> None:
         """Remember whom a transaction met: whoever has the same entries would be met in any lane."""
@@ -104,9 +109,7 @@ class DynamoRankings:
         """Take one lane of more than there were, by chance; what stood in the way, if others have the root just now."""
         wanted = min(2 * lane.of, self._most_lanes)
         if wanted > lane.of:
-            for _, hindrance, item, message in transact(
-                self._client, [_naming(self._rankings, ranking, wanted, expiry, self._pacing.now())]
-            ):
+            for _, hindrance, item, message in self._name_lanes(ranking, wanted, expiry):
                 if hindrance is Hindrance.BUSY:
                     return [MoveObstacle(None, hindrance, None, message)]
                 if hindrance is not Hindrance.CONDITION or item is None:
@@ -116,6 +119,16 @@ class DynamoRankings:
         lane.number = int(self._pacing.random() * lane.of)
         lane.conflicts = 0
         return []
+
+    def _name_lanes(self, ranking: Ranking, lanes: int, expiry: int | None) -> list[Cancellation]:
+        """Have the first lane's root say how many lanes there are, unless it says as many: what stood in the way."""
+        sets = {"l": {"N": str(lanes)}}
+        update = _node_update(self._rankings, node_key(ranking, ROOT), sets, {}, expiry, self._pacing.now())
+        condition = {
+            "ConditionExpression": "attribute_not_exists(l) OR l < :l",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        return transact(self._client, [{"Update": {**update, **condition}}])
 
 
 def _obstacle(
@@ -153,9 +166,9 @@ def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -
         item["e"] = {"N": str(expiry)}
     values = {":v": {"N": str(move.version)}}
     if move.old is None:
-        condition = "(attribute_not_exists(v) OR v < :v) AND attribute_not_exists(s)"
+        condition = f"(attribute_not_exists(v) OR {_OLDER}) AND {_UNRANKED}"
     else:
-        condition = "v < :v AND s = :s"
+        condition = f"{_OLDER} AND {_RANKED_THERE}"
         values[":s"] = {"S": sort_key(move.old, move.member)}
     return {
         "Put": {
@@ -184,7 +197,7 @@ def node_actions(
     so whoever reads knows all places to look, while the number changes and for ever after.
     """
     stamp = max(move.stamp for move in moves)
-    net = deltas((_ordinal(move.old), _ordinal(move.new)) for move in moves)
+    net = deltas(_counted(move) for move in moves)
     changed = {(path, lane): counters for path, counters in net.items()}
     if name_shards:
         changed.setdefault((ROOT, 0), {})
@@ -198,18 +211,10 @@ def node_actions(
     return actions
 
 
-def _ordinal(place: Place | None) -> int | None:
-    return place.ordinal if place is not None else None
-
-
-def _naming(table: str, ranking: Ranking, lanes: int, expiry: int | None, now: int) -> dict[str, Any]:
-    """Has the first lane's root say how many lanes there are, unless it knows of as many."""
-    update = _node_update(table, node_key(ranking, ROOT), {"l": {"N": str(lanes)}}, {}, expiry, now)
-    condition = {
-        "ConditionExpression": "attribute_not_exists(l) OR l < :l",
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
-    return {"Update": {**update, **condition}}
+def _counted(move: Move) -> tuple[int | None, int | None]:
+    """Where a move takes its member off the tiers, and where it adds it."""
+    old, new = (place.ordinal if place is not None else None for place in (move.old, move.new))
+    return old, new
 
 
 def _node_update(

@@ -41,6 +41,12 @@ LAST_INSTANT: Final = 253_402_214_400_000
 _OTHERS: Final = {"pk", "sk", "v", "t", "g", "h", "x", "e"}
 _MARK: Final = "m"
 
+_NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"
+"""A new item's version starts at the clock, above whatever was there under its key."""
+
+_STAMPED_BEFORE: Final = "t <= :t"
+"""No faster clock has written the item: the newest clock decides what is late."""
+
 
 def decode_image(item: Item) -> Image:
     """A member's item as an image; KeyError, ValueError or TypeError for what is none."""
@@ -233,7 +239,7 @@ class DynamoScores:
                 "UpdateExpression": _addition_expression(
                     tuple(change.adds), (*change.removes, *(_MARK + name for name in change.unmarks))
                 ),
-                "ConditionExpression": f"{there} (t <= :t AND g <= :room)",
+                "ConditionExpression": f"{there} ({_STAMPED_BEFORE} AND g <= :room)",
                 "ExpressionAttributeValues": values,
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             }
@@ -255,11 +261,11 @@ class DynamoScores:
 
 @lru_cache(maxsize=4096)
 def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
-    """The text of an update. A new item's version starts at the clock, above whatever was there under its key."""
+    """The text of an update."""
     added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
     # Whoever is counted is there again, if it was removed, and expires no more.
     gone = ", ".join(["e", "x", *removes])
-    return f"SET v = if_not_exists(v, :t) + :i, t = :t ADD {added} REMOVE {gone}"
+    return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {gone}"
 
 
 def read_image(client: "DynamoDBClient", scores: str, key: MemberKey) -> Image | None:

@@ -80,8 +80,13 @@ class DynamoTrees:
         return {keys[item["pk"]["S"]]: item for item in items}
 
     def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[Hindrance]:
-        actions: list[dict[str, Any]] = [
-            {
+        actions = [action for path, lanes in nodes.items() for action in self._node_out(ranking, path, lanes)]
+        actions += [action for removal in counters for action in self._counters_out(ranking, removal)]
+        return [hindrance for _, hindrance, _, _ in transact(self._client, actions)] if actions else []
+
+    def _node_out(self, ranking: Ranking, path: Path, lanes: Lanes) -> Iterator[dict[str, Any]]:
+        for number, lane in lanes.items():
+            yield {
                 "Delete": {
                     "TableName": self._rankings,
                     "Key": {"pk": {"S": node_key(ranking, path, number)}},
@@ -89,11 +94,6 @@ class DynamoTrees:
                     "ExpressionAttributeValues": {":v": {"N": str(lane.version)}},
                 }
             }
-            for path, lanes in nodes.items()
-            for number, lane in lanes.items()
-        ]
-        actions += [action for removal in counters for action in self._counters_out(ranking, removal)]
-        return [hindrance for _, hindrance, _, _ in transact(self._client, actions)] if actions else []
 
     def _counters_out(self, ranking: Ranking, removal: Removal) -> Iterator[dict[str, Any]]:
         for number, lane in removal.lanes.items():

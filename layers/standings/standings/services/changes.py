@@ -57,8 +57,7 @@ def _change(family: Family, item: MemberKey, events: Sequence[Event], images: Im
     if only_known and item in images and (image is None or image.removed):
         message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
         raise UnfitEventError(events[0], item, "unregistered", message)
-    # A stamp never goes back on an item: the newest clock that wrote it decides what is late.
-    stamp = max(now, image.stamp) if image is not None else now
+    stamp = _stamp(image, now)
     counted = [Counted(event.id, event.at, _amounts(event, item)) for event in events]
     magnitude = sum(abs(units) for one in counted for units in one.amounts.values())
     adds_up = all(family.metrics[name].adds_up for one in counted for name in one.amounts)
@@ -79,6 +78,11 @@ def _change(family: Family, item: MemberKey, events: Sequence[Event], images: Im
     if changed:
         after = rewritten(after, stamp, expired(family, after, stamp))
     return Rewrite(after, image.version if image is not None else None)
+
+
+def _stamp(image: Image | None, now: int) -> int:
+    """The stamp of a change. It never goes back on an item: the newest clock that wrote it decides what is late."""
+    return max(now, image.stamp) if image is not None else now
 
 
 def _amounts(event: Event, item: MemberKey) -> Mapping[str, int]:

@@ -13,6 +13,7 @@ from standings.services.store import (
     Hindrance,
     MoveObstacle,
     Rankings,
+    Row,
     StoreRefusedError,
     StoreUnavailableError,
 )
@@ -110,8 +111,13 @@ def _resolve(chunk: Sequence[Move], obstacles: Sequence[MoveObstacle], outcome: 
             outcome.done.append(move)
         else:
             outcome.gaps += 1
-            move.old = found.place if found is not None else None
+            _believe(move, found)
     return list(left.values())
+
+
+def _believe(move: Move, row: Row | None) -> None:
+    """Have a move begin where the row says that its member was counted."""
+    move.old = row.place if row is not None else None
 
 
 def _apart(chunk: Sequence[Move], reason: str, outcome: Outcome) -> list[list[Move]]:

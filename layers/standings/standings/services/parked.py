@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from standings.domain.boards import Boards
-from standings.domain.members import open_rankings
+from standings.domain.members import Image, open_rankings
 from standings.domain.moves import Move
 from standings.domain.windows import DAY, MINUTE
 from standings.services.answers import instant
@@ -209,12 +209,16 @@ class ParkedCare:
         family = self._boards.family(named.board)
         if family is None:
             raise ValueError(f"no family in boards.toml matches {named.board!r}")
-        image = patiently(partial(self._scores.image, (named.board, named.member)), backoff) or named.gone
+        image = self._image(named, backoff) or named.gone
         if image is None:
             raise ValueError("the item is gone, and the record does not tell of which version it was")
         rankings = list(open_rankings(family, named.board, self.pacing.now()))
         for generation in self._written(named.board):
             yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
+
+    def _image(self, named: Named, backoff: Backoff) -> Image | None:
+        """The item of a member as it is now; None where there is none."""
+        return patiently(partial(self._scores.image, (named.board, named.member)), backoff)
 
     def _problem(self, named: Named) -> str | None:
         if named.made is not None and self.pacing.now() - named.made > REPLAYABLE_DAYS * DAY:

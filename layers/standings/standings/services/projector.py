@@ -182,8 +182,12 @@ class _Batch:
 
     def _report(self) -> Projected:
         """Name the lowest record whose member is not completely done: everything from there is delivered again."""
-        waiting = {self._positions[key][0] for key, count in self._open.items() if count > 0}
-        unfinished = waiting | self._unfinished
+        unfinished = self._unfinished_positions()
         if unfinished:
             self._projected.failed = self._records[min(unfinished)].sequence
         return self._projected
+
+    def _unfinished_positions(self) -> set[int]:
+        """The records that are not done, and of each member with open moves the first record."""
+        waiting = {self._positions[key][0] for key, count in self._open.items() if count > 0}
+        return waiting | self._unfinished

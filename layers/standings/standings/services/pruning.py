@@ -1,6 +1,6 @@
 """Takes what is dead out of tier trees: nodes whose members have all gone elsewhere."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from standings.domain import tiers
@@ -138,9 +138,9 @@ def _dead(found: dict[Path, Lanes]) -> list[Path]:
     actions = 0
     for way in sorted(found, key=len, reverse=True):
         sums = _sums(found[way])
-        if way == ROOT or any(sums.values()) or _sums(found[way[:-1]]).get(way[-1]):
+        if way == ROOT or any(sums.values()) or _is_counted(way, found[way[:-1]]):
             continue
-        if not tiers.is_leaf(way) and any((*way, digit) not in gone for digit in sums):
+        if _has_nodes_below(way, sums, gone):
             continue
         more = {way, way[:-1]} - touched
         actions += sum(len(found[node]) for node in more)
@@ -149,6 +149,16 @@ def _dead(found: dict[Path, Lanes]) -> list[Path]:
         touched |= more
         gone[way] = None
     return list(gone)
+
+
+def _is_counted(way: Path, parent: Lanes) -> bool:
+    """Whether the counter that leads to a node counts anybody."""
+    return bool(_sums(parent).get(way[-1]))
+
+
+def _has_nodes_below(way: Path, digits: Iterable[int], gone: Container[Path]) -> bool:
+    """Whether something stays below a node when some nodes are gone."""
+    return not tiers.is_leaf(way) and any((*way, digit) not in gone for digit in digits)
 
 
 def _parents(gone: Iterable[Path]) -> list[Path]:

@@ -94,7 +94,7 @@ class Writer:
                 twin = works.get(event.id)
                 if twin is None:
                     works[event.id] = _Work(message, event)
-                elif twin.event.digest == event.digest:
+                elif _has_content(event, twin.event.digest):
                     written.duplicates += 1
                 else:
                     raise _other_content(event)
@@ -207,7 +207,7 @@ class _Transaction:
         return busy
 
     def _known_id(self, work: _Work, digest: bytes | None) -> None:
-        if digest != work.event.digest:
+        if not _has_content(work.event, digest):
             self._refuse(work, _other_content(work.event))
         elif work in self._works:
             self._works.remove(work)
@@ -237,6 +237,11 @@ def _check_age(message: Message, now: int) -> None:
     """However a message comes back, also by the queue's own redrive: its receipt may be gone by now."""
     if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
         raise RefusedEvent("age", f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice")
+
+
+def _has_content(event: Event, digest: bytes | None) -> bool:
+    """Whether a digest is that of an event. If not, its id was used for another one."""
+    return digest == event.digest
 
 
 def _other_content(event: Event) -> RefusedEvent:
