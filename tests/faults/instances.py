@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from standings.domain.boards import Boards
 
-    from .world import World
+    from .world.world import World
 
 Handler = Callable[[dict[str, Any], Any], Any]
 

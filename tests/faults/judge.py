@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from tests.model import BoardModel
 
-    from .service import Call
+    from .aws.calls import Call
+    from .aws.store import Store, Write
     from .shapes import Family, Shape
-    from .store import Store, Write
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LANES = ("", "+1", "+2", "+3")

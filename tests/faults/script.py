@@ -18,7 +18,7 @@ from .shapes import CLANS, CUP, LEAGUE
 if TYPE_CHECKING:
     from random import Random
 
-    from .world import World
+    from .world.world import World
 
 BEGINNINGS: Final = (
     datetime(2026, 11, 21, 10, 15, tzinfo=UTC),
@@ -59,9 +59,9 @@ class Script:
         long = rng.randint(1, BURSTS - 2)
         for burst in range(BURSTS):
             if world.rebuilt and burst == (long + 1) % BURSTS:
-                world.clock.at(at + rng.randint(0, 3 * SECOND), world.rebuild)
+                world.clock.at(at + rng.randint(0, 3 * SECOND), world.people.rebuild)
             if burst == BURSTS - 1 and not world.rebuilt and rng.random() < 0.12:
-                world.clock.at(at + rng.randint(0, 3 * SECOND), world.audit)
+                world.clock.at(at + rng.randint(0, 3 * SECOND), world.people.audit)
             at = self._burst(at, each)
             if burst == long:
                 at = self._days(at)
@@ -70,7 +70,7 @@ class Script:
             if burst == BURSTS - 2 and world.shape.later:
                 self._deployment(at)
         world.clock.at(at, self._crowd)
-        world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
+        world.clock.at(at + rng.randint(8, 30) * MINUTE, world.comparison.compare, 20)
         if rng.random() < 0.12:
             self._return(at)
 
@@ -78,26 +78,26 @@ class Script:
         """Most members are registered; when they are."""
         for member in self.members:
             if self._rng.random() < 0.85:
-                self._world.clock.at(at + self._rng.randint(0, SECOND), self._world.care, Care(LEAGUE, member))
+                self._world.clock.at(at + self._rng.randint(0, SECOND), self._world.people.care, Care(LEAGUE, member))
         return at + 2 * SECOND
 
     def _days(self, at: int) -> int:
         """So many days without events that what was counted before is taken off; when they are over."""
         world, rng = self._world, self._rng
         world.clock.at(at, self._crowd)
-        world.clock.at(at + rng.randint(8, 30) * MINUTE, world.compare, 20)
+        world.clock.at(at + rng.randint(8, 30) * MINUTE, world.comparison.compare, 20)
         at += rng.randint(4 * DAY, 6 * DAY)
-        world.clock.at(at - rng.randint(1, 300) * MINUTE, world.expire)
+        world.clock.at(at - rng.randint(1, 300) * MINUTE, world.people.expire)
         if rng.random() < 0.2:
             board, member = rng.choice([(LEAGUE, self.members[0]), (CLANS, self.clans[0])])
-            world.clock.at(at - rng.randint(2 * DAY, 3 * DAY), world.delete_by_hand, board, member)
+            world.clock.at(at - rng.randint(2 * DAY, 3 * DAY), world.people.delete_by_hand, board, member)
         return at
 
     def _deployment(self, at: int) -> None:
         """Another `boards.toml` comes in, beside the old one for a while."""
         world, rng = self._world, self._rng
-        world.clock.at(at, world.deploy)
-        world.clock.at(at + rng.randint(8 * SECOND, 5 * MINUTE), world.deploy)
+        world.clock.at(at, world.people.deploy)
+        world.clock.at(at + rng.randint(8 * SECOND, 5 * MINUTE), world.people.deploy)
         if CUP in world.judge.models:
             for _ in range(8):
                 world.clock.at(at + rng.randint(0, 10 * SECOND), self._send_to_cup)
@@ -106,13 +106,13 @@ class Script:
         """Members are removed, and come back when TTL has taken what was left of them."""
         world, rng = self._world, self._rng
         for member in self.members[:2]:
-            world.clock.at(at + HOUR, world.care, Care(LEAGUE, member, remove=True))
+            world.clock.at(at + HOUR, world.people.care, Care(LEAGUE, member, remove=True))
         at += rng.randint(61 * DAY, 70 * DAY)
-        world.clock.at(at, world.expire)
-        world.clock.at(at + HOUR, world.expire)
+        world.clock.at(at, world.people.expire)
+        world.clock.at(at + HOUR, world.people.expire)
         for member in self.members[:2]:
             if self._league.registered:
-                world.clock.at(at + 2 * HOUR, world.care, Care(LEAGUE, member))
+                world.clock.at(at + 2 * HOUR, world.people.care, Care(LEAGUE, member))
         for _ in range(6):
             world.clock.at(at + 2 * HOUR + MINUTE, self._send, SECOND)
 
@@ -138,8 +138,8 @@ class Script:
             # The last that happens to some is that they go and come back.
             for member in rng.sample(self.members, 2):
                 gone = at + span + rng.randint(0, 2 * SECOND)
-                world.clock.at(gone, world.care, Care(LEAGUE, member, hidden=True))
-                world.clock.at(gone + rng.randint(0, 2 * SECOND), world.care, Care(LEAGUE, member, hidden=False))
+                world.clock.at(gone, world.people.care, Care(LEAGUE, member, hidden=True))
+                world.clock.at(gone + rng.randint(0, 2 * SECOND), world.people.care, Care(LEAGUE, member, hidden=False))
         return at + span
 
     def _pause(self, until: int) -> None:
@@ -152,25 +152,27 @@ class Script:
         """An event for a board that the functions of the older definition do not know."""
         event = self._event()
         member = self._rng.choice(self.members)
-        self._world.post(self._sent(event.id, event.at, {(CUP, member): {"points": self._rng.choice(self._amount)}}))
+        self._world.people.post(
+            self._sent(event.id, event.at, {(CUP, member): {"points": self._rng.choice(self._amount)}})
+        )
 
     def _send(self, span: int) -> None:
         world, rng = self._world, self._rng
         sent = self._event()
-        world.post(sent)
+        world.people.post(sent)
         chance = rng.random()
         if chance < 0.06:
             world.fault("sent twice")
-            world.clock.after(rng.randint(0, span), world.post, sent)
+            world.clock.after(rng.randint(0, span), world.people.post, sent)
         elif chance < 0.08:
             world.fault("sent again days later")
-            world.clock.after(rng.randint(HOUR, 28 * DAY), world.post, sent)
+            world.clock.after(rng.randint(HOUR, 28 * DAY), world.people.post, sent)
         elif chance < 0.09:
             world.fault("id used for other content")
             other = self._event()
             world.clock.after(
                 rng.randint(0, 2 * span),
-                world.post,
+                world.people.post,
                 self._sent(sent.id, other.at, dict(other.updates), good=other.good),
             )
 
@@ -223,7 +225,7 @@ class Script:
         """Where no three were ever at work at once, three members are looked after at the same instant."""
         if self._world.workers < 3:
             for member in self.members[:3]:
-                self._world.care(Care(LEAGUE, member, hidden=False))
+                self._world.people.care(Care(LEAGUE, member, hidden=False))
 
     def _deed(self) -> None:
         world, rng = self._world, self._rng
@@ -238,9 +240,9 @@ class Script:
             ]
         )
         if rng.random() < 0.6:
-            world.care(Care(board, member, hidden=True))
-            world.clock.after(soon, world.care, Care(board, member, hidden=False))
+            world.people.care(Care(board, member, hidden=True))
+            world.clock.after(soon, world.people.care, Care(board, member, hidden=False))
         else:
-            world.care(Care(board, member, remove=True))
+            world.people.care(Care(board, member, remove=True))
             if rng.random() < 0.7:
-                world.clock.after(soon, world.care, Care(board, member))
+                world.clock.after(soon, world.people.care, Care(board, member))

@@ -9,7 +9,7 @@ from standings.dynamodb.transactions import send_as_built
 from tests.engine import local
 from tests.engine.local_stream import LocalStream
 from tests.engine.tables import create_tables
-from tests.faults.store import ClientStore
+from tests.faults.aws.store import ClientStore
 from tests.faults.world import Options, run
 
 

@@ -16,7 +16,7 @@ from tests.engine.values import decode_item
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from .service import Identity
+    from .calls import Identity
 
 Item = dict[str, Any]
 Write = tuple[str, Item | None, Item | None]

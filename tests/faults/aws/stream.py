@@ -1,6 +1,5 @@
-"""How events and records are delivered: SQS, the stream, and Lambda's pollers of both, as AWS documents them.
+"""How records of the stream are delivered, and Lambda's poller of it, as AWS documents them.
 
-https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues-at-least-once-delivery.html
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
 """
@@ -12,128 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.engine.answers import BadAnswerError, failed_ids
-from tests.engine.sqs import Message, record_of
-
-from .clockwork import DAY, HOUR, SECOND
+from tests.faults.clockwork import DAY, HOUR, SECOND
 
 if TYPE_CHECKING:
-    from .clockwork import Process
-    from .judge import Sent
-    from .world import World
+    from tests.faults.clockwork import Process
+    from tests.faults.world.world import World
 
-VISIBILITY: Final = 420 * SECOND
-ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
-MOST_WRITERS: Final = 3
 OLDEST: Final = 12 * HOUR
 """MaximumRecordAgeInSeconds of the stream's mapping."""
-
-
-@dataclass(eq=False)
-class Taken:
-    """Messages on their way to a writer, and the event of each id that is the first of them to say it."""
-
-    messages: list[Message]
-    events: dict[str, Sent]
-
-
-class Queue:
-    """The queue of events, its dead-letter queue, and the poller that gives batches to writers."""
-
-    def __init__(self, world: World, most_received: int) -> None:
-        self._world = world
-        self._rng = world.rng
-        self._most_received = most_received
-        self._visible: list[Message] = []
-        self._writers = 0
-        self._polling = False
-        self._sent = 0
-        self.hidden = 0
-        """Messages that are with a writer, or wait for their visibility timeout."""
-        self.dead: list[Message] = []
-        """Messages that were received too often."""
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._visible and not self.hidden
-
-    def send(self, body: str, attributes: dict[str, Any] | None = None) -> None:
-        self._sent += 1
-        message = Message(body, attributes or {}, self._world.clock.now // 1000, f"message-{self._sent}")
-        self._show(message)
-
-    def _show(self, message: Message) -> None:
-        self._visible.append(message)
-        self._poke()
-
-    def _poke(self) -> None:
-        if not self._polling and self._visible and self._writers < MOST_WRITERS:
-            self._polling = True
-            self._world.clock.at(self._world.round(self._rng.randint(200_000, 2_000_000)), self._poll)
-
-    def _poll(self) -> None:
-        self._polling = False
-        taken: list[Message] = []
-        most = self._rng.choice([8, 25, 60])
-        self._rng.shuffle(self._visible)
-        while self._visible and len(taken) < most:
-            message = self._visible.pop()
-            if message.received >= self._most_received:
-                self._world.fault("received too often")
-                self.dead.append(message)
-                self._world.dead_lettered(message)
-                continue
-            message.received += 1
-            taken.append(message)
-            if self._rng.random() < 0.03:
-                # At least once: another server of the queue still has it to give.
-                self._world.fault("duplicate delivery")
-                self._visible.append(message)
-        taken = list({message.message_id: message for message in taken}.values())
-        if taken:
-            self.hidden += len(taken)
-            self._writers += 1
-            records = [record_of(message, ARN) for message in taken]
-            events: dict[str, Sent] = {}
-            for message in taken:
-                sent = self._world.bodies[message.body]
-                if sent.good:
-                    events.setdefault(sent.id, sent)
-            self._world.invoke("writer", {"Records": records}, Taken(taken, events), self._heard)
-        self._poke()
-
-    def _heard(self, process: Process, answer: Any) -> None:
-        """What became of a batch; an error is the answer of one that failed or was never heard of."""
-        self._writers -= 1
-        messages: list[Message] = process.detail.messages
-        known = {message.message_id for message in messages}
-        try:
-            if isinstance(answer, BaseException):
-                raise answer
-            failed = failed_ids(answer, known)
-        except Exception:  # noqa: BLE001 - as Lambda does, whatever it is
-            failed = known
-            self._world.fault("batch delivered again")
-        except BaseException:  # noqa: BLE001 - the death of a process
-            failed = known
-            self._world.fault("batch delivered again")
-        for message in messages:
-            self._world.clock.after(*self._fate(message, comes_again=message.message_id in failed))
-        self._poke()
-
-    def _fate(self, message: Message, *, comes_again: bool) -> tuple[Any, ...]:
-        if comes_again:
-            return (VISIBILITY if self._rng.random() < 0.5 else 1_000, self._again, message)
-        if self._rng.random() < 0.03:
-            self._world.fault("delivered although deleted")
-            return (self._rng.choice([1_000, SECOND, VISIBILITY]), self._again, message)
-        return (0, self._gone)
-
-    def _again(self, message: Message) -> None:
-        self.hidden -= 1
-        self._show(message)
-
-    def _gone(self) -> None:
-        self.hidden -= 1
 
 
 @dataclass(eq=False)
@@ -262,7 +147,7 @@ class Reader:
 
     def _give_up(self, told: list[Told], why: str) -> None:
         self._world.fault(f"given up: {why}")
-        self._world.park([each.record for each in told])
+        self._world.parked.park([each.record for each in told])
         self._go_to(self.position + len(told))
 
     def _go_to(self, position: int) -> None:

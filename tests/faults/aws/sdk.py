@@ -1,0 +1,129 @@
+"""A client as botocore's standard mode is one.
+
+`Sdk` tries three times where the documentation says so, with the same token for a transaction, and without one for
+anything else.
+https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError, ConnectTimeoutError
+from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes without types
+
+from tests.faults.clockwork import SECOND, Died
+
+from .calls import (
+    CRASH_AFTER,
+    CRASH_BEFORE,
+    FAILED_AFTER,
+    FAULTS,
+    LOST,
+    NAMES,
+    OTHERS,
+    SLOW,
+    STALLED,
+    TRANSACT,
+    UNSENT,
+    Call,
+    Fault,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.faults.clockwork import Process
+    from tests.faults.world.world import World
+
+MOST_TRIES: Final = 3
+# What botocore's standard mode tries again by itself: https://github.com/boto/botocore, retries/standard.py
+_RETRIED: Final = frozenset(
+    {
+        "InternalServerError",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingException",
+        "TransactionInProgressException",
+    }
+)
+
+
+class Sdk:
+    """A client of one service, shared by everybody: whose call it is says the process whose turn it is."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._clock = world.clock
+        self._rng = world.rng
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        if operation not in NAMES:
+            raise AttributeError(operation)
+        call = partial(self._call, operation)
+        self.__dict__[operation] = call
+        return call
+
+    def _call(self, operation: str, /, **request: Any) -> Any:
+        world = self._world
+        process = self._clock.process()
+        if process is None:
+            return world.services.directly(operation, request)
+        if process.dead:
+            raise Died
+        world.calls += 1
+        fault, tries = self._draw(process, operation)
+        if fault in (CRASH_BEFORE, STALLED):
+            self._end(process, fault)
+        if operation == TRANSACT and fault is not None:
+            request = {"ClientRequestToken": f"{self._rng.getrandbits(64):016x}", **request}
+        reading = process.reading
+        for number in range(1, MOST_TRIES + 1):
+            answer = self._try(Call(getcurrent(), operation, request, fault if number <= tries else None, reading))
+            if fault == CRASH_AFTER:
+                self._clock.die(process)
+            if not isinstance(answer, Exception):
+                break
+            if number == MOST_TRIES or not _is_retried(answer):
+                raise answer
+            self._clock.sleep(self._rng.randint(0, 50_000 << number))
+        if fault in (LOST, FAILED_AFTER, SLOW):
+            world.trap("SDK retry")
+        return answer
+
+    def _end(self, process: Process, fault: str) -> None:
+        """A process gets no further: it dies, or hangs until its time is over."""
+        if fault == CRASH_BEFORE:
+            self._clock.die(process)
+        self._clock.sleep(3600 * SECOND)
+
+    def _draw(self, process: Process, operation: str) -> tuple[str | None, int]:
+        """What goes wrong with this call, and in how many of the SDK's tries."""
+        world = self._world
+        # A rebuild makes so many calls that it would never come to an end.
+        if self._rng.random() >= world.fault_rate * (0.2 if process.kind == "maintenance" else 1):
+            return None, 0
+        fault, tries, _ = _chosen(FAULTS.get(operation, OTHERS), self._rng.random())
+        world.fault(fault)
+        return fault, tries
+
+    def _try(self, call: Call) -> Any:
+        if call.fault == UNSENT:
+            self._clock.sleep(2 * SECOND)
+            return ConnectTimeoutError(endpoint_url="https://aws.invalid")
+        self._clock.after(self._rng.randint(500, 5_000), self._world.server.arrive, call)
+        return self._clock.wait()
+
+
+def _chosen(faults: list[Fault], share: float) -> Fault:
+    left = share * sum(weight for _, _, weight in faults)
+    for fault in faults:
+        left -= fault[2]
+        if left < 0:
+            return fault
+    return faults[-1]
+
+
+def _is_retried(error: Exception) -> bool:
+    return not isinstance(error, ClientError) or error.response["Error"]["Code"] in _RETRIED

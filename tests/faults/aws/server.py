@@ -1,0 +1,161 @@
+"""The services of AWS, as everybody's calls meet in them.
+
+`Server` does what is asked in its own time: a transaction has its items for as long as it takes, and whoever else
+writes one of them meets a conflict.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
+
+from tests.faults.clockwork import SECOND
+
+from .calls import (
+    CONFLICT,
+    FAILED,
+    FAILED_AFTER,
+    LOST,
+    SLOW,
+    THROTTLED,
+    TRANSACT,
+    Call,
+    Identity,
+    error_of,
+    lost,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.faults.world.world import World
+
+_WRITES: Final = frozenset({"put_item", "update_item", "delete_item"})
+_KEYS: Final = {"Scores": ("pk", "sk")}
+
+
+class Server:
+    """DynamoDB as everybody's calls meet in it, and the other services."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._clock = world.clock
+        self._rng = world.rng
+        self._taken: dict[Identity, Call] = {}
+        self._tokens: dict[str, Call] = {}
+        self._hot = ""
+        self._hot_until = 0
+
+    def throttle(self, span: int) -> None:
+        """The next ranking that is written gets no further for a while, as one does whose partition is too busy."""
+        self._hot, self._hot_until = "", self._clock.now + span
+
+    def arrive(self, call: Call) -> None:
+        """A request is here. One whose sender has died meanwhile may have been on the way, or not."""
+        if call.process.dead and self._rng.random() < 0.5:
+            return
+        if call.fault == THROTTLED:
+            code = self._rng.choice(["ThrottlingException", "ProvisionedThroughputExceededException"])
+            self._answer(call, error_of(call, code))
+        elif call.fault == FAILED:
+            self._answer(call, error_of(call, "InternalServerError"))
+        elif call.operation == TRANSACT:
+            self._begin(call)
+        else:
+            self._answer(call, self._do(call, self._busy(call)))
+
+    def _busy(self, call: Call) -> dict[Identity, str]:
+        if call.operation not in _WRITES or not self._taken:
+            return {}
+        identity = _identity(call.request)
+        return {identity: "TransactionConflict"} if identity in self._taken else {}
+
+    def _begin(self, call: Call) -> None:
+        token = call.request.get("ClientRequestToken")
+        if token in self._tokens:
+            self._world.trap("transaction in progress")
+            self._answer(call, error_of(call, "TransactionInProgressException"))
+            return
+        actions = [next(iter(entry.values())) for entry in call.request["TransactItems"]]
+        identities = [_identity(action) for action in actions]
+        busy = self._in_the_way(call, identities)
+        if busy:
+            self._answer(call, self._do(call, busy))
+            return
+        if token is not None:
+            self._tokens[token] = call
+        for identity in identities:
+            self._taken[identity] = call
+        span = (500_000, 3_000_000) if call.fault == SLOW else (2_000, 25_000)
+        self._clock.after(self._rng.randint(*span), self._commit, call, identities)
+        if call.fault == SLOW:
+            self._clock.after(150_000, self._hear, call, lost())
+
+    def _in_the_way(self, call: Call, identities: list[Identity]) -> dict[Identity, str]:
+        """Which items of a transaction others have, or cannot be written just now."""
+        busy = {identity: "TransactionConflict" for identity in identities if identity in self._taken}
+        if busy:
+            self._world.fault("transaction conflict")
+            self._world.watch.met(call, [self._taken[identity] for identity in busy])
+        table, (key, *_) = identities[0]
+        if self._clock.now < self._hot_until and table == "Rankings":
+            ranking = "#".join(key.split("#")[:2]).partition("/")[0]
+            self._hot = self._hot or ranking
+            if ranking == self._hot:
+                self._world.fault("a ranking is throttled")
+                busy.update(dict.fromkeys(identities, "ThrottlingError"))
+        if call.fault == CONFLICT:
+            codes = ["TransactionConflict", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]
+            for identity in self._rng.sample(identities, self._rng.randint(1, min(3, len(identities)))):
+                busy[identity] = self._rng.choice(codes)
+        return busy
+
+    def _commit(self, call: Call, identities: list[Identity]) -> None:
+        answer = self._do(call, {})
+        for identity in identities:
+            del self._taken[identity]
+        self._tokens.pop(call.request.get("ClientRequestToken", ""), None)
+        self._answer(call, answer)
+
+    def _do(self, call: Call, busy: Mapping[Identity, str]) -> Any:
+        """Do what is asked: the answer, or the error."""
+        answer = self._world.services.perform(call, busy)
+        code = answer.response["Error"]["Code"] if isinstance(answer, ClientError) else "done"
+        self._world.note(call.process.name, call.operation, code, busy)
+        if code == "TransactionCanceledException":
+            self._look(call, answer.response["CancellationReasons"])
+        if call.fault == FAILED_AFTER and code == "done":
+            return error_of(call, "InternalServerError")
+        return answer
+
+    def _look(self, call: Call, reasons: list[dict[str, Any]]) -> None:
+        """See which traps a cancellation is."""
+        codes = {reason["Code"] for reason in reasons}
+        if {"ConditionalCheckFailed", "TransactionConflict"} <= codes:
+            self._world.trap("condition and conflict in one cancellation")
+        if call.process.kind != "writer":
+            return
+        for entry, reason in zip(call.request["TransactItems"], reasons, strict=True):
+            stamp = int(reason.get("Item", {}).get("t", {"N": "0"})["N"])
+            if "Update" in entry and stamp > int(entry["Update"]["ExpressionAttributeValues"][":t"]["N"]):
+                self._world.trap("clocks: decided again")
+
+    def _answer(self, call: Call, answer: Any) -> None:
+        delay = self._rng.randint(500, 5_000)
+        if call.fault == LOST:
+            # The connection is closed at once, or nothing is heard until the SDK has waited long enough.
+            delay += 10 * SECOND if self._rng.random() < 0.1 else 0
+            answer = lost()
+        self._clock.after(delay, self._hear, call, answer)
+
+    def _hear(self, call: Call, answer: Any) -> None:
+        if not call.heard:
+            call.heard = True
+            self._clock.resume(call.task, answer)
+
+
+def _identity(action: Mapping[str, Any]) -> Identity:
+    table = action["TableName"]
+    key = action.get("Key") or action["Item"]
+    return table, tuple(key[name]["S"] for name in _KEYS.get(table, ("pk",)))

@@ -1,0 +1,70 @@
+"""What the services do: DynamoDB's tables, the dead-letter queue, the failure bucket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from tests.stack import ENVIRONMENT
+
+from .calls import UNPROCESSED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.faults.world.world import World
+
+    from .calls import Call, Identity, Request
+
+
+class Services:
+    """Does what calls ask for, in the moment in which it is done."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.refused: dict[str, list[str]] = {}
+        """Why messages were refused, by their bodies."""
+
+    def perform(self, call: Call, busy: Mapping[Identity, str]) -> Any:
+        """Do what is asked, now: the answer, or the error."""
+        if call.operation == "send_message_batch":
+            return self._send(call)
+        if call.operation.endswith(("_object", "_objects_v2")):
+            return self._world.parked.do(call)
+        if call.fault == UNPROCESSED:
+            self._world.store.leave_undone(lambda: self._world.rng.random() < 0.5)
+        answer = self._world.store.do(call.operation, call.request, busy)
+        self._world.store.leave_undone(None)
+        writes = self._world.store.writes()
+        if writes:
+            self._world.watch.committed(call, writes)
+        if isinstance(answer, ClientError):
+            return answer
+        if call.operation == "batch_get_item":
+            if answer.get("UnprocessedKeys"):
+                self._world.trap("unprocessed keys")
+            if not call.request["RequestItems"].get("Scores", {}).get("ConsistentRead"):
+                self._world.watch.make_stale(answer)
+        return answer
+
+    def directly(self, operation: str, request: Request) -> Any:
+        """The same for whoever asks outside of all processes: at once, and nothing goes wrong."""
+        answer = self._world.store.do(operation, request, {})
+        self._world.store.writes()
+        if isinstance(answer, ClientError):
+            raise answer
+        return answer
+
+    def _send(self, call: Call) -> Any:
+        entries = call.request["Entries"]
+        assert call.request["QueueUrl"] == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        failed = [e for e in entries if call.fault == UNPROCESSED and self._world.rng.random() < 0.5]
+        for entry in entries:
+            if entry not in failed:
+                reason = entry["MessageAttributes"]["reason"]["StringValue"]
+                self.refused.setdefault(entry["MessageBody"], []).append(reason)
+        return {
+            "Successful": [{"Id": entry["Id"]} for entry in entries if entry not in failed],
+            "Failed": [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in failed],
+        }

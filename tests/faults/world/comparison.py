@@ -1,0 +1,54 @@
+"""Compares what there is with what there should be, once all is quiet."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from standings.dynamodb.keys import BOARDS
+from tests.comparing import compare_every_read
+from tests.faults.clockwork import MINUTE
+from tests.faults.judge import EPOCH
+from tests.stack import ActivityQueue, Bucket, Clock, DeadLetterQueue, Stack
+
+if TYPE_CHECKING:
+    from .world import World
+
+
+class Comparison:
+    """Has the judge look, and a client read."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.compared = 0
+        """How often it was quiet enough."""
+
+    @property
+    def is_quiet(self) -> bool:
+        busy = self._world.people.chores or self._world.live or not self._world.parked.is_empty
+        return self._world.queue.is_empty and self._world.poller.is_drained and not busy
+
+    def compare(self, tries: int = 0) -> None:
+        """Have the judge look, once all is quiet."""
+        if self.is_quiet:
+            self.compared += 1
+            self._world.judge.compare(self._world.clock.now // 1000)
+            if self._world.rng.random() < 0.03 and not self._world.shape.later and not self._world.judge.differences:
+                self._read()
+        elif tries:
+            self._world.clock.after(10 * MINUTE, self.compare, tries - 1)
+
+    def _read(self) -> None:
+        """Compare what a client reads over HTTP: some rankings of each board, and its members."""
+        self._world.trap("read over HTTP")
+        query = self._world.instances.load("query", self._world.shape.text).handle
+        now = Clock(self._world.clock.now // 1000)
+        queues = ActivityQueue(), DeadLetterQueue(), Bucket()
+        stack = Stack(now, self._world.sdk, query, query, query, query, query, *queues)
+        for board, model in self._world.judge.models.items():
+            at = EPOCH + timedelta(milliseconds=now.milliseconds)
+            if self._world.store.item("Scores", pk=BOARDS, sk=board) is not None:
+                try:
+                    compare_every_read(stack, model, board, at, self._world.rng, methods=("competition",), most=2)
+                except AssertionError as error:
+                    self._world.judge.differ(str(error))

@@ -1,0 +1,90 @@
+"""The failure bucket: what was given up, and is tried again later."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from tests.engine.errors import client_error
+from tests.faults.clockwork import DAY, MINUTE
+from tests.faults.judge import EPOCH
+from tests.stack import ENVIRONMENT
+
+if TYPE_CHECKING:
+    from tests.faults.aws.calls import Call
+
+    from .world import World
+
+
+class Parked:
+    """S3, as far as it is used, and somebody who has what is parked replayed."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.objects: dict[str, tuple[bytes, int]] = {}
+        """What is in the failure bucket, and since when."""
+        self.was_used = False
+        self._replays = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.objects and not self._replays
+
+    def do(self, call: Call) -> Any:
+        """S3, as far as it is used."""
+        request = call.request
+        assert request["Bucket"] == ENVIRONMENT["FAILURE_BUCKET"]
+        if call.operation == "put_object":
+            assert request["Key"].startswith("parked/")
+            self._world.trap("parked by the projector")
+            self._put(request["Key"], request["Body"])
+        elif call.operation == "delete_object":
+            self.objects.pop(request["Key"], None)
+        elif call.operation == "get_object":
+            if request["Key"] not in self.objects:
+                return client_error("GetObject", "NoSuchKey", "The specified key does not exist.")
+            return {"Body": BytesIO(self.objects[request["Key"]][0])}
+        else:
+            keys = [
+                key for key in sorted(self.objects) if key.startswith(request["Prefix"]) and key > request["StartAfter"]
+            ]
+            modified = {key: EPOCH + timedelta(microseconds=self.objects[key][1]) for key in keys}
+            return {"Contents": [{"Key": key, "LastModified": modified[key]} for key in keys[: request["MaxKeys"]]]}
+        return {}
+
+    def park(self, records: list[dict[str, Any]]) -> None:
+        """Lambda gives a batch up, and keeps it whole."""
+        content = {"requestContext": {"condition": "RetryAttemptsExhausted"}, "payload": {"Records": records}}
+        self._put(f"aws/lambda/{self._world.number():06}.json", json.dumps(content).encode())
+
+    def _put(self, key: str, body: bytes) -> None:
+        self.was_used = True
+        if not self.objects and not self._replays:
+            self._replay_later()
+        self.objects[key] = body, self._world.clock.now
+
+    def _replay_later(self) -> None:
+        self._replays += 1
+        self._world.clock.after(self._world.rng.randint(MINUTE, 2 * DAY), self._replay)
+
+    def _replay(self) -> None:
+        """Somebody has what is parked replayed."""
+        for body, _ in self.objects.values():
+            for record in _records(json.loads(body)):
+                told = self._world.poller.told(record)
+                high = self._world.poller.highest.get(told.key)
+                newer = high is not None and high.version > told.version
+                self._world.trap("parked, replayed after newer" if newer else "parked, replayed as the newest")
+
+        def done(_: dict[str, Any]) -> None:
+            self._replays -= 1
+            if self.objects:
+                self._replay_later()
+
+        self._world.people.chore("parked", {"replay": {}}, done)
+
+
+def _records(document: Any) -> list[dict[str, Any]]:
+    return document["payload"]["Records"] if "payload" in document else [document["record"]]

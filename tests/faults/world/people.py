@@ -1,0 +1,131 @@
+"""What people and producers do: events, hidden and removed members, deployments, maintenance."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from standings.dynamodb.keys import member_key
+from tests.faults.clockwork import DAY, HOUR, MINUTE, SECOND
+from tests.faults.judge import EPOCH, Care, Sent
+from tests.faults.shapes import CLANS, LEAGUE
+from tests.stack import http_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.engine.sqs import Message
+    from tests.faults.clockwork import Process
+
+    from .world import World
+
+
+class People:
+    """Whoever does something with the functions."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.chores = 0
+        """Tasks of the maintenance function that are not done."""
+
+    def post(self, sent: Sent) -> None:
+        """A producer sends an event, perhaps not for the first time."""
+        if sent.body not in self._world.bodies:
+            self._world.sent.setdefault(sent.id, []).append(sent)
+            self._world.bodies[sent.body] = sent
+        elif self._world.clock.now // 1000 - (sent.at - EPOCH) / timedelta(milliseconds=1) > 14 * DAY // 1000:
+            self._world.trap("sent again weeks later")
+        self._world.queue.send(sent.body)
+
+    def care(self, care: Care) -> None:
+        query = urlencode({"id": care.member})
+        path = f"/boards/{care.board}/member"
+        body = None if care.hidden is None else {"hidden": care.hidden}
+        event = http_event(path, query, "DELETE" if care.remove else "PUT", body)
+        self._world.invoke("command", event, care, lambda *_: None, "care")
+
+    def deploy(self) -> None:
+        self._world.deployed += 1
+
+    def delete_by_hand(self, board: str, member: str) -> None:
+        """Somebody deletes a member's item, without a word to anyone."""
+        partition, sort = member_key(board, member)
+        if self._world.store.item("Scores", pk=partition, sk=sort) is None:
+            return
+        self._world.trap("deleted by hand")
+        self._world.store.do(
+            "delete_item", {"TableName": "Scores", "Key": {"pk": {"S": partition}, "sk": {"S": sort}}}, {}
+        )
+        self._world.store.writes()
+        self._world.judge.cared(Care(board, member, remove=True))
+        self._world.poller.take(self._world.store.stream)
+
+    def rebuild(self) -> None:
+        """A board is made anew, or in a few schedules deleted."""
+        board = self._world.rng.choice([LEAGUE, LEAGUE, CLANS])
+        task = "rebuild" if self._world.rng.random() < 0.85 else "delete"
+        self.chore(task, {"board": board, "begin": True}, lambda _: self._world.trap(f"{task} beside events"))
+
+    def expire(self) -> None:
+        """The service deletes what has expired, some of it."""
+        gone = []
+        for table in ("Scores", "Receipts", "Rankings"):
+            self._world.store.expire(table, lambda: self._world.rng.random() < 0.8)
+            gone += self._world.store.writes()
+        for table, old, _ in gone:
+            if table == "Scores" and old is not None:
+                self._world.watch.expired((old["pk"], old["sk"]))
+                if "x" not in old:
+                    self._world.judge.differ(f"{old['sk']} has expired although it was not removed")
+        self._world.poller.take(self._world.store.stream)
+
+    def dead_lettered(self, message: Message) -> None:
+        self._world.trap("redriven")
+        self._world.clock.after(self._world.rng.randint(HOUR, 3 * DAY), self._world.queue.send, message.body)
+
+    def audit(self) -> None:
+        """A board is audited while events go on: nothing is wrong, unless something was given up."""
+
+        def seen(answer: dict[str, Any]) -> None:
+            if answer["drift"] and not self._world.parked.was_used:
+                self._world.judge.differ(f"false alarm: {answer['boards']}")
+
+        self.chore("audit", {"board": LEAGUE}, lambda _: self._world.trap("audit beside events"), seen)
+
+    def chore(
+        self,
+        task: str,
+        given: dict[str, Any],
+        done: Callable[[dict[str, Any]], None],
+        seen: Callable[[dict[str, Any]], None] = lambda _: None,
+    ) -> None:
+        """Have the maintenance function do a task, call by call; `seen` is given each answer, `done` the last."""
+        self.chores += 1
+
+        def heard(_: Process, answer: Any) -> None:
+            if isinstance(answer, BaseException):
+                self._world.clock.after(self._world.rng.randint(SECOND, 10 * MINUTE), go)
+                return
+            seen(answer)
+            if answer["done"]:
+                self.chores -= 1
+                done(answer)
+            else:
+                _go_on(given, answer)
+                wait = round(answer.get("wait", 0) * SECOND)
+                self._world.clock.after(wait + self._world.rng.randint(0, 30 * SECOND), go)
+
+        def go() -> None:
+            self._world.invoke("maintenance", {task: given}, None, heard)
+
+        go()
+
+
+def _go_on(given: dict[str, Any], answer: dict[str, Any]) -> None:
+    """Have the next call go on where one has ended."""
+    if "begin" in given:
+        given["begin"] = False
+    if "cursor" in answer:
+        nested = [asked for name, asked in given.items() if isinstance(asked, dict) and name != "cursor"]
+        (nested[0] if nested else given)["cursor"] = answer["cursor"]

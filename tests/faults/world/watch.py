@@ -1,0 +1,113 @@
+"""Watches what is written and read, and sees which traps that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from standings.dynamodb.keys import BOARDS, board_of
+from tests.engine.values import encode_item
+from tests.faults.aws.stream import Batch
+from tests.faults.clockwork import SECOND
+from tests.faults.judge import Care
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.faults.aws.calls import Call
+    from tests.faults.aws.store import Write
+    from tests.faults.clockwork import Process
+
+    from .world import World
+
+STALE: Final = 2 * SECOND
+"""How far behind an eventually consistent read is at most."""
+
+
+class Watch:
+    """Whoever looks at all that is done to the tables."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._expired: set[tuple[str, str]] = set()
+        self._hands: dict[tuple[str, str], str] = {}
+        self._stale: dict[tuple[str, str], tuple[int, Any]] = {}
+
+    def expired(self, key: tuple[str, str]) -> None:
+        """A member's item went by TTL."""
+        self._world.trap("REMOVE record")
+        self._expired.add(key)
+
+    def met(self, call: Call, others: Sequence[Call]) -> None:
+        """See whom a transaction was in conflict with."""
+        kinds = {call.process.kind, *(other.process.kind for other in others)}
+        if kinds == {"writer"}:
+            self._world.trap("writers meet on an item")
+        elif kinds == {"projector"}:
+            self._world.trap("projectors meet on an item")
+
+    def committed(self, call: Call, writes: Sequence[Write]) -> None:
+        process = call.process
+        self._world.judge.projected(writes)
+        if process.kind == "writer":
+            self._world.judge.committed(call, writes, process.detail.events)
+        for table, old, new in writes:
+            if table == "Rankings":
+                self._look_at_row(process, new)
+            elif table == "Scores" and (item := new or old) is not None and item["pk"] != BOARDS:
+                self._cared(process, item, new)
+                self._look(call, (item["pk"], item["sk"]), old, new)
+        if any(table == "Scores" for table, _, _ in writes):
+            self._world.poller.take(self._world.store.stream)
+
+    def _cared(self, process: Process, item: Any, new: Any) -> None:
+        """Tell the judge of what was done to a member by hand, or when a board was deleted."""
+        if process.kind == "care":
+            self._world.judge.cared(process.detail)
+        elif process.kind == "maintenance" and new is not None and "x" in new:
+            self._world.judge.cared(Care(board_of(item["pk"]), item["sk"], remove=True))
+
+    def _look_at_row(self, process: Process, new: Any) -> None:
+        """See which traps a write to Rankings is."""
+        if isinstance(process.detail, Batch):
+            process.detail.commits += 1
+            if new is None:
+                self._world.trap("cleaned")
+        if new is not None and "+" in new["pk"] and "s" not in new:
+            self._world.trap("another lane")
+
+    def _look(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> None:
+        """See which traps a write of a member's item is."""
+        process = call.process
+        self._stale[key] = self._world.clock.now, old
+        if new is None:
+            return
+        if old is not None:
+            if new["t"] > call.reading:
+                self._world.trap("clocks: the item's stamp is ahead of the writer's")
+            if "x" not in new and not old.keys() <= new.keys() | {"x", "e", "h"}:
+                self._world.trap("trimmed")
+            if "x" in old and "x" not in new:
+                self._world.trap("removed and back" + (" within seconds" if new["t"] - old["t"] < 60_000 else ""))
+        elif key in self._expired:
+            self._expired.discard(key)
+            self._world.trap("removed and back after its item has expired")
+        definition = process.name.partition("/")[2]
+        if self._hands.setdefault(key, definition) != definition:
+            self._world.trap("definition changed between two images")
+        self._hands[key] = definition
+
+    def make_stale(self, answer: Any) -> None:
+        """An eventually consistent read may see what was there a moment ago."""
+        items = answer["Responses"].get("Scores")
+        if not items:
+            return
+        fresh = []
+        for item in items:
+            at, old = self._stale.get((item["pk"]["S"], item["sk"]["S"]), (0, None))
+            if self._world.clock.now - at < STALE and self._world.rng.random() < 0.3:
+                self._world.trap("stale read")
+                if old is not None:
+                    fresh.append(encode_item(old))
+            else:
+                fresh.append(item)
+        answer["Responses"]["Scores"] = fresh
