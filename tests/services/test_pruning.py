@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,77 +11,27 @@ from standings.domain.boards import Ranking
 from standings.domain.definitions import parse_boards
 from standings.domain.moves import Move
 from standings.domain.places import ROOT, Path, Place, path, prefixes
-from standings.dynamodb.keys import counter_digit, node_key
-from standings.dynamodb.rankings import DynamoRankings
+from standings.dynamodb.keys import node_key
 from standings.dynamodb.standing import DynamoStanding
 from standings.dynamodb.trees import DynamoTrees
-from standings.services.moving import Outcome, cut, move_in_ranking
+from standings.services.moving import cut
 from standings.services.pruning import CHANCE, Look, PrunedRankings, prune
 from standings.services.query import Query
 from standings.services.reader import Reader
 from standings.services.store import MOST_ACTIONS, Hindrance, Node, Removal, StoreRefusedError, StoreUnavailableError
 from tests import faulty
 from tests.checks import assert_tiers_count_the_entries, entries, lanes, nodes
+from tests.cleaners import BOARDS, NOW, RANKING, Worker, moved, out_of_reach, ranking, tier_conflict
 from tests.engine.dynamodb import Engine
 from tests.engine.tables import create_tables
 from tests.turns import Turns
 
-NOW = 1_795_256_100_000
-BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
 SHARDED = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
-
-
-def ranking(window: str = "all") -> Ranking:
-    family = BOARDS.family("b")
-    assert family is not None
-    metric = family.metrics["points"]
-    found = metric.window(window)
-    assert found is not None
-    return Ranking("b", metric, found, metric.timetable.current(found, NOW))
-
-
-RANKING = ranking()
-
-
-class Worker:
-    """A projector's process: its lanes, its luck and its view of what went wrong."""
-
-    def __init__(self, client: Any, seed: int = 1, chance: float = 1.0) -> None:
-        self.client = faulty.Faulty(client)
-        self.time = faulty.Time(NOW)
-        self.tools = replace(self.time.pacing(), random=random.Random(seed).random)
-        self.looks: list[Look] = []
-        self.rankings = DynamoRankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
-        self.trees = DynamoTrees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
-        self.pruned = PrunedRankings(self.rankings, self.trees, self.tools, self.looks.append, chance, worth=0)
-
-    def move(self, *moves: Move) -> Outcome:
-        outcome = move_in_ranking(self.pruned, moves, self.tools.backoff(1e9), lambda: False)
-        assert outcome.failure is None
-        return outcome
 
 
 @pytest.fixture
 def worker(engine: Any) -> Worker:
     return Worker(engine)
-
-
-def moved(member: str, old: int | None, new: int | None, version: int) -> Move:
-    return Move(
-        RANKING,
-        member,
-        None if old is None else Place(old),
-        None if new is None else Place(new),
-        version,
-        NOW,
-    )
-
-
-def tier_conflict(_: faulty.Faulty, request: dict[str, Any]) -> Any:
-    """Another transaction has a tier just now."""
-    raise faulty.cancelled(
-        ["TransactionConflict" if "Update" in action else "None" for action in request["TransactItems"]]
-    )
 
 
 def paths(client: Any) -> set[Path]:
@@ -338,7 +287,7 @@ def test_who_comes_back_meanwhile_is_counted(
     # Whatever is left can still be found.
     prune(still.trees, RANKING, [(66, 2)])
     assert_tiers_count_the_entries(engine)
-    assert _out_of_reach(engine) == set()
+    assert out_of_reach(engine) == set()
 
 
 def test_two_cleaners_remove_what_is_dead_once(engine: Any) -> None:
@@ -363,15 +312,6 @@ def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> N
     worker.move(moved("b", None, 300, 1))
     assert worker.trees.remove(RANKING, {}, [Removal((66,), [2], before[66,])]) == [Hindrance.CONDITION]
     assert_tiers_count_the_entries(engine)
-
-
-def _out_of_reach(engine: Any) -> set[Path]:
-    """Nodes that no counter leads to."""
-    found = list(nodes(engine))
-    reached = {
-        (*way, digit) for _, way, _, item in found for name in item if (digit := counter_digit(name)) is not None
-    }
-    return {way for _, way, _, _ in found if way and way not in reached}
 
 
 def interleaved(engine: Any, seed: int) -> None:
@@ -402,7 +342,7 @@ def interleaved(engine: Any, seed: int) -> None:
     for worker in workers:
         worker.client.steps.clear()
     assert_tiers_count_the_entries(engine)
-    assert _out_of_reach(engine) == set()
+    assert out_of_reach(engine) == set()
     standing = DynamoStanding(engine, "Rankings", "Scores", faulty.Time(NOW).pacing())
     placed = entries(engine).get(RANKING.key, {})
     there = standing.nodes([(RANKING, ROOT)])

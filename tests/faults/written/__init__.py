@@ -1,0 +1,16 @@
+"""Schedules written by hand, for safeguards that chance seldom puts to the test: each fails where its own is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from . import boards, cleaning, projecting, replaying, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+WRITTEN: Final[Mapping[str, Callable[[], None]]] = {
+    schedule.__name__: schedule
+    for stage in (writing, projecting, replaying, boards, cleaning)
+    for schedule in stage.SCHEDULES
+} | {f"definitions_{seed}": boards.definitions(seed) for seed in (0, 7)}

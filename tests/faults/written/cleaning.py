@@ -1,0 +1,135 @@
+"""Schedules of what takes dead nodes out of trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from standings.services.pruning import prune
+from standings.services.store import Lane, Lanes
+from tests.checks import assert_tiers_count_the_entries
+from tests.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
+from tests.engine.dynamodb import Engine
+from tests.engine.tables import create_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+@dataclass
+class Seen:
+    """Trees as a cleaner has seen them: reads of one look are of more than one moment."""
+
+    worker: Worker
+    seen: Mapping[Any, Lanes]
+    then: Callable[[], None] = lambda: None
+
+    def lanes(self, _: Any, paths: Sequence[Any]) -> dict[Any, Lanes]:
+        return {path: self.seen[path] for path in paths if path in self.seen}
+
+    def remove(self, *arguments: Any) -> Any:
+        self.then()
+        return self.worker.trees.remove(*arguments)
+
+
+@dataclass
+class Tree:
+    """A tree with a leaf that everyone has left, (66, 2), and its neighbour (66, 3), where somebody is."""
+
+    engine: Any = field(default_factory=Engine)
+    first: Worker = field(init=False)
+    second: Worker = field(init=False)
+
+    def __post_init__(self) -> None:
+        create_tables(self.engine)
+        self.first = Worker(self.engine, chance=0)
+        self.second = Worker(self.engine, seed=5, chance=0)
+        self.first.move(moved("z", None, 400, 1))
+
+    def come(self) -> None:
+        self.first.move(moved("b", None, 300, 1))
+
+    def come_and_go(self) -> None:
+        self.first.move(moved("a", None, 300, 1))
+        self.first.move(moved("a", 300, 5, 2))
+
+    def seen(self) -> dict[Any, Lanes]:
+        return self.first.trees.lanes(RANKING, [(), (66,), (66, 2)])
+
+    def through_another_lane(self) -> None:
+        """Somebody comes, moves within the leaf in another lane, and goes: sums of a lane alone are not 0."""
+        self.first.move(moved("b", None, 300, 1))
+        self.second.client.steps.extend([tier_conflict] * 2)
+        self.second.move(moved("b", 300, 301, 2))
+        assert (lane := self.second.rankings._lanes.get(RANKING.key)) is not None
+        assert lane.number == 1
+        self.first.move(moved("b", 301, None, 3))
+
+    def clean(self, seen: Mapping[Any, Lanes], then: Callable[[], None] = lambda: None) -> None:
+        prune(Seen(self.first, seen, then), RANKING, [(66, 2)])
+        assert_tiers_count_the_entries(self.engine)
+        assert out_of_reach(self.engine) == set()
+
+
+def a_node_that_was_in_use() -> None:
+    """Between reading and removing somebody was there, in two lanes of which one was read: all values are as before."""
+    tree = Tree()
+    tree.come_and_go()
+    tree.clean(tree.seen(), tree.through_another_lane)
+
+
+def a_node_made_anew() -> None:
+    """The same, with a node that others had removed before: it has been written as often as the one that was read."""
+    tree = Tree()
+    tree.come_and_go()
+    seen = tree.seen()
+
+    def then() -> None:
+        tree.clean(tree.seen())
+        tree.first.time.milliseconds += 5
+        tree.second.time.milliseconds += 5
+        tree.through_another_lane()
+
+    tree.clean(seen, then)
+
+
+def a_counter_in_use_again() -> None:
+    """The leaf was read before it was there and the counter after everyone had left; then somebody comes."""
+    tree = Tree()
+    tree.come_and_go()
+    seen = {path: lanes for path, lanes in tree.seen().items() if path != (66, 2)}
+    tree.clean(seen, tree.come)
+
+
+def a_counter_of_a_later_moment() -> None:
+    """A node was read before somebody came, and the counter that leads to it afterwards."""
+    engine = Engine()
+    create_tables(engine)
+    worker = Worker(engine, chance=0)
+    worker.move(moved("a", None, 300, 1))
+    prune(Seen(worker, worker.trees.lanes(RANKING, [()])), RANKING, [(66, 2)])
+    assert_tiers_count_the_entries(engine)
+
+
+def a_node_with_something_below() -> None:
+    """A node counts nobody, and below it was read when somebody was there: what is there has to be within reach."""
+    engine = Engine()
+    create_tables(engine)
+    worker = Worker(engine, chance=0)
+    worker.move(moved("a", None, 300, 1))
+    before = worker.trees.lanes(RANKING, [(66, 2)])
+    worker.move(moved("a", 300, 5, 2))
+    after = worker.trees.lanes(RANKING, [(), (66,)])
+    assert isinstance(before[66, 2][0], Lane)
+    prune(Seen(worker, {**after, **before}), RANKING, [(66, 2)])
+    assert_tiers_count_the_entries(engine)
+    assert out_of_reach(engine) == set()
+
+
+SCHEDULES: Final = (
+    a_node_that_was_in_use,
+    a_node_made_anew,
+    a_counter_in_use_again,
+    a_counter_of_a_later_moment,
+    a_node_with_something_below,
+)

@@ -1,0 +1,113 @@
+"""The functions over one engine, where each step is done by hand."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
+
+from standings.domain.windows import DAY
+from tests.engine.dynamodb import Engine
+from tests.engine.lambdas import Context
+from tests.engine.tables import create_tables
+from tests.faulty import Faulty, error
+from tests.stack import Clock, Stack, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOW: Final = 1_795_256_100_000
+"""2026-11-21T10:15:00Z."""
+POINTS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }\n'
+BEST: Final = '[boards."*"]\nmetrics.points = { aggregate = "max", windows = ["all"] }\n'
+SHARDED: Final = POINTS.replace("\n", "\nshards = 9\n", 1)
+LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
+
+
+@dataclass
+class Rig:
+    """The functions over one engine, where each step is done by hand. Time passes only by waiting."""
+
+    stacks: ExitStack = field(default_factory=ExitStack)
+    clock: Clock = field(default_factory=lambda: Clock(NOW))
+    engine: Any = field(default_factory=Engine)
+    client: Faulty = field(init=False)
+    numbers: Iterator[int] = field(default_factory=count)
+    taken: int = 0
+
+    def __post_init__(self) -> None:
+        create_tables(self.engine)
+        self.client = Faulty(self.engine)
+        self.stacks.enter_context(mock.patch("time.monotonic", self._monotonic))
+        self.stacks.enter_context(mock.patch("time.sleep", self._sleep))
+
+    def _monotonic(self) -> float:
+        return self.clock() / 1000
+
+    def _sleep(self, seconds: float) -> None:
+        self.clock.milliseconds += round(seconds * 1000) + 1
+
+    def functions(self, boards: str = POINTS, client: Any = None, clock: Clock | None = None) -> Stack:
+        """Functions of their own, warm from now on."""
+        return self.stacks.enter_context(running(client or self.client, clock or self.clock, boards))
+
+    def send(self, stack: Stack, member: str, points: int, **more: Any) -> None:
+        """An event through the writer; `received` is what its message says of when that was."""
+        number = next(self.numbers)
+        at = more.get("at", stack.clock())
+        event = {"id": more.get("id", f"e{number}"), "board": "b", "member": member, "metrics": {"points": points}}
+        said = {}
+        if "received" in more:
+            said["first_received"] = {"dataType": "String", "stringValue": str(more["received"])}
+        body = json.dumps({**event, "at": f"2026-11-{21 + (at - NOW) // DAY:02}T10:00:00Z"})
+        record = {"messageId": str(number), "body": body, "messageAttributes": said}
+        assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+
+    def records(self) -> list[Any]:
+        """The stream's records of members since this was asked last."""
+        (shard,) = self.engine.stream("Scores")
+        new, self.taken = shard[self.taken :], len(shard)
+        return [record for record in new if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
+
+    def project(self, stack: Stack, *records: Any, down: bool = False) -> None:
+        """A batch through the projector, and again from where it says, until it is done; `down` at the first try."""
+        left = list(records)
+        while left:
+            self.client.steps.extend([error("ThrottlingException")] * 1000 * down)
+            failed = stack.projector({"Records": left}, Context())["batchItemFailures"]
+            self.client.steps.clear()
+            down = False
+            if not failed:
+                return
+            numbers = [record["dynamodb"]["SequenceNumber"] for record in left]
+            left = left[min(numbers.index(one["itemIdentifier"]) for one in failed) :]
+
+    def park(self, stack: Stack, record: Any) -> None:
+        body = json.dumps({"reason": "by hand", "record": record}).encode()
+        stack.bucket.put_object("failures", "parked/2026-11-21/1.json", body, "application/json")
+
+    def replay(self, stack: Stack) -> None:
+        assert stack.maintenance({"parked": {"replay": {}}}, Context())["done"]
+
+    def rebuild(self, stack: Stack, until: str = "", task: str = "rebuild") -> None:
+        """A rebuild of the board, begun or gone on with, up to a phase or its end."""
+        record = self.engine.get_item(TableName="Scores", Key={"pk": {"S": "#boards"}, "sk": {"S": "b"}})["Item"]
+        begin = json.loads(record["d"]["S"])["job"] is None
+        while True:
+            answer = stack.maintenance({task: {"board": "b", "begin": begin}}, Context())
+            begin = False
+            if answer["done"] or answer["phase"] == until:
+                return
+            self.clock.milliseconds += round(answer["wait"] * 1000)
+
+    def scores(self, stack: Stack, window: str = "all", period: str | None = None) -> dict[str, int]:
+        return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/b/points/{window}", period=period)}
+
+
+@contextmanager
+def rig() -> Iterator[Rig]:
+    with ExitStack() as stacks:
+        yield Rig(stacks)
