@@ -61,6 +61,12 @@ class World:
         self.parked = Parked(self)
         self.services = Services(self)
         self.comparison = Comparison(self)
+        self._draw(rng)
+        self._build(rng)
+
+    def _draw(self, rng: Random) -> None:
+        """What kind of schedule it is."""
+        options = self.options
         changed = rng.random() < 0.3
         self.shape = shape(rng, changed=changed)
         self.fault_rate = rng.choice([0.05, 0.1, 0.15]) if options.fault_rate is None else options.fault_rate
@@ -77,6 +83,10 @@ class World:
         """Whether a board is made anew while events go on."""
         self.lifetime = rng.choice([12, LIFETIME])
         """Seconds that an invocation may take."""
+
+    def _build(self, rng: Random) -> None:
+        """The services, and what is between them and the functions."""
+        options = self.options
         shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
         if rng.random() < 0.05:
             factor = 10
