@@ -3,6 +3,8 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+from tests.faults.store import EngineStore
+
 from standings.domain.coverage import coverage_of
 from standings.dynamodb.boards import encode_record
 from standings.services.store import BoardRecord
@@ -10,7 +12,6 @@ from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
 from tests.faults.safeguards import Edit
 from tests.faults.shapes import LEAGUE, Family, Shape
-from tests.faults.store import EngineStore
 from tests.model import Metric
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

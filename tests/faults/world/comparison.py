@@ -32,7 +32,7 @@ class Comparison:
         """Have the judge look, once all is quiet."""
         if self.is_quiet:
             self.compared += 1
-            self._world.judge.compare(self._world.clock.now // 1000)
+            self._world.judge.compare(self._world.clock.now // 1000, later=self._world.deployed > 0)
             if self._world.rng.random() < 0.03 and not self._world.shape.later and not self._world.judge.differences:
                 self._read()
         elif tries:

@@ -10,9 +10,10 @@ import pytest
 from standings.domain.windows import SECOND
 from standings.dynamodb.boards import DynamoBoards
 from tests.checks import entries
+from tests.faulty import Time
 from tests.redefining import live
 
-from .rig import rig
+from .rig import NOW, rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
