@@ -18,8 +18,13 @@ from benchmarks.pace import ENVIRONMENT
 
 FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance")
 BASE: Final = "boto3"
-_BUILDER: Final = REPOSITORY / ".local" / "tools" / "bootstrap" / "bin" / "python"
+BUILDER: Final = REPOSITORY / ".local" / "tools" / "bootstrap" / "bin" / "python"
 _BASE_PROGRAM: Final = "import boto3; boto3.client('dynamodb')"
+
+
+def unavailable() -> str | None:
+    """Say why no layer can be built here, None if it can."""
+    return None if BUILDER.exists() else f"there is no {BUILDER}, which builds the layer: `make setup` installs it"
 
 
 def build(directory: Path) -> Path:
@@ -28,7 +33,7 @@ def build(directory: Path) -> Path:
     processor = "arm64" if platform.machine().lower() in {"arm64", "aarch64"} else "x86_64"
     command: list[str | Path] = ["make", "--directory", REPOSITORY / "layers" / "standings", "build-StandingsLayer"]
     command += ["--file", Path("targets") / f"python{version}-{processor}" / "Makefile"]
-    command += [f"ARTIFACTS_DIR={directory}", f"PYTHON={_BUILDER}"]
+    command += [f"ARTIFACTS_DIR={directory}", f"PYTHON={BUILDER}"]
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own makefile
     return directory / "python"
 
