@@ -31,7 +31,7 @@ unexport VIRTUAL_ENV
 
 .PHONY: help
 help:
-	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 .PHONY: setup
 setup: $(TESTS) $(CHECKS) ## install everything that the other targets need
@@ -46,15 +46,15 @@ serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C
 
 .PHONY: test
 test: $(TESTS) ## all tests but the long ones, on all processors
-	$(RUN) -m pytest -m "not soak and not docker" -n auto --dist worksteal $(PYTEST_ARGS)
+	$(RUN) -m pytest -m "not soak" -n auto --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: soak
-soak: $(TESTS) ## the long tests
-	$(RUN) -m pytest -m soak -n auto --dist worksteal $(PYTEST_ARGS)
+soak: $(TESTS) ## many more seeds and far larger boards; hours
+	$(RUN) -m pytest tests/soak -n auto --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: local
 local: $(TESTS) ## sam local invoke on every sample event, and sam local start-api; needs Docker
-	$(RUN) -m pytest -m docker $(PYTEST_ARGS)
+	$(RUN) -m pytest tests/docker $(PYTEST_ARGS)
 
 SIZE ?= full
 
@@ -99,7 +99,7 @@ safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missi
 	PYTHONPATH=layers/standings $(RUN) -m tests.faults.safeguards $(SAFEGUARDS_ARGS)
 
 .PHONY: check
-check: $(CHECKS) ## formatter, linter, types, import rules, and all that is known of the template
+check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of the template, the pages
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy layers/standings/standings functions benchmarks cli demo tests
@@ -108,6 +108,7 @@ check: $(CHECKS) ## formatter, linter, types, import rules, and all that is know
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml
 	$(TOOLS)/checkov/bin/checkov --file template.yaml
 	PYTHONPATH=layers/standings $(RUN) -m tests.template
+	$(RUN) -m pytest tests/documents $(PYTEST_ARGS)
 
 .PHONY: build
 build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and processor

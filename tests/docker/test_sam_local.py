@@ -24,8 +24,6 @@ from demo import emulator, feed, serve
 from demo.stack import LOCAL, PROJECT, Deployment, deployed
 from tests.servers import free_port, stop
 
-pytestmark = pytest.mark.docker
-
 SAM: Final = LOCAL / "tools" / "sam" / "bin" / "sam"
 PATIENCE_S: Final = 180.0
 ARCHITECTURE: Final = "arm64" if platform.machine().lower() in {"arm64", "aarch64"} else "x86_64"

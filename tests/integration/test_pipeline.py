@@ -148,18 +148,6 @@ def test_every_rank_is_exact_while_time_passes(dynamodb: Any, seed: int, berlin:
     live_through(dynamodb, seed, berlin=berlin, steps=12 if isinstance(dynamodb, Engine) else 4, events=60)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 140))
-def test_every_rank_is_exact_for_many_seeds(seed: int) -> None:
-    live_through(Engine(shards=4), seed, berlin=bool(seed % 2), steps=12, events=60)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("berlin", [False, True])
-def test_every_rank_is_exact_over_half_a_year(berlin: bool) -> None:
-    live_through(Engine(shards=4), 7, berlin=berlin, steps=200, events=40)
-
-
 def test_time_alone_changes_ranks_and_writes_nothing() -> None:
     engine = Engine(shards=2)
     create_tables(engine)

@@ -29,13 +29,3 @@ def test_every_ranking_is_right_on_dynamodb_local(
     outcome = run(seed, Options(events=60, store=store))
     assert outcome.differences == []
     assert outcome.compared
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 110))
-def test_whole_schedules_are_right_on_dynamodb_local(
-    seed: int, store: Callable[[Callable[[], float]], ClientStore]
-) -> None:
-    outcome = run(seed, Options(store=store))
-    assert outcome.differences == []
-    assert outcome.compared

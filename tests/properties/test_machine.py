@@ -14,7 +14,6 @@ from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
 import orjson
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -390,14 +389,5 @@ SLOW: Final = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 
-
-class LongMachine(Machine):
-    """The same, for many more examples."""
-
-    most = 12
-
-
 TestMachine = Machine.TestCase
 TestMachine.settings = settings(SLOW, max_examples=35, stateful_step_count=15)
-TestMachineForLong = pytest.mark.soak(LongMachine.TestCase)
-TestMachineForLong.settings = settings(SLOW, max_examples=300, stateful_step_count=40)

@@ -8,9 +8,3 @@ from tests.redefining import live
 @pytest.mark.parametrize("seed", range(25))
 def test_what_can_be_read_is_right_whatever_definitions_there_were(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live(seed, monkeypatch) > 5  # it is not all refused
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1000, 1600))
-def test_what_can_be_read_is_right_for_many_seeds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    live(seed, monkeypatch)

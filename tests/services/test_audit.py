@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import orjson
 import pytest
@@ -35,26 +36,22 @@ KINDS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _all_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "MOST_EXAMPLES", 10_000)
-
-
-@pytest.fixture(autouse=True)
-def _one_call_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seed decides all."""
-    monkeypatch.setattr(projecting, "side_by_side", lambda: one_by_one)
-
-
 @contextmanager
 def board(seed: int, members: int = 25, events: int = 80, clock: Clock | None = None) -> Iterator[Audited]:
-    """A board of 1 or 3 shards, with ties of either kind, that has come to rest."""
+    """A board of 1 or 3 shards, with ties of either kind, that has come to rest.
+
+    Answers have all examples, and calls run one after the other, so that the seed decides everything.
+    """
     print(f"seed {seed}")
     engine = Engine(shards=2)
     create_tables(engine)
     rng = random.Random(seed)
     text, boards = family(rng.choice([1, 3]), rng.choice(["member", "first"]))
-    with running(engine, clock or Clock(NOW), text) as stack:
+    with (
+        mock.patch.object(report, "MOST_EXAMPLES", 10_000),
+        mock.patch.object(projecting, "side_by_side", return_value=one_by_one),
+        running(engine, clock or Clock(NOW), text) as stack,
+    ):
         audited = Audited(stack, rng, boards)
         populate(audited, members, events)
         yield audited
@@ -73,7 +70,8 @@ def test_a_board_at_rest_has_no_difference(seed: int) -> None:
     assert sum(answer["looked_at"]["members"] for answer in answers) >= 20
 
 
-def _name_corruptions_at_rest(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(40))
+def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
     with board(seed) as audited:
         corruption = Corruption(audited)
         for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
@@ -89,12 +87,8 @@ def _name_corruptions_at_rest(seed: int) -> None:
         assert len(orjson.dumps(answer["cursor"])) < 2_000
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
-    _name_corruptions_at_rest(seed)
-
-
-def _look_while_events_flow(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(60))
+def test_no_false_alarm_while_events_flow(seed: int) -> None:
     with board(seed, 20, 40) as audited:
         Lagging(audited, 3_000)
         busy = Busy(audited, audited.rng.choice([0.05, 0.3, 0.9]), prefix=audited.rng.choice("mx"))
@@ -104,12 +98,8 @@ def _look_while_events_flow(seed: int) -> None:
     assert busy.calls["transact_get_items"]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_no_false_alarm_while_events_flow(seed: int) -> None:
-    _look_while_events_flow(seed)
-
-
-def _name_corruptions_while_events_flow(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(30))
+def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
     with board(seed) as audited:
         Lagging(audited, 3_000)
         corruption = Corruption(audited)
@@ -130,19 +120,6 @@ def _name_corruptions_while_events_flow(seed: int) -> None:
                 break
 
     assert off == counters
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
-    _name_corruptions_while_events_flow(seed)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1_000, 1_300))
-def test_audits_of_many_seeds(seed: int) -> None:
-    _name_corruptions_at_rest(seed)
-    _look_while_events_flow(seed)
-    _name_corruptions_while_events_flow(seed)
 
 
 def _mend_while_events_flow(seed: int, clock: Clock) -> None:

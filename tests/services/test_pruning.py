@@ -384,21 +384,9 @@ def test_lanes_and_cleaning_beside_each_other(engine: Any, seed: int) -> None:
     interleaved(engine, seed)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1000, 2000))
-def test_lanes_and_cleaning_beside_each_other_for_many_seeds(engine: Any, seed: int) -> None:
-    print(f"seed {seed}")
-    interleaved(engine, seed)
-
-
 @pytest.mark.parametrize(
     ("steps", "rounds", "without"),
-    [
-        ((1, 100), 60, 2),
-        ((100, 2_500), 60, 4),
-        pytest.param((1, 100), 200, 4, marks=pytest.mark.soak),
-        pytest.param((100, 2_500), 200, 7, marks=pytest.mark.soak),
-    ],
+    [((1, 100), 60, 2), ((100, 2_500), 60, 4)],
 )
 def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(
     engine: Any, steps: tuple[int, int], rounds: int, without: int

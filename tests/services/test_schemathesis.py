@@ -73,10 +73,3 @@ def run(gateway: Gateway, *options: str, seed: int = SEED) -> None:
 def test_every_call_does_what_the_description_says(stack: Stack) -> None:
     with serving(stack) as gateway:
         run(gateway, "--max-examples", "20")
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(5))
-def test_many_more_calls(stack: Stack, seed: int) -> None:
-    with serving(stack) as gateway:
-        run(gateway, "--max-examples", "400", seed=SEED + seed)

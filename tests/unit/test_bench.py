@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks import startup
+from benchmarks.output import REPOSITORY
 from tests import redis_server
 
 
@@ -20,7 +21,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(bench, "run", run)
     monkeypatch.setattr(redis_server, "find_server", lambda: "/usr/bin/redis-server")
-    monkeypatch.setattr(startup, "BUILDER", startup.REPOSITORY)
+    monkeypatch.setattr(startup, "BUILDER", REPOSITORY)
     return names
 
 
@@ -47,7 +48,7 @@ def test_without_redis_the_rest_runs_and_the_status_is_1(
 def test_what_failed_and_what_was_left_out_are_both_named(
     ran: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(startup, "BUILDER", startup.REPOSITORY / "missing")
+    monkeypatch.setattr(startup, "BUILDER", REPOSITORY / "missing")
     monkeypatch.setattr(bench, "run", lambda name, _: int(name == "reads"))
 
     assert bench.main(["--size", "small", "reads", "speed", "units"]) == 1

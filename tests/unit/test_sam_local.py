@@ -1,6 +1,5 @@
 """What `sam local` needs of the template, as far as it can be told without Docker."""
 
-import re
 from typing import Final
 
 import pytest
@@ -21,17 +20,6 @@ def test_routes_are_found_since_the_api_stands_ahead_of_the_functions() -> None:
 
     deciding = [kind for kind in types if kind.startswith(DECIDING) and kind != NO_SIGN]
     assert deciding[0] == "AWS::ApiGatewayV2::Api"
-
-
-def test_the_lines_of_the_readme_name_what_is_there() -> None:
-    resources = yaml_parse((PROJECT / "template.yaml").read_text(encoding="utf-8"))["Resources"]
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
-
-    lines = re.findall(r"sam local invoke (\S+) -e (\S+)", readme)
-    assert lines
-    for function, event in lines:
-        assert resources[function]["Type"] == "AWS::Serverless::Function"
-        assert (PROJECT / event).is_file()
 
 
 def test_containers_are_told_an_address_that_they_reach(monkeypatch: pytest.MonkeyPatch) -> None:

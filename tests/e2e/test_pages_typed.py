@@ -11,14 +11,14 @@ import pytest
 
 from demo.serve import ADDRESSES
 from demo.stack import LOCAL
-from tests.documents import NEEDS_ACCOUNT, PAGES, PROJECT, Block, blocks
+from tests.pages import PAGES, PROJECT, Block, blocks
 
 pytestmark = pytest.mark.e2e
 
 PATIENCE_S: Final = 300
 OUTSIDE: Final = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
 LONG: Final = {"make soak", "make bench", "make bench SIZE=small"}
-"""Hours, or minutes: that they can be begun is all that is tried here."""
+"""Hours, or minutes: only whether make knows them is tried here."""
 SERVES: Final = "make serve"
 
 # What is new on a queue takes a moment to show: whoever types is slower than this.
@@ -84,11 +84,3 @@ def test_what_a_page_says_can_be_typed(page: Path, served: None) -> None:
         check=False,
     )
     assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
-
-
-def test_what_needs_an_account_says_so() -> None:
-    for page in PAGES:
-        for block in blocks(page):
-            if block.needs != NEEDS_ACCOUNT:
-                real = [line for line in block.commands if "--config-env trial" not in line]
-                assert not [line for line in real if line.startswith(("aws ", "sam deploy", "sam delete"))]

@@ -12,10 +12,10 @@ from cli.__main__ import parser
 from standings.domain.definitions import parse_boards
 from standings.domain.events import parse_event
 from standings.runtime.config import BOARDS_FILE
-from tests.documents import DECISIONS, PAGES, PROJECT, blocks, in_text, programs
+from tests.pages import DECISIONS, NEEDS_ACCOUNT, PAGES, PROJECT, blocks, in_text, programs
 
 MAKEFILE: Final = (PROJECT / "Makefile").read_text(encoding="utf-8")
-TARGETS: Final = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+TARGETS: Final = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
 NOW: Final = 1_795_256_100_000
 LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
@@ -53,6 +53,14 @@ def _known(words: list[str]) -> bool:
             level = deeper.choices[word]
             options |= set(level._option_string_actions)
     return level.get_default("do") is not None or len(words) == 1
+
+
+def test_what_needs_an_account_says_so() -> None:
+    for page in PAGES:
+        for block in blocks(page):
+            if block.needs != NEEDS_ACCOUNT:
+                real = [line for line in block.commands if "--config-env trial" not in line]
+                assert not [line for line in real if line.startswith(("aws ", "sam deploy", "sam delete"))]
 
 
 @pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=lambda page: page.name)

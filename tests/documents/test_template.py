@@ -47,3 +47,11 @@ def test_tables_are_restored_as_the_template_has_them() -> None:
     assert sorted(restored) == ["ReceiptsTable", "ScoresTable"]
     for name, table in restored.items():
         assert table["Properties"] == there.properties(name)
+
+
+def test_the_readme_invokes_functions_and_events_that_are_there() -> None:
+    lines = re.findall(r"sam local invoke (\S+) -e (\S+)", README)
+    assert lines
+    for function, event in lines:
+        assert TEMPLATE["Resources"][function]["Type"] == "AWS::Serverless::Function"
+        assert (PROJECT / event).is_file()

@@ -1,0 +1,13 @@
+from hypothesis import settings
+
+from tests.properties import test_machine as machine
+
+
+class LongMachine(machine.Machine):
+    """The same, with more members and for many more examples."""
+
+    most = 12
+
+
+TestMachineForLong = LongMachine.TestCase
+TestMachineForLong.settings = settings(machine.SLOW, max_examples=300, stateful_step_count=40)

@@ -1,0 +1,13 @@
+import pytest
+
+from tests.gateway import serving
+from tests.services import test_schemathesis as described
+from tests.stack import Stack
+
+stack = described.stack
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_more_calls(stack: Stack, seed: int) -> None:
+    with serving(stack) as gateway:
+        described.run(gateway, "--max-examples", "400", seed=described.SEED + seed)
