@@ -45,8 +45,12 @@ serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C
 	@$(RUN) -m demo.serve
 
 .PHONY: test
-test: $(TESTS) ## all tests but the long ones, on all processors
-	$(RUN) -m pytest -m "not soak" -n auto --dist worksteal $(PYTEST_ARGS)
+test: $(TESTS) ## before each commit: a sample of everything, in five minutes on two processors
+	$(RUN) -m pytest -m "not thorough and not soak" -n auto --dist loadgroup $(PYTEST_ARGS)
+
+.PHONY: test-all
+test-all: $(TESTS) ## before a change is accepted: every seed and every deployment; some twenty minutes
+	$(RUN) -m pytest -m "not soak" -n auto --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: soak
 soak: $(TESTS) ## many more seeds and far larger boards; hours

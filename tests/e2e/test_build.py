@@ -12,7 +12,7 @@ import pytest
 from demo import stack
 from demo.stack import LOCAL, PROJECT
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
 SAM = LOCAL / "tools" / "sam" / "bin" / "sam"
 

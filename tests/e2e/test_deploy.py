@@ -20,7 +20,7 @@ from demo.activity import generate
 from demo.processes import run
 from demo.stack import LOCAL, PROJECT, Deployment
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
 NAME: Final = "standings"
 BOARD: Final = "demo-before"

@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from demo.stack import LOCAL, Deployment, deployed
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("tokens")]
 
 AUDIENCE: Final = "standings-of-the-test"
 ORIGIN: Final = "https://pages.example"

@@ -19,9 +19,9 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from demo import feed
 from demo.reads import Reader
-from demo.stack import LOCAL, Deployment, deployed
+from demo.stack import LOCAL, Deployment
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
 AXE: Final = LOCAL / "axe-core" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES: Final = LOCAL / "pictures"
@@ -44,25 +44,18 @@ def event(member: str, points: int, at: datetime | None = None) -> str:
     return json.dumps(said)
 
 
-@pytest.fixture(scope="module")
-def deployment() -> Iterator[Deployment]:
-    for there in (LOCAL / "tools/sam/bin/sam", LOCAL / "tools/ministack/bin/ministack", AXE):
-        if not there.exists():
-            pytest.skip(f"{there} is missing, `make setup` installs it")
-    with deployed(print) as stack:
-        rng, now = Random(1), datetime.now(UTC)
-        members = [*HOSTILE, *(f"member-{number}" for number in range(150))]
-        messages = [event(member, rng.randint(1, 900)) for member in members]
-        messages += [event(member, rng.randint(1, 900), now - timedelta(days=1)) for member in members[:60]]
-        feed.post(stack, messages, lambda *_: None)
-        feed.drain(stack, lambda *_: None)
-        feed.settle(stack)
-        yield stack
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _activity(deployment: Deployment) -> Iterator[None]:
-    """Someone far down has an event now and then, for as long as the tests look."""
+    """A full board, and an event of someone far down now and then, for as long as the tests look."""
+    if not AXE.exists():
+        pytest.skip(f"{AXE} is missing, `make setup` installs it")
+    rng, now = Random(1), datetime.now(UTC)
+    members = [*HOSTILE, *(f"member-{number}" for number in range(150))]
+    messages = [event(member, rng.randint(1, 900)) for member in members]
+    messages += [event(member, rng.randint(1, 900), now - timedelta(days=1)) for member in members[:60]]
+    feed.post(deployment, messages, lambda *_: None)
+    feed.drain(deployment, lambda *_: None)
+    feed.settle(deployment)
     over = threading.Event()
 
     def trickle() -> None:

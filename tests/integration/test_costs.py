@@ -8,6 +8,9 @@ from benchmarks import population, reads, units
 from benchmarks.questions import Board, Questions, placed
 from benchmarks.truth import Truth
 
+# In one process, which makes each board once.
+pytestmark = pytest.mark.xdist_group("costs")
+
 MEMBERS = 100_000
 Placed = tuple[Board, Truth]
 

@@ -14,6 +14,7 @@ from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
 import orjson
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -389,5 +390,12 @@ SLOW: Final = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 
+
+class ManyExamples(Machine):
+    """The same, for `make test-all`."""
+
+
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(SLOW, max_examples=35, stateful_step_count=15)
+TestMachine.settings = settings(SLOW, max_examples=10, stateful_step_count=15)
+TestManyExamples = pytest.mark.thorough(ManyExamples.TestCase)
+TestManyExamples.settings = settings(SLOW, max_examples=35, stateful_step_count=15)

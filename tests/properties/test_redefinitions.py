@@ -3,8 +3,9 @@
 import pytest
 
 from tests.redefining import live
+from tests.thoroughness import seeds
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(5, 25))
 def test_what_can_be_read_is_right_whatever_definitions_there_were(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live(seed, monkeypatch) > 5  # it is not all refused

@@ -16,6 +16,7 @@ from standings.services.store import StoreUnavailableError
 from tests import faulty
 from tests.checks import assert_tiers_count_the_entries, entries, rows
 from tests.registries import registry
+from tests.thoroughness import seeds
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards("""
@@ -366,7 +367,7 @@ def test_items_of_no_member_are_passed_over(subject: Subject) -> None:
     assert rows(subject.client, "Rankings") == []
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(10, 60))
 def test_random_histories_under_crashes_and_redelivery(engine: Any, seed: int) -> None:
     """Two shards; batches are cut anew at each attempt, die before or after any call, and come again."""
     print(f"seed {seed}")

@@ -13,6 +13,7 @@ from tests import faulty
 from tests.checks import assert_tiers_count_the_entries, entries
 from tests.engine.lambdas import Context
 from tests.stack import Clock, Stack, running
+from tests.thoroughness import seeds
 
 NOW = 1_795_256_100_000
 BOARDS = """
@@ -82,7 +83,7 @@ def expected(engine: Any) -> dict[str, dict[str, int]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 40))
 def test_entries_follow_from_the_items(engine: Any, seed: int) -> None:
     print(f"seed {seed}")
     rng = random.Random(seed)
