@@ -3,14 +3,13 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from tests.faults.store import EngineStore
-
 from standings.domain.coverage import coverage_of
 from standings.dynamodb.boards import encode_record
 from standings.services.store import BoardRecord
+from tests.faults.aws.store import EngineStore
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
-from tests.faults.safeguards import Edit
+from tests.faults.safeguards.replacing import Change, returns
 from tests.faults.shapes import LEAGUE, Family, Shape
 from tests.model import Metric
 
@@ -46,9 +45,7 @@ def missed(subject: Judge) -> set[str]:
 
 def test_a_ranking_that_the_product_forgets_is_compared_all_the_same() -> None:
     subject = judge(Shape((WIDE,)))
-    with Edit(
-        "domain.members:open_rankings", {"                yield ranking": "                yield from ()"}
-    ).made():
+    with Change("domain.members:open_rankings", returns(())).made():
         subject.compare(MILLISECONDS)
 
     assert missed(subject) == IN_ALL | IN_DAYS | IN_TWO_DAYS
@@ -56,7 +53,7 @@ def test_a_ranking_that_the_product_forgets_is_compared_all_the_same() -> None:
 
 def test_a_ranking_that_the_record_forgets_is_a_difference() -> None:
     subject = judge(Shape((WIDE,)))
-    with Edit("domain.coverage:Coverage.holds", {"if not self.ranks(ranking)": "if True"}).made():
+    with Change("domain.coverage:Coverage.holds", returns(value=False)).made():
         subject.compare(MILLISECONDS)
 
     found = [re.match(r"league#...(\w+): is not whole", difference) for difference in subject.differences]

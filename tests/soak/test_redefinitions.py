@@ -1,6 +1,6 @@
 import pytest
 
-from tests.properties.test_redefinitions import live
+from tests.redefining import live
 
 
 @pytest.mark.parametrize("seed", range(1_000, 1_600))

@@ -27,7 +27,6 @@ from standings.domain.coverage import coverage_of
 from standings.domain.members import Image, kept, registered, removed, rewritten
 from standings.domain.moves import Move
 from standings.domain.windows import SECOND
-from standings.services.ttl_cache import BOARD_TTL_S
 from standings.services.moving import MOST_MOVES
 from standings.services.pacing import Pacing, patiently
 from standings.services.placing import Placer, placings
@@ -45,6 +44,7 @@ from standings.services.store import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+from standings.services.ttl_cache import BOARD_TTL_S
 
 _CLOCKS: Final = 60
 SETTLED: Final = (BOARD_TTL_S + LONGEST_ATTEMPT + _CLOCKS) * SECOND
