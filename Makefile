@@ -68,31 +68,31 @@ bench: $(DEV_INSTALLED) ## every figure of the README and docs; SIZE=small sees 
 
 .PHONY: units
 units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/results and the README's table
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.units --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.units --size $(SIZE)
 
 .PHONY: reads
 reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.reads --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.reads --size $(SIZE)
 
 .PHONY: lanes
 lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.lanes --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.lanes --size $(SIZE)
 
 .PHONY: pictures
 pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon after `make serve` it shows standings
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.serve --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.serve --size $(SIZE)
 
 .PHONY: replay
 replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.replay $(FILE) $(REPLAY_ARGS)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.replay $(FILE) $(REPLAY_ARGS)
 
 .PHONY: rolling
 rolling: $(DEV_INSTALLED) ## what rolling windows cost a stream of your own: make rolling FILE=activity.csv.gz
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.rolling --stream $(FILE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.rolling --stream $(FILE)
 
 .PHONY: cost
 cost: $(DEV_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--events-per-second 10 --members 1000000"
-	@PYTHONPATH=layers/standings $(RUN) -m benchmarks.cost $(COST_ARGS)
+	@PYTHONPATH=layers/standings $(RUN) -m benchmarks.models.cost.cost $(COST_ARGS)
 
 .PHONY: faults
 faults: $(DEV_INSTALLED) ## one schedule of faults again, step by step: make faults SEED=7
@@ -106,7 +106,7 @@ safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missi
 check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of the template, the pages
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy layers/standings/standings functions benchmarks cli demo tests
+	$(VENV)/bin/mypy layers/standings/standings functions benchmarks standings_cli demo tests
 	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml
@@ -120,7 +120,7 @@ build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and proces
 
 .PHONY: target
 target: $(STACK) ## the parameters of sam that fit the embedded AWS, which runs functions with a Python of this machine
-	@$(RUN) -c 'from demo.stack import target; print(*target())'
+	@$(RUN) -c 'from demo.embedded.stack import target; print(*target())'
 
 .PHONY: clean
 clean: ## remove all that the targets have set up and built

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from benchmarks import startup
-from benchmarks.output import SIZES
-from tests import redis_server
+from benchmarks.harness.results_file import SIZES
+from benchmarks.measure.speed import startup
+from tests.support.aws import redis_server
 
 ALL: Final = (
     "units",

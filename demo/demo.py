@@ -11,11 +11,11 @@ from typing import Any
 
 from demo import check, feed, recording
 from demo.activity import Activity, generate
-from demo.interruption import Interrupted, raised_on_signals
-from demo.processes import ProcessError
+from demo.embedded.interruption import Interrupted, raised_on_signals
+from demo.embedded.processes import ProcessError
+from demo.embedded.stack import Deployment, deployed
 from demo.progress import Progress
 from demo.reads import Reader, ReadError
-from demo.stack import Deployment, deployed
 
 BOARD = "demo-otters"
 MEMBERS = 1539

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from secrets import token_hex
 
+from demo.embedded.stack import Deployment
 from demo.reads import Reader
-from demo.stack import Deployment
 
 _SENDERS = 4
 _BATCH = 10

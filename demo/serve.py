@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from demo import emulator, feed
+from demo import feed
 from demo.activity import Activity, generate, identifier, message
 from demo.demo import BOARD, SEED, replay
-from demo.interruption import Interrupted, raised_on_signals
-from demo.processes import ProcessError
+from demo.embedded import emulator
+from demo.embedded.interruption import Interrupted, raised_on_signals
+from demo.embedded.processes import ProcessError
+from demo.embedded.stack import LOCAL, Deployment, deployed
 from demo.progress import Progress
-from demo.stack import LOCAL, Deployment, deployed
 
 ADDRESSES = LOCAL / "serve.json"
 ENVIRONMENTS = LOCAL / "env.json"

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from benchmarks import population, shapes
+from benchmarks.harness import population, shapes
+from benchmarks.harness.shapes import Scores
+from benchmarks.measure.units import pacing
 from benchmarks.rivals.counting import CountAbove, FixedTiers
 from benchmarks.rivals.sampled import SampledCurve
 from benchmarks.rivals.table import Listed
 from benchmarks.rivals.tree import CountTree
-from benchmarks.shapes import Scores
-from benchmarks.units import pacing
-from standings.dynamodb.standing import DynamoStanding
-from standings.services.query import Query
-from standings.services.reader import Reader
-from tests.engine.dynamodb import Engine
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
+from standings.read.query import Query
+from standings.read.reader import Reader
+from tests.support.dynamodb.engine import Engine
 
 OURS: Final = "Standings"
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from benchmarks.population import BOARD
+from benchmarks.harness.population import BOARD
 from benchmarks.rivals.table import Listed, create, pages
 
 TIERS: Final = "Tiers"

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from typing import Any, Final
 
-from benchmarks.population import BOARD
+from benchmarks.harness.population import BOARD
 from benchmarks.rivals.table import Listed, create
 
 CURVES: Final = "Curves"

@@ -3,8 +3,8 @@
 from itertools import islice
 from typing import Any, Final
 
-from benchmarks.population import BOARD, member
-from benchmarks.shapes import Scores
+from benchmarks.harness.population import BOARD, member
+from benchmarks.harness.shapes import Scores
 
 _AT_ONCE: Final = 20_000
 

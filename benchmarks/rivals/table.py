@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from benchmarks.population import BOARD, member
-from benchmarks.shapes import Scores
-from tests.engine.dynamodb import Engine
+from benchmarks.harness.population import BOARD, member
+from benchmarks.harness.shapes import Scores
+from tests.support.dynamodb.engine import Engine
 
 Answer = dict[str, Any]
 _INDEX: Final = "ranked"

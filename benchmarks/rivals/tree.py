@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
-from benchmarks.population import member
+from benchmarks.harness.population import member
+from benchmarks.harness.shapes import Scores
 from benchmarks.rivals.table import create
-from benchmarks.shapes import Scores
-from tests.engine.dynamodb import Engine
+from tests.support.dynamodb.engine import Engine
 
 NODES: Final = "Nodes"
 RANKED: Final = "Ranked"

@@ -4,35 +4,36 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
 
-from standings.runtime import http, wiring
-from standings.runtime.commanding import Command
-from standings.runtime.config import Config
-from standings.runtime.observability import logger
-from standings.services.answers import bad_argument, bad_body
+from standings.http import api
+from standings.read.json_values import bad_argument, bad_body
+from standings.runtime.environment import Config
+from standings.runtime.logs import logger
+from standings.wiring import building_blocks
+from standings.wiring.command import Command
 
-_command = Command(Config.from_environment(), wiring.pacing())
-_api = http.Api()
+_command = Command(Config.from_environment(), building_blocks.pacing())
+_api = api.Api()
 
 
-@_api.post(http.EVENTS)
+@_api.post(api.EVENTS)
 def post() -> Response[str]:
     """What became of each of the events that are posted."""
     _api.arguments()
-    return http.json({"results": _command.posting.post(_api.body())}, 202)
+    return api.json({"results": _command.posting.post(_api.body())}, 202)
 
 
-@_api.put(http.MEMBER)
+@_api.put(api.MEMBER)
 def put(board: str) -> Response[str]:
     """Register a member, and hide it or show it again if the body says so."""
     member = _member()
-    return http.json(_command.care.put(board, member, _hidden()))
+    return api.json(_command.care.put(board, member, _hidden()))
 
 
-@_api.delete(http.MEMBER)
+@_api.delete(api.MEMBER)
 def delete(board: str) -> Response[str]:
     """Remove a member and its scores."""
     _command.care.remove(board, _member())
-    return http.nothing()
+    return api.nothing()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

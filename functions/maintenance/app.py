@@ -12,15 +12,15 @@ from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.runtime import wiring
-from standings.runtime.config import Config
-from standings.runtime.observability import logger, metrics
-from standings.runtime.upkeep import Maintenance
-from standings.services.rebuild import REBUILD
-from standings.services.registry import DELETE
-from standings.services.tasks import Arguments, task_of
+from standings.catalog.board_catalog import DELETE
+from standings.maintain.rebuild.rebuild import REBUILD
+from standings.maintain.task_arguments import Arguments, task_of
+from standings.runtime.environment import Config
+from standings.runtime.logs import logger, metrics
+from standings.wiring import building_blocks
+from standings.wiring.maintenance import Maintenance
 
-_maintenance = Maintenance(Config.from_environment(), wiring.pacing())
+_maintenance = Maintenance(Config.from_environment(), building_blocks.pacing())
 
 _JOB: Final[Arguments] = {"board": str, "begin": bool}
 _GLOB: Final = frozenset("*?[")
@@ -74,7 +74,7 @@ _DO: Final = {
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Do one task, up to its end or that of the function's time; ValueError says what is wrong with it."""
-    deadline = wiring.deadline(context.get_remaining_time_in_millis())
+    deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
     task, given = task_of(event, _TASKS)
     answer = _DO[task](given, deadline)
     logger.info("task", extra={"task": event, "done": answer["done"]})

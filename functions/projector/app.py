@@ -8,18 +8,18 @@ from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.dynamodb.scores import decode_change
-from standings.failures.bucket import FailureBucket
-from standings.runtime import projecting, wiring
-from standings.runtime.config import Config
-from standings.runtime.observability import logger, metrics, stack_of
-from standings.services.projector import Record
-from standings.services.pruning import Look
+from standings.aws.dynamodb.scores.scores import decode_change
+from standings.aws.s3.failure_bucket import FailureBucket
+from standings.project.projector import Record
+from standings.project.prune_tiers import Look
+from standings.runtime.environment import Config
+from standings.runtime.logs import logger, metrics, stack_of
+from standings.wiring import building_blocks, projector
 
 _config = Config.from_environment()
-_pacing = wiring.pacing()
-_projector = projecting.projectors(_config, _pacing)
-_bucket = wiring.failure_bucket(_config)
+_pacing = building_blocks.pacing()
+_projector = projector.projectors(_config, _pacing)
+_bucket = building_blocks.failure_bucket(_config)
 
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")
 
@@ -47,7 +47,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     projected = _projector(looks.append).project(
         [_record(name, record) for name, record in named.items()],
         _Parking(_bucket, named),
-        wiring.deadline(context.get_remaining_time_in_millis()),
+        building_blocks.deadline(context.get_remaining_time_in_millis()),
     )
     metrics.add_metric("Moves", MetricUnit.Count, projected.moves)
     metrics.add_metric("MovesKnown", MetricUnit.Count, projected.old_news)

@@ -7,19 +7,20 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from standings.domain.events import LONGEST_MEMBER
-from standings.runtime import http, reading, wiring
-from standings.runtime.config import Config
-from standings.runtime.observability import logger
-from standings.services.answers import bad_argument, bad_body
-from standings.services.directory import Directory
-from standings.services.query import MOST_MEMBERS, Asked, Query
+from standings.domain.events.event_rules import LONGEST_MEMBER
+from standings.http import api
+from standings.read.board_list import Directory
+from standings.read.json_values import bad_argument, bad_body
+from standings.read.query import MOST_MEMBERS, Asked, Query
+from standings.runtime.environment import Config
+from standings.runtime.logs import logger
+from standings.wiring import building_blocks, query
 
 _config = Config.from_environment()
-_reader = reading.reader(_config, wiring.pacing())
+_reader = query.reader(_config, building_blocks.pacing())
 _query = Query(_reader)
 _directory = Directory(_reader)
-_api = http.Api()
+_api = api.Api()
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 _PAGE: Final = Path(__file__).with_name("page.html")
@@ -32,29 +33,29 @@ _DEFAULT_BUCKETS: Final = 50
 def boards() -> Response[str]:
     """The boards that there are."""
     given = _api.arguments("prefix", "limit", "cursor")
-    limit = http.whole(given, "limit", _DEFAULT_LIMIT)
-    return http.json(_directory.boards(prefix=given.get("prefix", ""), limit=limit, cursor=given.get("cursor")))
+    limit = api.whole(given, "limit", _DEFAULT_LIMIT)
+    return api.json(_directory.boards(prefix=given.get("prefix", ""), limit=limit, cursor=given.get("cursor")))
 
 
 @_api.get("/boards/<board>")
 def board_(board: str) -> Response[str]:
     """What a board counts and ranks."""
     _api.arguments()
-    return http.json(_directory.board(board))
+    return api.json(_directory.board(board))
 
 
-@_api.get(http.MEMBER)
+@_api.get(api.MEMBER)
 def member_(board: str) -> Response[str]:
     """A member in everything that a board counts."""
     given = _api.arguments("id", "ranks", "method")
-    ranks = http.flag(given, "ranks")
+    ranks = api.flag(given, "ranks")
     if "method" in given and not ranks:
         raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
     member = _required(given, "id", "say which member")
-    return http.json(_directory.member(board, member, ranks=ranks, method=given.get("method")))
+    return api.json(_directory.member(board, member, ranks=ranks, method=given.get("method")))
 
 
-@_api.get(http.RANKING)
+@_api.get(api.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
     """A page of a ranking's list: the first, after a cursor, at a position, or around a member."""
     given = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius")
@@ -65,57 +66,57 @@ def page(board: str, metric: str, window: str) -> Response[str]:
     if "around" in given:
         if "limit" in given:
             raise bad_argument("limit", "around a member it is the radius that says how many")
-        radius = http.whole(given, "radius", _DEFAULT_RADIUS)
-        return http.json(_query.page_around(asked, member=given["around"], radius=radius))
+        radius = api.whole(given, "radius", _DEFAULT_RADIUS)
+        return api.json(_query.page_around(asked, member=given["around"], radius=radius))
     if "radius" in given:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
-    limit = http.whole(given, "limit", _DEFAULT_LIMIT)
+    limit = api.whole(given, "limit", _DEFAULT_LIMIT)
     if "rank" in given:
-        rank = http.whole(given, "rank", 1)
-        return http.json(_query.page_at(asked, rank=rank, limit=limit))
-    return http.json(_query.page(asked, limit=limit, cursor=given.get("cursor")))
+        rank = api.whole(given, "rank", 1)
+        return api.json(_query.page_at(asked, rank=rank, limit=limit))
+    return api.json(_query.page(asked, limit=limit, cursor=given.get("cursor")))
 
 
-@_api.get(http.RANKING + "/rank")
+@_api.get(api.RANKING + "/rank")
 def rank_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank in a ranking, or the rank that a score would have."""
     given = _api.arguments("period", "method", "member", "score", "previous")
     asked = _asked(board, metric, window, given)
     if "score" not in given:
         member = _required(given, "member", "say whose rank, or give a score")
-        previous = http.flag(given, "previous")
-        return http.json(_query.rank(asked, member=member, previous=previous))
+        previous = api.flag(given, "previous")
+        return api.json(_query.rank(asked, member=member, previous=previous))
     for name in ("member", "previous"):
         if name in given:
             raise bad_argument(name, "cannot go with score")
-    return http.json(_query.score_rank(asked, score=given["score"]))
+    return api.json(_query.score_rank(asked, score=given["score"]))
 
 
-@_api.post(http.RANKING + "/ranks")
+@_api.post(api.RANKING + "/ranks")
 def ranks_(board: str, metric: str, window: str) -> Response[str]:
     """The ranks of a group."""
     given = _api.arguments("period", "method", "previous")
     asked = _asked(board, metric, window, given)
-    previous = http.flag(given, "previous")
-    return http.json(_query.group(asked, members=_members(), previous=previous))
+    previous = api.flag(given, "previous")
+    return api.json(_query.group(asked, members=_members(), previous=previous))
 
 
-@_api.get(http.RANKING + "/percentile")
+@_api.get(api.RANKING + "/percentile")
 def percentile_(board: str, metric: str, window: str) -> Response[str]:
     """The score at a percentile."""
     given = _api.arguments("period", "method", "p")
     asked = _asked(board, metric, window, given)
     p = _required(given, "p", "say which percentile, such as 90")
-    return http.json(_query.percentile(asked, p=p))
+    return api.json(_query.percentile(asked, p=p))
 
 
-@_api.get(http.RANKING + "/distribution")
+@_api.get(api.RANKING + "/distribution")
 def distribution_(board: str, metric: str, window: str) -> Response[str]:
     """How many members have a score in each of some ranges."""
     given = _api.arguments("period", "method", "buckets")
     asked = _asked(board, metric, window, given)
-    buckets = http.whole(given, "buckets", _DEFAULT_BUCKETS)
-    return http.json(_query.distribution(asked, buckets=buckets))
+    buckets = api.whole(given, "buckets", _DEFAULT_BUCKETS)
+    return api.json(_query.distribution(asked, buckets=buckets))
 
 
 @_api.get("/openapi.json")
@@ -142,7 +143,7 @@ if _config.open_reads:
 
 @lru_cache(maxsize=1)
 def _live_page() -> Response[str]:
-    return http.document(_PAGE.read_text(encoding="utf-8"))
+    return api.document(_PAGE.read_text(encoding="utf-8"))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

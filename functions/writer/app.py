@@ -6,15 +6,15 @@ from typing import Any
 from aws_lambda_powertools import single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.runtime import wiring, writing
-from standings.runtime.config import Config
-from standings.runtime.observability import logger, metrics, stack_of
-from standings.services.writer import Message
-from standings.sqs.activity import at_filled_in, refused_since, sent_at
+from standings.aws.sqs.activity_queue import at_filled_in, refused_since, sent_at
+from standings.runtime.environment import Config
+from standings.runtime.logs import logger, metrics, stack_of
+from standings.wiring import building_blocks, writer
+from standings.write.writer import Message
 
 _config = Config.from_environment()
-_writer = writing.writer(_config, wiring.pacing())
-_dead_letters = writing.dead_letters(_config)
+_writer = writer.writer(_config, building_blocks.pacing())
+_dead_letters = writer.dead_letters(_config)
 
 
 @metrics.log_metrics
@@ -26,7 +26,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
             Message(message_id, record["body"], at_filled_in(record), refused_since(record), sent_at(record))
             for message_id, record in records.items()
         ],
-        wiring.deadline(context.get_remaining_time_in_millis()),
+        building_blocks.deadline(context.get_remaining_time_in_millis()),
     )
     failed = dict(written.failed)
     refused = [(records[message.id], str(refusal)) for message, refusal in written.refused]

@@ -20,9 +20,10 @@ from typing import Any, Final
 
 import pytest
 
-from demo import emulator, feed, serve
-from demo.stack import LOCAL, PROJECT, Deployment, deployed
-from tests.servers import free_port, stop
+from demo import feed, serve
+from demo.embedded import emulator
+from demo.embedded.stack import LOCAL, PROJECT, Deployment, deployed
+from tests.support.aws.servers import free_port, stop
 
 SAM: Final = LOCAL / "tools" / "sam" / "bin" / "sam"
 PATIENCE_S: Final = 180.0

@@ -4,25 +4,16 @@ from collections.abc import Iterable
 
 import pytest
 
-from benchmarks import (
-    budgets,
-    ceiling,
-    compared,
-    cost,
-    curves,
-    grid,
-    lanes,
-    peers,
-    reads,
-    rolling,
-    speed,
-    units,
-    usage,
-)
-from benchmarks.output import REPOSITORY, Output
+from benchmarks.harness.results_file import REPOSITORY, Output
+from benchmarks.harness.shapes import SHAPES
+from benchmarks.measure import lanes, reads, rolling, units
+from benchmarks.measure.comparison import compared, curves
+from benchmarks.measure.speed import speed
+from benchmarks.models import ceiling, grid
+from benchmarks.models.cost import cost, usage
+from benchmarks.pages import budgets, peers
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
-from benchmarks.shapes import SHAPES
 
 COMMITTED = Output()
 READS = COMMITTED.result("reads")

@@ -8,11 +8,11 @@ from typing import Final
 
 import pytest
 
-from cli.__main__ import parser
-from standings.domain.definitions import parse_boards
-from standings.domain.events import parse_event
-from standings.runtime.config import BOARDS_FILE
-from tests.pages import DECISIONS, NEEDS_ACCOUNT, PAGES, PROJECT, blocks, in_text, programs
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.events.event_rules import parse_event
+from standings.runtime.environment import BOARDS_FILE
+from standings_cli.__main__ import parser
+from tests.support.documents.pages import DECISIONS, NEEDS_ACCOUNT, PAGES, PROJECT, blocks, in_text, programs
 
 MAKEFILE: Final = (PROJECT / "Makefile").read_text(encoding="utf-8")
 TARGETS: Final = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))

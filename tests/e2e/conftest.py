@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.stack import LOCAL, Deployment, deployed
+from demo.embedded.stack import LOCAL, Deployment, deployed
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from demo import stack
-from demo.stack import LOCAL, PROJECT
+from demo.embedded import stack
+from demo.embedded.stack import LOCAL, PROJECT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 

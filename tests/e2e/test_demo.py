@@ -18,8 +18,8 @@ import pytest
 
 from demo import check, feed
 from demo.activity import generate
+from demo.embedded.stack import PROJECT, Deployment, deployed
 from demo.reads import Reader
-from demo.stack import PROJECT, Deployment, deployed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("deployment")]
 
@@ -117,7 +117,16 @@ def test_a_file_and_a_load_from_the_command_line(deployment: Deployment, tmp_pat
 
 
 def _command_line(deployment: Deployment, *arguments: str) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "cli", "--endpoint-url", deployment.endpoint, "--region", "us-east-1", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "standings_cli",
+        "--endpoint-url",
+        deployment.endpoint,
+        "--region",
+        "us-east-1",
+        "--json",
+    ]
     environment = {**os.environ, "NO_PROXY": urlsplit(deployment.endpoint).hostname or ""}
     done = subprocess.run(
         [*command, *arguments], env=environment, cwd=PROJECT, capture_output=True, text=True, check=False

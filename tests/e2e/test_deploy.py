@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import pytest
 
-from demo import emulator, feed, stack
+from demo import feed
 from demo.activity import generate
-from demo.processes import run
-from demo.stack import LOCAL, PROJECT, Deployment
+from demo.embedded import emulator, stack
+from demo.embedded.processes import run
+from demo.embedded.stack import LOCAL, PROJECT, Deployment
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 

@@ -19,8 +19,8 @@ from typing import Any, Final
 import pytest
 
 from demo import feed
-from demo.stack import LOCAL, PROJECT, Deployment
-from tests.servers import free_port, stop
+from demo.embedded.stack import LOCAL, PROJECT, Deployment
+from tests.support.aws.servers import free_port, stop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 

@@ -18,8 +18,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from demo import feed
+from demo.embedded.stack import LOCAL, Deployment
 from demo.reads import Reader
-from demo.stack import LOCAL, Deployment
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 

@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
+from demo.embedded.stack import LOCAL
 from demo.serve import ADDRESSES
-from demo.stack import LOCAL
-from tests.pages import PAGES, PROJECT, Block, blocks
+from tests.support.documents.pages import PAGES, PROJECT, Block, blocks
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("serve")]
 

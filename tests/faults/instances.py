@@ -14,19 +14,20 @@ from unittest import mock
 
 import aws_lambda_powertools
 
-from standings.domain.definitions import parse_boards
-from standings.domain.windows import DAY
-from standings.dynamodb import purging, standing
-from standings.runtime import observability, projecting, wiring
-from standings.services.pruning import PrunedRankings
-from tests.stack import ENVIRONMENT, FUNCTIONS
+from standings.aws.dynamodb.rankings import purge, ranking_reads
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.windows.late_and_keep import DAY
+from standings.project.prune_tiers import PrunedRankings
+from standings.runtime import logs
+from standings.wiring import building_blocks, projector
+from tests.support.aws.stack import ENVIRONMENT, FUNCTIONS
 
 from .clockwork import Pool
 
 if TYPE_CHECKING:
     from types import CodeType
 
-    from standings.domain.boards import Boards
+    from standings.domain.boards.definitions import Boards
 
     from .world.world import World
 
@@ -138,7 +139,7 @@ def patched(world: World) -> Iterator[None]:
         return Pool(clock, lambda: world.rng.randint(1, 2000), max_workers)
 
     unmetered = Unmetered()
-    logger = observability.logger
+    logger = logs.logger
     level = logger.log_level
 
     def boards() -> Boards:
@@ -146,24 +147,26 @@ def patched(world: World) -> Iterator[None]:
         return boards_of(process.definition if process is not None else world.instances.definition)
 
     with ExitStack() as patches:
-        patches.enter_context(mock.patch.object(observability, "metrics", unmetered))
+        patches.enter_context(mock.patch.object(logs, "metrics", unmetered))
         patches.enter_context(mock.patch.object(aws_lambda_powertools, "single_metric", unmetered.single))
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
-        patches.enter_context(mock.patch.object(wiring, "boards", boards))
-        patches.enter_context(mock.patch.object(wiring, "client", return_value=world.sdk))
+        patches.enter_context(mock.patch.object(building_blocks, "boards", boards))
+        patches.enter_context(mock.patch.object(building_blocks, "client", return_value=world.sdk))
         patches.enter_context(
-            mock.patch.object(wiring, "time", SimpleNamespace(time_ns=time_ns, monotonic=monotonic, sleep=sleep))
+            mock.patch.object(
+                building_blocks, "time", SimpleNamespace(time_ns=time_ns, monotonic=monotonic, sleep=sleep)
+            )
         )
-        patches.enter_context(mock.patch.object(wiring, "random", SimpleNamespace(random=world.rng.random)))
-        patches.enter_context(mock.patch.object(projecting, "ThreadPoolExecutor", pool))
+        patches.enter_context(mock.patch.object(building_blocks, "random", SimpleNamespace(random=world.rng.random)))
+        patches.enter_context(mock.patch.object(projector, "ThreadPoolExecutor", pool))
         # A board of days has not the years to look through that a purge is ready for.
-        patches.enter_context(mock.patch.object(purging, "REACH", 20 * DAY))
-        patches.enter_context(mock.patch.object(purging, "HOURS_REACH", 10 * DAY))
+        patches.enter_context(mock.patch.object(purge, "REACH", 20 * DAY))
+        patches.enter_context(mock.patch.object(purge, "HOURS_REACH", 10 * DAY))
         if world.busy:
             # Trees are cleaned often, also where it would not be worth it.
             pruned = partial(PrunedRankings, chance=0.12, worth=0)
-            patches.enter_context(mock.patch.object(projecting, "PrunedRankings", pruned))
-        patches.enter_context(mock.patch.object(standing, "ThreadPoolExecutor", pool))
+            patches.enter_context(mock.patch.object(projector, "PrunedRankings", pruned))
+        patches.enter_context(mock.patch.object(ranking_reads, "ThreadPoolExecutor", pool))
         logger.setLevel(logging.CRITICAL)
         try:
             yield

@@ -12,20 +12,20 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from standings.domain.boards import Ranking
-from standings.domain.cells import LONG_AGO
-from standings.domain.places import Place, ordinal, path, sort_key
-from standings.domain.windows import parse_window
-from standings.dynamodb.boards import decode_record
-from standings.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
-from tests.engine.values import encode_item
+from standings.aws.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
+from standings.aws.dynamodb.scores.board_records import decode_record
+from standings.domain.boards.definitions import Ranking
+from standings.domain.scoring.aggregates import LONG_AGO
+from standings.domain.scoring.sort_order import Place, ordinal, path, sort_key
+from standings.domain.windows.late_and_keep import parse_window
+from tests.support.dynamodb.storage.values import encode_item
 
 from .instances import boards_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tests.model import BoardModel
+    from tests.support.oracle.model import BoardModel
 
     from .aws.calls import Call
     from .aws.store import Store, Write

@@ -7,8 +7,8 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from tests.model import BoardModel, Metric
-from tests.periods import Calendar
+from tests.support.oracle.model import BoardModel, Metric
+from tests.support.oracle.periods import Calendar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,15 +3,15 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from standings.domain.coverage import coverage_of
-from standings.dynamodb.boards import encode_record
-from standings.services.store import BoardRecord
+from standings.aws.dynamodb.scores.board_records import encode_record
+from standings.domain.boards.coverage import coverage_of
+from standings.ports.scores import BoardRecord
 from tests.faults.aws.store import EngineStore
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
 from tests.faults.safeguards.replacing import Change, returns
 from tests.faults.shapes import LEAGUE, Family, Shape
-from tests.model import Metric
+from tests.support.oracle.model import Metric
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 MILLISECONDS = (NOW - EPOCH) // timedelta(milliseconds=1)
@@ -45,7 +45,7 @@ def missed(subject: Judge) -> set[str]:
 
 def test_a_ranking_that_the_product_forgets_is_compared_all_the_same() -> None:
     subject = judge(Shape((WIDE,)))
-    with Change("domain.members:open_rankings", returns(())).made():
+    with Change("domain.members.member_item:open_rankings", returns(())).made():
         subject.compare(MILLISECONDS)
 
     assert missed(subject) == IN_ALL | IN_DAYS | IN_TWO_DAYS
@@ -53,7 +53,7 @@ def test_a_ranking_that_the_product_forgets_is_compared_all_the_same() -> None:
 
 def test_a_ranking_that_the_record_forgets_is_a_difference() -> None:
     subject = judge(Shape((WIDE,)))
-    with Change("domain.coverage:Coverage.holds", returns(value=False)).made():
+    with Change("domain.boards.coverage:Coverage.holds", returns(value=False)).made():
         subject.compare(MILLISECONDS)
 
     found = [re.match(r"league#...(\w+): is not whole", difference) for difference in subject.differences]

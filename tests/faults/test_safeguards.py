@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.output import REPOSITORY, Output
-from standings.services import projector
+from benchmarks.harness.results_file import REPOSITORY, Output
+from standings.project import projector
 from tests.faults.safeguards import SAFEGUARDS, Change, Safeguard
 from tests.faults.safeguards.search import PAGE, noticed, read, unneeded
 from tests.faults.test_schedules import OTHERS, SAMPLE
@@ -51,7 +51,7 @@ def test_what_is_taken_away_is_back_afterwards() -> None:
     WRITTEN[safeguard.written]()
 
 
-@pytest.mark.parametrize("where", ["services.moving:no_such_function", "services.projector:_Batch.no_such_method"])
+@pytest.mark.parametrize("where", ["project.commit_moves:no_such_function", "project.projector:_Batch.no_such_method"])
 def test_a_name_that_is_not_there_is_an_error(where: str) -> None:
     with pytest.raises(LookupError), Change(where, lambda _: None).made():
         pass
@@ -59,7 +59,7 @@ def test_a_name_that_is_not_there_is_an_error(where: str) -> None:
 
 def test_a_function_is_replaced_wherever_it_was_imported() -> None:
     before = vars(projector)["moves"]
-    with Change("domain.moves:moves", lambda _: None).made():
+    with Change("domain.members.moves:moves", lambda _: None).made():
         assert vars(projector)["moves"] is None
     assert vars(projector)["moves"] is before
 

@@ -8,10 +8,10 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from tests import redis_server
-from tests.engine import local
-from tests.engine.dynamodb import Engine
-from tests.engine.tables import create_tables, delete_tables
+from tests.support.aws import redis_server
+from tests.support.dynamodb import local
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables, delete_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.domain import cells
-from standings.domain.boards import Aggregate, Metric, Ties
-from standings.domain.cells import Cell
-from standings.domain.places import Place
-from standings.domain.windows import Timetable, parse_window
+from standings.domain.boards.definitions import Aggregate, Metric, Ties
+from standings.domain.scoring import aggregates
+from standings.domain.scoring.aggregates import Cell
+from standings.domain.scoring.sort_order import Place
+from standings.domain.windows.late_and_keep import Timetable, parse_window
 
 Event = tuple[int, int, str]
 """Units, at, id."""
@@ -30,7 +30,7 @@ def metric(aggregate: Aggregate, ties: Ties) -> Metric:
 
 
 def total(kind: Metric, found: list[Event]) -> Cell:
-    cell = cells.total(kind, [cells.of_event(kind, units, at, name) for units, at, name in found])
+    cell = aggregates.total(kind, [aggregates.of_event(kind, units, at, name) for units, at, name in found])
     assert cell is not None
     return cell
 
@@ -60,23 +60,25 @@ def test_any_order_and_any_split_come_to_the_same(
     cut = data.draw(st.integers(0, len(found)))
     parts = [total(kind, part) for part in (shuffled[:cut], shuffled[cut:]) if part]
 
-    assert cells.place_of(kind, total(kind, found)) == expected(kind, found)
+    assert aggregates.place_of(kind, total(kind, found)) == expected(kind, found)
     assert total(kind, shuffled) == total(kind, found)
-    assert reduce(lambda one, other: cells.combined(kind, one, other), parts) == total(kind, found)
+    assert reduce(lambda one, other: aggregates.combined(kind, one, other), parts) == total(kind, found)
 
 
 def test_what_was_counted_before_marks_were_kept_stands_first() -> None:
     kind = metric("sum", "first")
     old = Cell(5)
 
-    assert cells.place_of(kind, old) < cells.place_of(kind, total(kind, [(5, -(10**14), "a")]))
-    assert cells.place_of(kind, cells.combined(kind, old, cells.of_event(kind, 0, 7, "b"))) == Place(-5, 7)
+    assert aggregates.place_of(kind, old) < aggregates.place_of(kind, total(kind, [(5, -(10**14), "a")]))
+    assert aggregates.place_of(kind, aggregates.combined(kind, old, aggregates.of_event(kind, 0, 7, "b"))) == Place(
+        -5, 7
+    )
 
 
 def test_a_best_that_does_not_improve_changes_nothing() -> None:
     kind = metric("max", "first")
     best = total(kind, [(5, 10, "a")])
 
-    assert cells.combined(kind, best, cells.of_event(kind, 4, 99, "b")) == best
-    assert cells.combined(kind, best, cells.of_event(kind, 5, 99, "b")) == best
-    assert cells.combined(kind, best, cells.of_event(kind, 5, 9, "b")).mark < best.mark
+    assert aggregates.combined(kind, best, aggregates.of_event(kind, 4, 99, "b")) == best
+    assert aggregates.combined(kind, best, aggregates.of_event(kind, 5, 99, "b")) == best
+    assert aggregates.combined(kind, best, aggregates.of_event(kind, 5, 9, "b")).mark < best.mark

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from standings.domain import distribution, tiers
-from standings.domain.boards import MAX_UNITS
-from standings.domain.distribution import Bucket
-from standings.domain.places import Path, ordinal
+from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.scoring.sort_order import Path, ordinal
+from standings.domain.tiers import distribution, tier_tree
+from standings.domain.tiers.distribution import Bucket
 
 Tree = dict[Path, dict[int, int]]
 
@@ -39,7 +39,7 @@ mosts = st.integers(1, 12) | st.sampled_from([50, 100, 127, 128, 129, 256, 1000]
 
 
 def tree_of(listed: list[int], *, descending: bool) -> Tree:
-    return tiers.deltas((None, ordinal(score, descending=descending)) for score in listed)
+    return tier_tree.deltas((None, ordinal(score, descending=descending)) for score in listed)
 
 
 def ask(tree: Tree, most: int, *, descending: bool) -> tuple[list[Bucket], Tree, int]:

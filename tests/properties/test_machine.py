@@ -19,14 +19,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.comparing import Read, compare_every_read, same
-from tests.engine.dynamodb import Engine
-from tests.engine.lambdas import Context
-from tests.engine.tables import create_tables
-from tests.model import METHODS, BoardModel, Metric
-from tests.periods import Calendar
-from tests.stack import Clock, Stack, running
-from tests.streaming import project
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.streaming import project
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+from tests.support.oracle.comparing import Read, compare_every_read, same
+from tests.support.oracle.model import METHODS, BoardModel, Metric
+from tests.support.oracle.periods import Calendar
 
 BERLIN: Final = ZoneInfo("Europe/Berlin")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.redefining import live
-from tests.thoroughness import seeds
+from tests.support.builders.redefining import live
+from tests.support.thoroughness import seeds
 
 
 @pytest.mark.parametrize("seed", seeds(5, 25))

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.services import test_audit as audit
+from tests.functions.maintain import test_audit as audit
 
 
 @pytest.mark.parametrize("seed", range(1_000, 1_300))

@@ -1,11 +1,12 @@
-"""The budgets of `tests/integration/test_costs.py`, on boards of a million members."""
+"""The budgets of `tests/integration/product/test_costs.py`, on boards of a million members."""
 
 import pytest
 
-from benchmarks import population, units
-from benchmarks.questions import placed
-from tests.integration import test_costs as costs
-from tests.integration.test_costs import Placed
+from benchmarks.harness import population
+from benchmarks.harness.questions import placed
+from benchmarks.measure import units
+from tests.integration.product import test_costs as costs
+from tests.integration.product.test_costs import Placed
 
 MILLION = 1_000_000
 

@@ -1,7 +1,7 @@
 import pytest
 
-from tests.engine.dynamodb import Engine
-from tests.integration.test_pipeline import live_through
+from tests.integration.product.test_pipeline import live_through
+from tests.support.dynamodb.engine import Engine
 
 
 @pytest.mark.parametrize("seed", range(100, 140))

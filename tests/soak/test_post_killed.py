@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.integration import test_post_killed as killed
+from tests.integration.product import test_post_killed as killed
 
 
 def test_every_row_counts_once_although_it_was_killed_twice(tmp_path: Path) -> None:

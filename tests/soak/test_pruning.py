@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.services import test_pruning as pruning
+from tests.functions.project import test_pruning as pruning
 
 
 @pytest.mark.parametrize("seed", range(1_000, 2_000))

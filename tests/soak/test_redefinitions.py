@@ -1,6 +1,6 @@
 import pytest
 
-from tests.redefining import live
+from tests.support.builders.redefining import live
 
 
 @pytest.mark.parametrize("seed", range(1_000, 1_600))

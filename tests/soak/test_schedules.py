@@ -7,7 +7,7 @@ import pytest
 from tests.faults.aws.store import ClientStore
 from tests.faults.test_schedules import judged
 from tests.faults.world import Options, run, uncollected
-from tests.integration import test_schedules_against_local as against_local
+from tests.integration.product import test_schedules_against_local as against_local
 
 store = against_local.store
 

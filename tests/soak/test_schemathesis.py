@@ -1,8 +1,8 @@
 import pytest
 
-from tests.gateway import serving
-from tests.services import test_schemathesis as described
-from tests.stack import Stack
+from tests.functions.http import test_schemathesis as described
+from tests.support.aws.gateway import serving
+from tests.support.aws.stack import Stack
 
 stack = described.stack
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from standings.domain.windows import DAY
-from standings.dynamodb.scores import RECEIPT_LIFETIME, REMOVED_LIFETIME
-from standings.services.registry import LONGEST_ATTEMPT
+from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME, REMOVED_LIFETIME
+from standings.catalog.board_catalog import LONGEST_ATTEMPT
+from standings.domain.windows.late_and_keep import DAY
 from tests.template.expansion import Expanded, named
 
 _SECOND: Final = 1000
@@ -27,7 +27,7 @@ def a_message_stays_hidden_for_six_timeouts(template: Expanded) -> Iterator[str]
 def attempts_end_in_time(template: Expanded) -> Iterator[str]:
     """A rebuild or a deletion waits until no function goes by an older record of the board.
 
-    The maintenance function may run longer: it bounds its own attempts (`services.parked.ATTEMPT`).
+    The maintenance function may run longer: it bounds its own attempts (`maintain.failures.parked.ATTEMPT`).
     """
     for name, function in template.of("Lambda::Function"):
         timeout = int(function.get("Timeout", _DEFAULT_TIMEOUT))

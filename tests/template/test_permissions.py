@@ -12,13 +12,13 @@ from unittest import mock
 
 import pytest
 
-from standings.runtime import wiring
-from tests.checks import rows
-from tests.engine.dynamodb import Engine
-from tests.engine.lambdas import Context
-from tests.engine.tables import create_tables
-from tests.stack import ENVIRONMENT, Clock, Sqs, Stack, delivered, running
-from tests.streaming import project
+from standings.wiring import building_blocks
+from tests.support.aws.stack import ENVIRONMENT, Clock, Sqs, Stack, delivered, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import rows
+from tests.support.builders.streaming import project
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
 from tests.template.access import listed, statements
 from tests.template.expansion import Expanded, expanded, source
 
@@ -171,13 +171,13 @@ def watch() -> Watch:
         }
         for name in FUNCTIONS:
             setattr(stack, name, seen.function(name, getattr(stack, name)))
-        with mock.patch.object(wiring, "client", clients.__getitem__):
+        with mock.patch.object(building_blocks, "client", clients.__getitem__):
             everything(stack, engine)
         # A projector that knows of fewer rankings than the board's record says so in it.
         with running(seen.client(engine), clock, BOARDS.replace('"all", "day"', '"all"')) as narrower:
             narrower.projector = seen.function("projector", narrower.projector)
             project(narrower)
-        with mock.patch.object(wiring, "client", clients.__getitem__):
+        with mock.patch.object(building_blocks, "client", clients.__getitem__):
             job(stack, "delete")
     return seen
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.engine.answers import failed_ids
-from tests.engine.sqs import Message, record_of
 from tests.faults.clockwork import SECOND
+from tests.support.awslambda.batch_answers import failed_ids
+from tests.support.awslambda.queue import Message, record_of
 
 if TYPE_CHECKING:
     from tests.faults.clockwork import Process

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError, ConnectTimeoutError
 from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes without types
 
-from standings.runtime import wiring
+from standings.wiring import building_blocks
 from tests.faults.clockwork import SECOND, Died
 
 from .calls import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.faults.clockwork import Process
     from tests.faults.world.world import World
 
-MOST_TRIES: Final = wiring.ATTEMPTS
+MOST_TRIES: Final = building_blocks.ATTEMPTS
 # What botocore's standard mode tries again by itself: https://github.com/boto/botocore, retries/standard.py
 _RETRIED: Final = frozenset(
     {
@@ -111,7 +111,7 @@ class Sdk:
 
     def _try(self, call: Call) -> Any:
         if call.fault == UNSENT:
-            self._clock.sleep(int(wiring.CONNECT_TIMEOUT_S * SECOND))
+            self._clock.sleep(int(building_blocks.CONNECT_TIMEOUT_S * SECOND))
             return ConnectTimeoutError(endpoint_url="https://aws.invalid")
         self._clock.after(self._rng.randint(500, 5_000), self._world.server.arrive, call)
         return self._clock.wait()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from standings.runtime import wiring
+from standings.wiring import building_blocks
 from tests.faults.clockwork import SECOND
 
 from .calls import (
@@ -146,7 +146,7 @@ class Server:
         delay = self._rng.randint(500, 5_000)
         if call.fault == LOST:
             # The connection is closed at once, or nothing is heard until the SDK has waited long enough.
-            delay += int(wiring.READ_TIMEOUT_S * SECOND) if self._rng.random() < 0.1 else 0
+            delay += int(building_blocks.READ_TIMEOUT_S * SECOND) if self._rng.random() < 0.1 else 0
             answer = lost()
         self._clock.after(delay, self._hear, call, answer)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from tests.checks import rows
-from tests.engine.dynamodb import Engine
-from tests.engine.errors import client_error
-from tests.engine.tables import create_tables
-from tests.engine.values import decode_item
+from tests.support.builders.checks import rows
+from tests.support.dynamodb.api.errors import client_error
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.storage.values import decode_item
+from tests.support.dynamodb.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

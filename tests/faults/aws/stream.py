@@ -10,8 +10,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.engine.answers import BadAnswerError, failed_ids
 from tests.faults.clockwork import DAY, HOUR, SECOND
+from tests.support.awslambda.batch_answers import BadAnswerError, failed_ids
 
 if TYPE_CHECKING:
     from tests.faults.clockwork import Process

@@ -4,7 +4,7 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 import tests.conftest  # noqa: F401 - the environment that tests have, before anything of the functions is loaded
-from benchmarks.output import SIZES, Output
+from benchmarks.harness.results_file import SIZES, Output
 
 from . import SAFEGUARDS
 from . import __doc__ as description

@@ -23,36 +23,36 @@ BOARDS: Final = (
     Safeguard(
         "an event on a board that is being deleted is seen",
         "a board that has members and is on no list",
-        (Change("services.registry:Registry._registered", _not_seen_again),),
+        (Change("catalog.board_catalog:Registry._registered", _not_seen_again),),
         written="counted_while_a_board_goes",
     ),
     Safeguard(
         "what is known of boards is asked again after a minute",
         "projectors that write what is no longer read",
-        (Change("services.ttl_cache:TtlCache._fresh", lambda _: lambda cache, key: cache._entries.get(key)),),
+        (Change("runtime.ttl_cache:TtlCache._fresh", lambda _: lambda cache, key: cache._entries.get(key)),),
     ),
     Safeguard(
         "a board's record is written on condition of its version",
         "two that change it, of whom one is forgotten",
-        (Change("dynamodb.transactions:put_if", _puts_unconditionally),),
+        (Change("aws.dynamodb.calls:put_if", _puts_unconditionally),),
         written="two_at_one_record",
     ),
     Safeguard(
         "what another definition leaves out is no longer whole",
         "a ranking that lacks what came in beside it",
-        (Change("services.registry:_within", lambda _: lambda _, record: record),),
+        (Change("catalog.board_catalog:_within", lambda _: lambda _, record: record),),
         written="definitions_0",
     ),
     Safeguard(
         "a period is whole from its first complete bucket on",
         "one whose activity was kept only in part",
-        (Change("domain.coverage:Coverage._first", returns(None)),),
+        (Change("domain.boards.coverage:Coverage._first", returns(None)),),
         written="definitions_0",
     ),
     Safeguard(
         "the limits of before hold until a rebuild",
         "periods that were closed, and are read again",
-        (Change("domain.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),),
+        (Change("domain.boards.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),),
         written="definitions_7",
     ),
 )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.domain.windows import DAY
-from standings.services.store import Hindrance
+from standings.domain.windows.late_and_keep import DAY
+from standings.ports.scores import Hindrance
 
 from .replacing import Change, Safeguard, becomes, returns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from standings.domain.moves import Move
-    from standings.domain.places import Place
+    from standings.domain.members.moves import Move
+    from standings.domain.scoring.sort_order import Place
 
 _BELIEVED: Final[dict[int, tuple[Move, Place | None]]] = {}
 """Where moves began by the images, when a row has said otherwise since."""
@@ -117,94 +117,94 @@ PROJECTING: Final = (
     Safeguard(
         "a row takes only what is newer than itself",
         "an older record, done late",
-        (Change("dynamodb.rankings:_OLDER", becomes("(v < :v OR v >= :v)")),),
+        (Change("aws.dynamodb.rankings.rankings:_OLDER", becomes("(v < :v OR v >= :v)")),),
         written="late_on_newer",
     ),
     Safeguard(
         "a row is moved from where it was counted",
         "counters that are off, when a record is missing or half done",
         (
-            Change("dynamodb.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
-            Change("dynamodb.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
+            Change("aws.dynamodb.rankings.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
+            Change("aws.dynamodb.rankings.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
         ),
     ),
     Safeguard(
         "counters are in the transaction of the entries",
         "a crash between the two: counters that are off for ever",
-        (Change("dynamodb.rankings:DynamoRankings._write", _entries_first),),
+        (Change("aws.dynamodb.rankings.rankings:DynamoRankings._write", _entries_first),),
     ),
     Safeguard(
         "counters move from where the row says",
         "the same as above, after a gap",
         (
-            Change("services.moving:_believe", _remembers_images),
-            Change("dynamodb.rankings:_counted", _counts_by_images),
+            Change("project.commit_moves:_believe", _remembers_images),
+            Change("aws.dynamodb.rankings.rankings:_counted", _counts_by_images),
         ),
     ),
     Safeguard(
         "there and back is a move (10, 12, 10)",
         "the record from in between, done late on a row that looks older",
-        (Change("domain.moves:moves", _there_and_back_left_out),),
+        (Change("domain.members.moves:moves", _there_and_back_left_out),),
         written="late_on_newer",
     ),
     Safeguard(
         "in and out again is a move (none, 10, none)",
         "the same, with a member that was not ranked",
-        (Change("domain.moves:moves", _in_and_out_left_out),),
+        (Change("domain.members.moves:moves", _in_and_out_left_out),),
         written="in_and_out_in_a_batch",
     ),
     Safeguard(
         "a gap takes the new version where scores are equal",
         "a record from in between, done after it",
-        (Change("services.moving:_resolve", _equals_done),),
+        (Change("project.commit_moves:_resolve", _equals_done),),
         written="equal_after_a_gap",
     ),
     Safeguard(
         "a batch stops at its first failure",
         "a batch that goes on in vain",
-        (Change("services.projector:_Batch._project", _goes_on),),
+        (Change("project.projector:_Batch._project", _goes_on),),
         unneeded="Every move is counted by itself and the lowest unfinished record is named, whatever else was "
         "done. It saves transactions that nobody waits for: a matter of speed.",
     ),
     Safeguard(
         "the lowest unfinished record is named",
         "records that are taken for done",
-        (Change("services.projector:_Batch._unfinished_positions", _highest),),
+        (Change("project.projector:_Batch._unfinished_positions", _highest),),
         written="nothing_done",
     ),
     Safeguard(
         "an unfinished member is named by its first record",
         "the first of its records, taken for done",
-        (Change("services.projector:_Batch._unfinished_positions", _last_record_named),),
+        (Change("project.projector:_Batch._unfinished_positions", _last_record_named),),
         written="nothing_done_of_two_days",
     ),
     Safeguard(
         "whoever leaves a ranking leaves a row",
         "an older record, which brings it back",
-        (Change("dynamodb.rankings:entry_action", _row_deleted),),
+        (Change("aws.dynamodb.rankings.rankings:entry_action", _row_deleted),),
         written="hidden_and_late",
     ),
     Safeguard(
         "such a row stays for 60 days",
         "the same, days later",
-        (Change("dynamodb.rankings:ROW_LIFETIME", becomes(DAY)),),
+        (Change("aws.dynamodb.rankings.rankings:ROW_LIFETIME", becomes(DAY)),),
         unneeded="Records of the stream live for 24 hours, and replays go by the item as it is. Three days would "
         "do; 60 cost next to nothing, and hold should a record ever come later.",
     ),
     Safeguard(
         "a record of an unknown board is parked",
         "events of a new board, while functions of the older definition are at work",
-        (Change("services.projector:_Batch._park", _unknown_dropped),),
+        (Change("project.projector:_Batch._park", _unknown_dropped),),
     ),
     Safeguard(
         "shards are named by the root before an entry is in one",
         "entries that no reader knows of",
-        (Change("dynamodb.rankings:DynamoRankings.commit", _shards_unnamed),),
+        (Change("aws.dynamodb.rankings.rankings:DynamoRankings.commit", _shards_unnamed),),
         written="shards_of_another_definition",
     ),
     Safeguard(
         "lanes are named by the root before one is used",
         "counters that no reader knows of",
-        (Change("dynamodb.rankings:DynamoRankings._name_lanes", returns([])),),
+        (Change("aws.dynamodb.rankings.rankings:DynamoRankings._name_lanes", returns([])),),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.services.rebuild import ANNOUNCED, LEAVING, RETIRED, SWITCHED
+from standings.maintain.rebuild.rebuild import ANNOUNCED, LEAVING, RETIRED, SWITCHED
 
 from .replacing import Change, Safeguard
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _waits_but(phase: str) -> Change:
-    return Change("services.rebuild:_WAITING", lambda phases: phases - {phase})
+    return Change("maintain.rebuild.rebuild:_WAITING", lambda phases: phases - {phase})
 
 
 def _first_generation_alone(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,7 +36,7 @@ REBUILDING: Final = (
     Safeguard(
         "projectors write both generations",
         "changes beside a rebuild that it does not see",
-        (Change("services.projector:_Batch._parts", _first_generation_alone),),
+        (Change("project.projector:_Batch._parts", _first_generation_alone),),
     ),
     Safeguard(
         "a rebuild waits before it places",
@@ -47,12 +47,12 @@ REBUILDING: Final = (
     Safeguard(
         "a rebuild places every member",
         "members that do not change meanwhile",
-        (Change("services.rebuild:_Run._through_members", _nobody_placed),),
+        (Change("maintain.rebuild.rebuild:_Run._through_members", _nobody_placed),),
     ),
     Safeguard(
         "a member is placed with its item's version",
         "the scan, over what a projector has brought meanwhile",
-        (Change("services.placing:placings", _a_version_more),),
+        (Change("project.backfill:placings", _a_version_more),),
     ),
     Safeguard(
         "a rebuild waits before it retires the old generation",

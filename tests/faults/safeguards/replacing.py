@@ -23,7 +23,7 @@ class Change:
     """A replacement of a function, a method or a constant of the product."""
 
     where: str
-    """Its module and its name in it, as in `services.moving:_believe` or `services.projector:_Batch._report`."""
+    """Its module and its name in it, as in `project.commit_moves:_believe` or `project.projector:_Batch._report`."""
     make: Callable[[Any], Any]
     """Makes the replacement, given what it replaces."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.services.pacing import patiently
+from standings.runtime.retry import patiently
 
 from .replacing import Change, Safeguard, returns
 
@@ -36,25 +36,25 @@ REPLAYING: Final = (
     Safeguard(
         "a replay places a member everywhere",
         "rankings in which it has no place any more",
-        (Change("services.parked:ParkedCare._moves", _ranked_alone),),
+        (Change("maintain.failures.parked:ParkedCare._moves", _ranked_alone),),
         written="parked_and_hidden",
     ),
     Safeguard(
         "a replay reads the item as it is now",
         "a member placed as it was before the record",
-        (Change("services.parked:ParkedCare._image", _read_eventually),),
+        (Change("maintain.failures.parked:ParkedCare._image", _read_eventually),),
         written="parked_a_moment_ago",
     ),
     Safeguard(
         "a replay places in every generation that is written",
         "a rebuilt board that lacks what was parked",
-        (Change("services.parked:ParkedCare._moves", _first_generation_alone),),
+        (Change("maintain.failures.parked:ParkedCare._moves", _first_generation_alone),),
         written="parked_beside_a_rebuild",
     ),
     Safeguard(
         "a parked record that is too old is left",
         "an item that is gone, placed above what has come back since",
-        (Change("services.parked:ParkedCare._problem", returns(None)),),
+        (Change("maintain.failures.parked:ParkedCare._problem", returns(None)),),
         unneeded="A replay takes from a record only whom to place. Whether the item is there or gone, it is "
         "placed as it is now, and a row takes nothing older. Its age could be ignored.",
     ),

@@ -12,7 +12,7 @@ from . import SAFEGUARDS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from benchmarks.output import Output
+    from benchmarks.harness.results_file import Output
 
     from .replacing import Safeguard
 

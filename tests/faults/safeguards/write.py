@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.domain.windows import DAY
-from standings.dynamodb.keys import member_item_key
+from standings.aws.dynamodb.keys import member_item_key
+from standings.domain.windows.late_and_keep import DAY
 
 from .replacing import Change, Safeguard, becomes, returns, unconditional, unconditionally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from standings.domain.members import Image
+    from standings.domain.members.member_item import Image
 
 
 def _receipts_first(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,40 +49,40 @@ def _deletes_removed(original: Callable[..., Any]) -> Callable[..., Any]:
     return rewrite
 
 
-_ADDS_TO_LATER: Final = Change("dynamodb.scores:_STAMPED_BEFORE", becomes("attribute_not_exists(nothing)"))
+_ADDS_TO_LATER: Final = Change("aws.dynamodb.scores.scores:_STAMPED_BEFORE", becomes("attribute_not_exists(nothing)"))
 
 WRITING: Final = (
     Safeguard(
         "a receipt is written only where there is none",
         "an event that counts twice",
-        (Change("dynamodb.scores:DynamoScores._receipt", unconditionally),),
+        (Change("aws.dynamodb.scores.scores:DynamoScores._receipt", unconditionally),),
     ),
     Safeguard(
         "receipts are in the transaction of the change",
         "a crash between the two: an event that is lost, or counts twice",
-        (Change("dynamodb.scores:DynamoScores.apply", _receipts_first),),
+        (Change("aws.dynamodb.scores.scores:DynamoScores.apply", _receipts_first),),
     ),
     Safeguard(
         "a receipt's digest is compared",
         "an event that is dropped in silence, since its id was another's",
-        (Change("services.writer:_has_content", returns(True)),),
+        (Change("write.writer:_has_content", returns(True)),),
         written="other_content",
     ),
     Safeguard(
         "receipts live for 30 days",
         "a message that comes again weeks later",
-        (Change("dynamodb.scores:RECEIPT_LIFETIME", becomes(DAY)),),
+        (Change("aws.dynamodb.scores.scores:RECEIPT_LIFETIME", becomes(DAY)),),
     ),
     Safeguard(
         "a message that came too long ago is refused",
         "one that is replayed when its receipt is gone",
-        (Change("services.writer:_check_age", returns(None)),),
+        (Change("write.writer:_check_age", returns(None)),),
         written="received_long_ago",
     ),
     Safeguard(
         "a stamp never goes back on an item",
         "a slow clock that counts where a faster one has closed a period",
-        (Change("services.changes:_stamp", lambda _: lambda _, now: now), _ADDS_TO_LATER),
+        (Change("write.plan:_stamp", lambda _: lambda _, now: now), _ADDS_TO_LATER),
     ),
     Safeguard(
         "an addition is made on condition of the stamp",
@@ -92,34 +92,34 @@ WRITING: Final = (
     Safeguard(
         "an item is rewritten on condition of its version",
         "a best, or a hide, over what was counted meanwhile",
-        (Change("dynamodb.scores:DynamoScores._rewrite", unconditionally),),
+        (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", unconditionally),),
     ),
     Safeguard(
         "what changes nothing checks the version all the same",
         "a best that is not counted, going by an item of a moment ago",
-        (Change("dynamodb.scores:DynamoScores._rewrite", _checks_nothing),),
+        (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _checks_nothing),),
         written="best_of_somebody_removed",
     ),
     Safeguard(
         "accumulators go a day after reading has ended",
         "one that goes while other clocks still read the period",
-        (Change("domain.members:REMOVAL_MARGIN", becomes(0)),),
+        (Change("domain.members.member_item:REMOVAL_MARGIN", becomes(0)),),
         written="read_by_a_slower_clock",
     ),
     Safeguard(
         "a period is moved no more an hour after reading has ended",
         "accumulators that were taken off, which look like scores that fell",
-        (Change("domain.members:touched", _moves_for_ever),),
+        (Change("domain.members.member_item:touched", _moves_for_ever),),
     ),
     Safeguard(
         "a removed member leaves its version",
         "records of the time before, which bring it back",
-        (Change("dynamodb.scores:DynamoScores._rewrite", _deletes_removed),),
+        (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _deletes_removed),),
     ),
     Safeguard(
         "a removed member's version stays for 60 days",
         "the same, days later",
-        (Change("dynamodb.scores:REMOVED_LIFETIME", becomes(DAY)),),
+        (Change("aws.dynamodb.scores.scores:REMOVED_LIFETIME", becomes(DAY)),),
         unneeded="Records of the stream live for 24 hours: later no older one comes, and a new version begins at a"
         " clock that is further on. Three days would do.",
     ),
@@ -128,9 +128,10 @@ WRITING: Final = (
         "a member that comes back below the version of its rows",
         (
             Change(
-                "domain.members:new_image", lambda original: lambda *given, **named: _at_0(original(*given, **named))
+                "domain.members.member_item:new_image",
+                lambda original: lambda *given, **named: _at_0(original(*given, **named)),
             ),
-            Change("dynamodb.scores:_NEXT_VERSION", becomes("if_not_exists(v, :i) + :i")),
+            Change("aws.dynamodb.scores.scores:_NEXT_VERSION", becomes("if_not_exists(v, :i) + :i")),
         ),
     ),
     Safeguard(
@@ -138,7 +139,7 @@ WRITING: Final = (
         "a member deleted by hand that stays in its rankings",
         (
             Change(
-                "domain.members:Image.without_scores",
+                "domain.members.member_item:Image.without_scores",
                 lambda original: lambda self: replace(original(self), version=self.version),
             ),
         ),

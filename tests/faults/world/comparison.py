@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from standings.dynamodb.keys import BOARDS
-from tests.comparing import compare_every_read
+from standings.aws.dynamodb.keys import BOARDS
 from tests.faults.clockwork import MINUTE
 from tests.faults.judge import EPOCH
-from tests.stack import ActivityQueue, Bucket, Clock, DeadLetterQueue, Stack
+from tests.support.aws.stack import ActivityQueue, Bucket, Clock, DeadLetterQueue, Stack
+from tests.support.oracle.comparing import compare_every_read
 
 if TYPE_CHECKING:
     from .world import World

@@ -7,10 +7,10 @@ from datetime import timedelta
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from tests.engine.errors import client_error
 from tests.faults.clockwork import DAY, MINUTE
 from tests.faults.judge import EPOCH
-from tests.stack import ENVIRONMENT
+from tests.support.aws.stack import ENVIRONMENT
+from tests.support.dynamodb.api.errors import client_error
 
 if TYPE_CHECKING:
     from tests.faults.aws.calls import Call

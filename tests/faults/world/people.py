@@ -6,17 +6,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from standings.dynamodb.keys import member_key
+from standings.aws.dynamodb.keys import member_key
 from tests.faults.clockwork import DAY, HOUR, MINUTE, SECOND
 from tests.faults.judge import EPOCH, Care, Sent
 from tests.faults.shapes import CLANS, LEAGUE
-from tests.stack import http_event
+from tests.support.aws.stack import http_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.engine.sqs import Message
     from tests.faults.clockwork import Process
+    from tests.support.awslambda.queue import Message
 
     from .world import World
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.dynamodb.keys import BOARDS, board_of
-from tests.engine.values import encode_item
+from standings.aws.dynamodb.keys import BOARDS, board_of
 from tests.faults.aws.stream import Batch
 from tests.faults.clockwork import SECOND
 from tests.faults.judge import Care
+from tests.support.dynamodb.storage.values import encode_item
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

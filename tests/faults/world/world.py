@@ -7,7 +7,7 @@ from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.runtime import wiring
+from standings.wiring import building_blocks
 from tests.faults.aws.queue import Queue
 from tests.faults.aws.sdk import Sdk
 from tests.faults.aws.server import Server
@@ -82,7 +82,7 @@ class World:
         """Whether projectors crowd, and trees are cleaned whenever there is a chance."""
         self.rebuilt = rng.random() < 0.35
         """Whether a board is made anew while events go on."""
-        self.lifetime = rng.choice([int(wiring.REPORTING_RESERVE) + 9, LIFETIME])
+        self.lifetime = rng.choice([int(building_blocks.REPORTING_RESERVE) + 9, LIFETIME])
         """Seconds that an invocation may take."""
 
     def _build(self, rng: Random) -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from standings.domain.windows import SECOND
-from standings.dynamodb.boards import DynamoBoards
-from tests.checks import entries
-from tests.faulty import Time
-from tests.redefining import live
+from standings.aws.dynamodb.scores.board_records import DynamoBoards
+from standings.domain.windows.late_and_keep import SECOND
+from tests.support.builders.checks import entries
+from tests.support.builders.redefining import live
+from tests.support.faults.faulty_client import Time
 
 from .rig import NOW, rig
 
@@ -91,7 +91,7 @@ def two_at_one_record() -> None:
 
 
 def definitions(seed: int) -> Callable[[], None]:
-    """A history of definitions of `tests/redefining.py`."""
+    """A history of definitions of `tests/support/builders/redefining.py`."""
 
     def schedule() -> None:
         with pytest.MonkeyPatch.context() as patches:

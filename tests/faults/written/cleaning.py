@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.services.pruning import prune
-from standings.services.store import Lane, Lanes
-from tests.checks import assert_tiers_count_the_entries
-from tests.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
-from tests.engine.dynamodb import Engine
-from tests.engine.tables import create_tables
+from standings.ports.scores import Lane, Lanes
+from standings.project.prune_tiers import prune
+from tests.support.builders.checks import assert_tiers_count_the_entries
+from tests.support.builders.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from standings.domain.windows import SECOND
-from tests.faulty import Faulty
+from standings.domain.windows.late_and_keep import SECOND
+from tests.support.faults.faulty_client import Faulty
 
 from .rig import rig
 

@@ -9,12 +9,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-from standings.domain.windows import DAY
-from tests.engine.dynamodb import Engine
-from tests.engine.lambdas import Context
-from tests.engine.tables import create_tables
-from tests.faulty import Faulty, error
-from tests.stack import Clock, Stack, running
+from standings.domain.windows.late_and_keep import DAY
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+from tests.support.faults.faulty_client import Faulty, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from standings.domain.windows import DAY, SECOND
-from tests.faulty import Faulty, passes
-from tests.stack import Clock
+from standings.domain.windows.late_and_keep import DAY, SECOND
+from tests.support.aws.stack import Clock
+from tests.support.faults.faulty_client import Faulty, passes
 
 from .rig import BEST, LATE, NOW, rig
 

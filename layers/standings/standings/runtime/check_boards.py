@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from standings.domain.definitions import DefinitionError, parse_boards
-from standings.runtime.config import BOARDS_FILE
+from standings.domain.boards.boards_toml import DefinitionError, parse_boards
+from standings.runtime.environment import BOARDS_FILE
 
 
 def main(arguments: list[str]) -> int:

@@ -1,0 +1,97 @@
+"""What a meter reads for itself: definitions of tables, and items before and after a write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.harness.capacity_units import Item, Schema
+from tests.support.dynamodb.expressions.conditions import Junction, Test, parse_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+Key = dict[str, Any]
+Identity = tuple[str, ...]
+_BATCH: Final = 100
+_SHAPING: Final = ("ProjectionExpression", "FilterExpression", "Select")
+
+
+def text_of(value: Mapping[str, Any]) -> str:
+    """Return the text that stands for a typed value."""
+    ((_, plain),) = value.items()
+    return plain if isinstance(plain, str) else repr(plain)
+
+
+class Lookup:
+    """Reads through a client, uncounted."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._schemas: dict[str, Schema] = {}
+
+    def schema(self, table: str) -> Schema:
+        if table not in self._schemas:
+            self._schemas[table] = Schema.of(self._client.describe_table(TableName=table)["Table"])
+        return self._schemas[table]
+
+    def identity(self, table: str, item: Item) -> Identity:
+        """Return what tells an item, or the item of a key, from all others."""
+        return (table, *(text_of(item[name]) for name in self.schema(table).key))
+
+    def key(self, table: str, item: Item) -> Key:
+        return {name: item[name] for name in self.schema(table).key}
+
+    def by_identity(self, table: str, items: Iterable[Item]) -> dict[Identity, Item]:
+        return {self.identity(table, item): item for item in items}
+
+    def item(self, table: str, key: Key) -> Item | None:
+        found: Item | None = self._client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
+        return found
+
+    def items(self, targets: Iterable[tuple[str, Key]]) -> dict[Identity, Item]:
+        """Return the items under these keys, as they are now."""
+        found: dict[Identity, Item] = {}
+        keys = list({self.identity(table, key): (table, key) for table, key in targets}.values())
+        for start in range(0, len(keys), _BATCH):
+            wanted: dict[str, Any] = {}
+            for table, key in keys[start : start + _BATCH]:
+                wanted.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
+            while wanted:
+                answer = self._client.batch_get_item(RequestItems=wanted)
+                for table, items in answer["Responses"].items():
+                    found |= self.by_identity(table, items)
+                wanted = answer.get("UnprocessedKeys", {})
+        return found
+
+    def rows_read(
+        self, method: Callable[..., Any], request: Mapping[str, Any], answer: Mapping[str, Any]
+    ) -> list[Item]:
+        """Return the rows that a page was made from, whole, also those that a filter left out."""
+        items: list[Item] = answer.get("Items", [])
+        if not any(name in request for name in _SHAPING) or not answer["ScannedCount"]:
+            return items
+        whole = {name: value for name, value in request.items() if name not in _SHAPING}
+        text = whole.get("KeyConditionExpression")
+        names = tuple(whole.pop("ExpressionAttributeNames", {}).items())
+        values = whole.pop("ExpressionAttributeValues", {})
+        if text is not None:
+            used = parse_condition("KeyConditionExpression", text, names)
+            kept = {name: value for name, value in names if name in used.names}
+            whole["ExpressionAttributeValues"] = {name: values[name] for name in used.values}
+            if kept:
+                whole["ExpressionAttributeNames"] = kept
+        again: list[Item] = method(**{**whole, "Limit": answer["ScannedCount"]})["Items"]
+        return again
+
+
+def partition_of(name: str, request: Mapping[str, Any]) -> str:
+    """Return the value that a Query asks of the partition key ``name``."""
+    names = tuple(request.get("ExpressionAttributeNames", {}).items())
+    node = parse_condition("KeyConditionExpression", request["KeyConditionExpression"], names).node
+    for test in node.parts if isinstance(node, Junction) else (node,):
+        if isinstance(test, Test) and test.operator == "=":
+            paths = {operand.path for operand in test.operands}
+            if (name,) in paths:
+                (placeholder,) = (operand.placeholder for operand in test.operands if operand.placeholder)
+                return text_of(request["ExpressionAttributeValues"][placeholder])
+    raise ValueError(f"no partition in {request['KeyConditionExpression']!r}")

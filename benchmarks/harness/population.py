@@ -1,0 +1,106 @@
+"""A board with many members, put in place by the projector's own item builders rather than event by event."""
+
+from collections.abc import Collection, Iterable, Mapping
+from random import Random
+from typing import Any, Final
+
+from standings.aws.dynamodb.keys import node_key
+from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action, node_actions
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Boards, Family, Ranking
+from standings.domain.members.moves import Move
+from standings.domain.scoring.sort_order import ROOT, Place, ordinal
+from standings.domain.windows.late_and_keep import SECOND
+from tests.support.dynamodb.engine import Engine
+
+NOW: Final = 1_795_256_100_000
+BOARD: Final = "berlin-2026"
+BOUND: Final = 2**28
+BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }'
+
+
+def boards() -> Boards:
+    """Boards that rank `all` alone."""
+    return parse_boards(BOARDS)
+
+
+def family() -> Family:
+    """Their only family."""
+    found = boards().family(BOARD)
+    if found is None:
+        raise LookupError(BOARD)
+    return found
+
+
+def member(number: int) -> str:
+    """An id of 20 bytes."""
+    return f"member-{number:013}"
+
+
+def lognormal(rng: Random, count: int) -> dict[str, int]:
+    """Scores with a median of 400, few of them many times that."""
+    return {member(number): max(1, round(rng.lognormvariate(5.99, 1.2))) for number in range(count)}
+
+
+def finegrained(rng: Random, count: int) -> dict[str, int]:
+    """Scores of the same shape with a median of 4,000,000 and below 2^28, which few members share."""
+
+    def score() -> int:
+        while (drawn := max(1, round(rng.lognormvariate(15.2, 1.2)))) >= BOUND:
+            pass
+        return drawn
+
+    return {member(number): score() for number in range(count)}
+
+
+def ranking_of(board_family: Family) -> Ranking:
+    """The ranking over `all` of the benchmarks' board."""
+    metric = board_family.metrics["points"]
+    return Ranking(BOARD, metric, metric.windows[0], 0)
+
+
+def place_members(
+    client: Engine,
+    ranking: Ranking,
+    scores: Mapping[str, int],
+    *,
+    entries: Collection[str] | None = None,
+    lanes: int = 1,
+) -> None:
+    """Put in place the entries of all members (or of those in `entries` only) and the tiers that count all of them.
+
+    Of several lanes each counts as many members.
+    """
+    until = ranking.readable_until
+    expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
+    moves = [
+        Move(ranking, name, None, Place(ordinal(score, descending=True)), 1, NOW) for name, score in scores.items()
+    ]
+    rows = (move for move in moves if entries is None or move.member in entries)
+    client.load("Rankings", (entry_action("Rankings", ranking, move, expiry)["Put"]["Item"] for move in rows))
+    named = ranking.metric.shards > 1
+    for lane in range(lanes):
+        name = named and lane == 0
+        nodes = node_actions("Rankings", ranking, moves[lane::lanes], expiry, NOW, lane=lane, name_shards=name)
+        client.load("Rankings", (_put_by(action["Update"]) for action in nodes))
+    if lanes > 1:
+        client.update_item(
+            TableName="Rankings",
+            Key={"pk": {"S": node_key(ranking, ROOT)}},
+            UpdateExpression="SET l = :l",
+            ExpressionAttributeValues={":l": {"N": str(lanes)}},
+        )
+
+
+def _put_by(update: Mapping[str, Any]) -> dict[str, Any]:
+    """What an update that sets and adds leaves where nothing was: each value is named for its attribute.
+
+    But for the one by which the version is more than the clock.
+    """
+    values = {name[1:]: value for name, value in update["ExpressionAttributeValues"].items() if name != ":one"}
+    return {**update["Key"], **values}
+
+
+def sample(rng: Random, names: Iterable[str], count: int) -> list[str]:
+    """Some of the members, each once."""
+    return rng.sample(sorted(names), count)

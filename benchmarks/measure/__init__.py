@@ -1,0 +1,1 @@
+"""Benchmarks that measure the real code."""

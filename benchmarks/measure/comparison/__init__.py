@@ -1,0 +1,1 @@
+"""Standings beside other ways to rank members, and how each grows."""

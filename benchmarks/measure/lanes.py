@@ -1,0 +1,241 @@
+"""What lanes are worth: projectors side by side on one board, with lanes and without, and what a rank costs its reader.
+
+`make lanes` (or `python -m benchmarks.measure.lanes`) writes `benchmarks/results/lanes.json` and the tables of
+`docs/lanes.md`.
+The projectors are the real ones; they meet in virtual time (`benchmarks/harness/virtual_time.py`).
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any, Final
+
+from benchmarks.harness import population
+from benchmarks.harness.questions import Board, Questions
+from benchmarks.harness.results_file import output
+from benchmarks.harness.truth import Truth
+from benchmarks.harness.virtual_time import TRANSACTION, Clock, Meeting
+from benchmarks.measure import rising
+from standings.aws.dynamodb.rankings.rankings import MOST_LANES, DynamoRankings
+from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
+from standings.aws.dynamodb.scores.board_records import DynamoBoards
+from standings.catalog.board_catalog import Registry
+from standings.domain.members.member_item import Image
+from standings.domain.members.moves import Change
+from standings.ports.scores import StoreUnavailableError
+from standings.project.projector import Projected, Projector, Record
+from standings.project.prune_tiers import PrunedRankings
+from standings.runtime.retry import Pacing
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+
+PAGE: Final = "docs/lanes.md"
+PROJECTORS: Final = (1, 2, 4, 8, 16)
+MEMBERS: Final = 16_000
+BATCH: Final = 100
+SECONDS: Final = 5.0
+"""Virtual; a projector begins no batch after them."""
+READ_MEMBERS: Final = 10_000
+"""Of the board whose rank is read."""
+
+
+class Run:
+    """Projectors on one board, each with members of its own, as shards of a stream have them.
+
+    `in_time` are the moves of batches that were done within the seconds.
+    """
+
+    def __init__(
+        self, projectors: int, most_lanes: int, batch: int, pause: float, seconds: float, seed: int = 1
+    ) -> None:
+        self.rng = Random(seed)
+        self.seconds = seconds
+        self.engine = Engine()
+        create_tables(self.engine)
+        self.clock = Clock()
+        self.client = Meeting(self.engine, self.clock)
+        self.boards = population.boards()
+        self.ranking = population.ranking_of(population.family())
+        self.scores = population.lognormal(self.rng, MEMBERS)
+        self.versions = dict.fromkeys(self.scores, 1)
+        population.place_members(self.engine, self.ranking, self.scores)
+        self.projected: list[Projected] = []
+        self.in_time = 0
+        names = list(self.scores)
+        for number in range(projectors):
+            tools = self._tools(Random(f"{seed} {number}"))
+            registry = Registry(self.boards, DynamoBoards(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
+            rankings = PrunedRankings(
+                DynamoRankings(self.client, "Rankings", tools, most_lanes),  # type: ignore[arg-type]
+                DynamoTrees(self.client, "Rankings", tools),  # type: ignore[arg-type]
+                tools,
+                lambda _: None,
+            )
+            job = self._job(Projector(registry, rankings, tools), names[number::projectors], batch, pause)
+            self.clock.start(job)
+        self.clock.run()
+
+    def _tools(self, rng: Random) -> Pacing:
+        return Pacing(
+            lambda: population.NOW + int(self.clock.now * 1000), lambda: self.clock.now, self.clock.sleep, rng.random
+        )
+
+    def _job(self, projector: Projector, mine: list[str], batch: int, pause: float) -> Callable[[], None]:
+        def work() -> None:
+            while True:
+                if pause:
+                    self.clock.sleep(self.rng.expovariate(1 / pause))
+                if self.clock.now >= self.seconds:
+                    return
+                records = [self._record(name) for name in self.rng.sample(mine, batch)]
+                projected = projector.project(records, _NoParking(), float("inf"))
+                if projected.failed is not None:
+                    raise AssertionError(projected.why)
+                self.projected.append(projected)
+                self.in_time += projected.moves if self.clock.now <= self.seconds else 0
+
+        return work
+
+    def _record(self, name: str) -> Record:
+        code = self.ranking.metric.total()
+        old, version = self.scores[name], self.versions[name]
+        self.scores[name] = new = old + self.rng.randint(1, 100)
+        self.versions[name] = version + 1
+        images = [
+            Image(population.BOARD, name, number, population.NOW, 0, hidden=False, values={code: score})
+            for number, score in ((version, old), (version + 1, new))
+        ]
+        return Record(f"{name} {version}", Change(images[0], images[1]))
+
+    def row(self) -> dict[str, Any]:
+        root = next(row for row in self.engine.scan(TableName="Rankings")["Items"] if row["pk"]["S"].endswith("/"))
+        tried = self.client.done + self.client.cancelled
+        return {
+            "lanes": int(root["l"]["N"]) if "l" in root else 1,
+            "batches": len(self.projected),
+            "cancelled_share": round(self.client.cancelled / tried, 3),
+            "retries_per_batch": round(self.client.cancelled / len(self.projected), 2),
+            "moves_per_second": round(sum(one.moves for one in self.projected) / self.clock.now),
+        }
+
+
+class _NoParking:
+    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
+        raise StoreUnavailableError(f"{sequence}: {reason}") from bug
+
+
+def busy(seconds: float) -> Iterator[dict[str, Any]]:
+    """Projectors that always have work."""
+    for most in (1, MOST_LANES):
+        for count in PROJECTORS:
+            yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
+
+
+def quiet(seconds: float) -> Iterator[dict[str, Any]]:
+    """Boards with a batch of ten now and then: seconds between one projector's batches, on average."""
+    for count, pause in ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2)):
+        yield _shown({"projectors": count, "pause": pause, **Run(count, MOST_LANES, 10, pause, seconds).row()})
+
+
+def reads() -> Iterator[dict[str, Any]]:
+    """A member's rank on a board whose members were counted in one, two and four lanes."""
+    for lanes in (1, 2, 4):
+        yield _shown(_rank(lanes))
+
+
+def _rank(lanes: int) -> dict[str, Any]:
+    board = Board(population.boards())
+    scores = population.finegrained(Random(1), READ_MEMBERS)
+    population.place_members(board.client, board.ranking("all"), scores, lanes=lanes)
+    ask = Questions(board, Truth(scores), Random(1))
+    first, *others = map(ask.rank, ask.sample())
+    unknown = board.row("first", [first])
+    known = board.row("others", others)
+    return {
+        "lanes": lanes,
+        "read_units_most": known["read_units_most"],
+        "round_trips_first": unknown["round_trips_most"],
+        "round_trips_most": known["round_trips_most"],
+    }
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    print(row, flush=True)
+    return row
+
+
+def on_a_busy_board(result: dict[str, Any]) -> Iterator[str]:
+    """Projectors that always have work, with lanes and without."""
+    yield "| projectors | lanes named | cancelled transactions | retries per batch | moves a second | without lanes |"
+    yield "|---" * 6 + "|"
+    alone = {row["projectors"]: row for row in result["busy"] if row["most_lanes"] == 1}
+    for row in result["busy"]:
+        if row["most_lanes"] > 1:
+            other = alone[row["projectors"]]
+            yield (
+                f"| {row['projectors']} | {row['lanes']} | {_share(row)} | {row['retries_per_batch']:g} | "
+                f"{row['moves_per_second']:,} | {_share(other)}, {other['retries_per_batch']:g}, "
+                f"{other['moves_per_second']:,} |"
+            )
+
+
+def on_quiet_boards(result: dict[str, Any]) -> Iterator[str]:
+    """Projectors that seldom meet."""
+    yield "| projectors | seconds between batches of one | cancelled transactions | lanes named |"
+    yield "|---" * 4 + "|"
+    for row in result["quiet"]:
+        yield f"| {row['projectors']} | {row['pause']:g} | {_share(row)} | {row['lanes']} |"
+
+
+def of_a_rank(result: dict[str, Any]) -> Iterator[str]:
+    """What a rank costs its reader."""
+    yield "| lanes | read units at most | round trips | of them while the process does not know of the lanes |"
+    yield "|---" * 4 + "|"
+    for row in result["reads"]:
+        yield (
+            f"| {row['lanes']} | {row['read_units_most']:g} | {row['round_trips_most']} | {row['round_trips_first']} |"
+        )
+
+
+def of_cleaning(result: dict[str, Any]) -> Iterator[str]:
+    """Trees under scores that only rise."""
+    yield "| steps | looked at | nodes | needed | write units per move | read units per move |"
+    yield "|---" * 6 + "|"
+    for row in result["cleaning"]:
+        looked = f"1 of {row['one_of']}" if row["one_of"] else "never"
+        yield (
+            f"| {row['steps'][0]:,}–{row['steps'][1]:,} | {looked} | {row['nodes']:,} | {row['needed']:,} | "
+            f"{row['write_units_per_move']:g} | {row['read_units_per_move']:g} |"
+        )
+
+
+def _share(row: dict[str, Any]) -> str:
+    return f"{100 * row['cancelled_share']:.1f} %"
+
+
+TABLES: Final = {
+    "busy": on_a_busy_board,
+    "quiet": on_quiet_boards,
+    "rank": of_a_rank,
+    "cleaning": of_cleaning,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, keep the result and bring the page up to date."""
+    out = output(arguments, __doc__)
+    seconds = 0.5 if out.small else SECONDS
+    result = {
+        "seconds": seconds,
+        "transaction": TRANSACTION,
+        "reads": list(reads()),
+        "quiet": list(quiet(SECONDS)),
+        "busy": list(busy(seconds)),
+        "cleaning": rising.measure(rounds=10 if out.small else rising.ROUNDS),
+    }
+    out.publish("lanes", result, PAGE, "make lanes", TABLES)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

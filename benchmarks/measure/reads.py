@@ -1,0 +1,289 @@
+"""What every kind of read costs, at ten thousand members and at a million: read units, round trips, entries read.
+
+`make reads` (or `python -m benchmarks.measure.reads`) writes `benchmarks/results/reads.json` and the tables in the
+README.
+Every answer is compared with a sorted list on the way.
+"""
+
+import gc
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import Final
+
+import orjson
+
+from benchmarks.harness import population
+from benchmarks.harness.questions import ASKED, Answer, Asked, Board, Draw, Questions, placed
+from benchmarks.harness.results_file import Output, output
+from benchmarks.harness.truth import Truth
+from benchmarks.measure.units import pacing
+from benchmarks.pages import peers
+from standings.aws.dynamodb.scores.board_records import DynamoBoards
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.catalog.board_catalog import Registry
+from standings.domain.boards.boards_toml import parse_boards
+from standings.read.query import MOST_MEMBERS
+from standings.runtime.environment import BOARDS_FILE
+from standings.write.writer import Message, Writer
+
+PAGE: Final = "docs/reads.md"
+README: Final = "README.md"
+SIZES: Final = (10_000, 1_000_000)
+SMALL: Final = (2_500, 10_000)
+GROUPS: Final = 5
+SHARDS: Final = 10
+EQUALS: Final = 10_000
+DENSE: Final = (1_000, 10_000, 100_000)
+FEW: Final = "few equals"
+MANY: Final = "many equals"
+DEPTHS: Final = ("first", "at_1000", "at_middle")
+POPULATIONS: Final[dict[str, Draw]] = {FEW: population.finegrained, MANY: population.lognormal}
+
+
+def usual(board: Board, truth: Truth) -> Iterator[Answer]:
+    """The reads of a board that need no more than its ranking over `all`."""
+    ask = Questions(board, truth, Random(1))
+    middle = truth.total // 2
+    yield board.row("top 100", [ask.page(1)])
+    yield board.row("top 1,000", [ask.page(1, limit=1_000)])
+    yield board.row("next page of 100", [ask.turned(first, back=False) for first in (1, 1_000, middle)])
+    yield board.row("page of 100 back", [ask.turned(first, back=True) for first in (101, 1_000, middle)])
+    yield board.row("100 at position 1,000", [ask.at(1_000)])
+    yield board.row("100 at the middle", [ask.at(middle)])
+    yield board.row("around a member, 5 on each side", map(ask.around, ask.sample()))
+    yield board.row("rank of a member", map(ask.rank, ask.sample()))
+    yield board.row("rank of a member, ordinal", (ask.rank(member, "ordinal") for member in ask.sample()))
+    yield board.row("rank of a score", (ask.score(truth.scores[member] + 1) for member in ask.sample()))
+    yield board.row(f"ranks of a group of {MOST_MEMBERS}", (ask.group(ask.sample(MOST_MEMBERS)) for _ in range(GROUPS)))
+    yield board.row(
+        f"ranks of a group of {MOST_MEMBERS}, ordinal",
+        (ask.group(ask.sample(MOST_MEMBERS), "ordinal") for _ in range(GROUPS)),
+    )
+    yield board.row("score at a percentile", map(ask.percentile, (1, 10, 50, 90, 99)))
+    yield board.row("distribution, 50 buckets", [ask.distribution(50)])
+    for count in DENSE:
+        member = truth.with_distinct_ahead(count)
+        if member is not None:
+            yield board.row(f"rank of a member, dense, {count:,} different scores ahead", [ask.rank(member, "dense")])
+
+
+def deep(board: Board, truth: Truth) -> Answer:
+    """What a page of 100 costs near and deep: at the top, at position 1,000 and at the middle."""
+    ask = Questions(board, truth, Random(1))
+    pages = zip(DEPTHS, (ask.page(1), ask.at(1_000), ask.at(truth.total // 2)), strict=True)
+    found: Answer = {"members": truth.total}
+    for name, page in pages:
+        row = board.row(name, [page])
+        found |= {f"{name}_{what}": row[f"{what}_most"] for what in ("read_units", "entries", "round_trips")}
+    return found
+
+
+def sharded(board: Board, truth: Truth) -> Iterator[Answer]:
+    """Lists of a board whose index is spread over shards."""
+    ask = Questions(board, truth, Random(1))
+    yield board.row("top 100", [ask.page(1)])
+    yield board.row("top 1,000", [ask.page(1, limit=1_000)])
+    yield board.row("next page of 100", [ask.turned(first, back=False) for first in (1, 1_000, truth.total // 2)])
+    yield board.row("100 at the middle", [ask.at(truth.total // 2)])
+    yield board.row("around a member, 5 on each side", map(ask.around, ask.sample()))
+    yield board.row("rank of a member", map(ask.rank, ask.sample()))
+
+
+def periods(count: int) -> Iterator[Answer]:
+    """Reads of a member on a board as shipped: ranked over `all`, `day` and `last-7-days`."""
+    board = Board(parse_boards(BOARDS_FILE.read_text(encoding="utf-8")))
+    rng = Random(count)
+    scores = population.finegrained(rng, count)
+    earlier = dict(zip(scores, rng.sample(list(scores.values()), count), strict=True))
+    now, before = Truth(scores), Truth(earlier)
+    asked = rng.sample(now.order, ASKED)
+    for window in ("all", "day", "last-7-days"):
+        population.place_members(board.client, board.ranking(window), scores, entries=set(asked))
+    population.place_members(board.client, board.ranking("day", 1), earlier, entries=set(asked))
+    _write(board, asked, scores)
+    board.directory.member(board.name, asked[0], ranks=True, method=None)  # reads the board's record
+
+    def rank(member: str) -> Asked:
+        expected = (now.rank(member), before.rank(member))
+        return (
+            lambda: board.query.rank(board.about("day"), member=member, previous=True),
+            lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
+        )
+
+    def of(member: str, *, ranks: bool) -> Asked:
+        expected = (scores[member], now.rank(member) if ranks else None)
+
+        def is_right(answer: Answer) -> bool:
+            windows = answer["metrics"][0]["windows"]
+            return len(windows) == 3 and all((one["score"], one.get("rank")) == expected for one in windows)
+
+        return lambda: board.directory.member(board.name, member, ranks=ranks, method=None), is_right
+
+    group = asked[:MOST_MEMBERS]
+    ranks = [(now.rank(member), before.rank(member)) for member in group]
+    yield board.row("rank of a member with the previous rank", map(rank, asked))
+    yield board.row(
+        f"ranks of a group of {MOST_MEMBERS} with previous ranks",
+        [
+            (
+                lambda: board.query.group(board.about("day"), members=group, previous=True),
+                lambda answer: [(one["rank"], one["previous_rank"]) for one in answer["entries"]] == ranks,
+            )
+        ],
+    )
+    yield board.row("a member's scores", (of(member, ranks=False) for member in asked))
+    yield board.row("a member's scores and ranks in 3 windows", (of(member, ranks=True) for member in asked))
+
+
+def _write(board: Board, members: Sequence[str], scores: dict[str, int]) -> None:
+    """Give members their items, by events."""
+    writer = Writer(
+        Registry(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing()),  # type: ignore[arg-type]
+        DynamoScores(board.client, "Scores", "Receipts", pacing()),  # type: ignore[arg-type]
+        pacing(),
+    )
+    events = [
+        {
+            "id": name,
+            "board": board.name,
+            "member": name,
+            "at": "2026-11-21T10:15:00Z",
+            "metrics": {"points": scores[name]},
+        }
+        for name in members
+    ]
+    messages = [Message(str(number), orjson.dumps(event).decode()) for number, event in enumerate(events)]
+    if writer.write(messages, time.monotonic() + 600).applied != len(messages):
+        raise AssertionError("an event was not applied")
+
+
+def equals() -> Iterator[Answer]:
+    """What is read within one group of 10,000 equals, at its end and in its middle."""
+    board = Board(population.boards())
+    rng = Random(1)
+    scores = {population.member(n): 500 if n < EQUALS else rng.randint(1, 1_000) for n in range(2 * EQUALS)}
+    scores = {name: 501 if score == 500 and n >= EQUALS else score for n, (name, score) in enumerate(scores.items())}
+    population.place_members(board.client, board.ranking("all"), scores)
+    board.query.page(board.about("all"), limit=1, cursor=None)  # reads the board's record
+    truth = Truth(scores)
+    ask = Questions(board, truth, rng)
+    last = truth.ahead(500) + EQUALS
+    half = last - EQUALS // 2
+    yield board.row("rank of a member", [ask.rank(truth.order[last - 1])])
+    yield board.row(
+        "rank of a member, ordinal, the last of 10,000 equals", [ask.rank(truth.order[last - 1], "ordinal")]
+    )
+    yield board.row(
+        "rank of a member, ordinal, in the middle of 10,000 equals", [ask.rank(truth.order[half - 1], "ordinal")]
+    )
+    yield board.row("100 at the last position of 10,000 equals", [ask.at(last)])
+    yield board.row("100 at the middle of 10,000 equals", [ask.at(half)])
+    yield board.row("next page of 100, from the middle of 10,000 equals", [ask.turned(half, back=False)])
+
+
+def directory() -> Iterator[Answer]:
+    """The list of boards, and what one of them is."""
+    board = Board(population.boards())
+    names = [f"board-{number:04}" for number in range(2_000)]
+    registry = Registry(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
+    registry.register(names)
+
+    def boards(limit: int) -> Asked:
+        expected = [{"board": name} for name in names[:limit]]
+        return (
+            lambda: board.directory.boards(prefix="board-", limit=limit, cursor=None),
+            lambda answer: answer["boards"] == expected,
+        )
+
+    yield board.row("list of 100 boards", [boards(100)])
+    yield board.row("list of 1,000 boards", [boards(1_000)])
+    yield board.row(
+        "a board", [(lambda: board.directory.board(board.name), lambda answer: answer["board"] == board.name)]
+    )
+
+
+def measure(sizes: Sequence[int] = SIZES) -> Answer:
+    """Everything that is in the result."""
+    result: Answer = {"reads": [], "deep": []}
+
+    def keep(kind: str, members: int, rows: Iterable[Answer]) -> None:
+        for row in rows:
+            print(f"{members:>9,} {kind:<12} {row['read']}: {row['read_units_most']} units", flush=True)
+            result["reads"].append({"members": members, "board": kind, **row})
+
+    for count in sizes:
+        for kind, draw in POPULATIONS.items():
+            board, truth = placed(count, draw)
+            keep(kind, count, usual(board, truth))
+            result["deep"].append({"board": kind, **deep(board, truth)})
+            del board, truth
+        board, truth = placed(count, POPULATIONS[MANY], SHARDS)
+        keep(f"{SHARDS} shards", count, sharded(board, truth))
+        del board, truth
+        keep("as shipped", count, periods(count))
+    keep("equals", 2 * EQUALS, equals())
+    keep("boards", 0, directory())
+    result["answers_checked"] = sum(row["asked"] for row in result["reads"])
+    result["answers_wrong"] = 0
+    return result
+
+
+def by_population(result: Answer) -> Iterator[str]:
+    """The reads of a ranking, at each size and of both populations."""
+    columns = list(dict.fromkeys((row["board"], row["members"]) for row in _of(result, POPULATIONS)))
+    yield f"| read | {' | '.join(f'{kind}, {members:,}' for kind, members in columns)} |"
+    yield "|---" * (len(columns) + 1) + "|"
+    costs = {(row["read"], row["board"], row["members"]): _cost(row) for row in _of(result, POPULATIONS)}
+    for read in dict.fromkeys(read for read, _, _ in costs):
+        yield f"| {read} | {' | '.join(costs.get((read, *column), '') for column in columns)} |"
+
+
+def on_others(result: Answer) -> Iterator[str]:
+    """The reads of boards of other kinds."""
+    kinds = {row["board"]: None for row in result["reads"] if row["board"] not in POPULATIONS}
+    rows = _of(result, kinds)
+    yield "| board | read | members | units (round trips) | entries |"
+    yield "|---|---|---|---|---|"
+    for row in rows:
+        yield f"| {row['board']} | {row['read']} | {row['members']:,} | {_cost(row)} | {row['entries_most']:,} |"
+
+
+def at_depths(result: Answer) -> Iterator[str]:
+    """Pages of 100 near and deep."""
+    yield "| board | members | the first | at position 1,000 | at the middle |"
+    yield "|---|---|---|---|---|"
+    for row in result["deep"]:
+        cells = (f"{row[f'{at}_read_units']:g} ({row[f'{at}_entries']:,} entries)" for at in DEPTHS)
+        yield f"| {row['board']} | {row['members']:,} | {' | '.join(cells)} |"
+
+
+def _of(result: Answer, kinds: Iterable[str]) -> list[Answer]:
+    return [row for kind in kinds for row in result["reads"] if row["board"] == kind]
+
+
+def _cost(row: Answer) -> str:
+    return f"{row['read_units_most']:,g} ({row['round_trips_most']})"
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, keep the result and bring the README and its page up to date."""
+    out = output(arguments, __doc__)
+    gc.disable()  # a million rows are looked through again and again for cycles that are not there
+    result = measure(SMALL if out.small else SIZES)
+    out.keep("reads", result)
+    show(result, out)
+    return 0
+
+
+def show(result: Answer, out: Output) -> None:
+    """Write the tables into the pages that hold them."""
+    out.table(PAGE, "reads", "make reads", by_population(result))
+    out.table(PAGE, "others", "make reads", on_others(result))
+    out.table(PAGE, "depths", "make reads", at_depths(result))
+    out.table(README, "peers", "make reads", peers.table(result))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,208 @@
+"""A stream of your own through the real handlers on DynamoDB Local, every rank checked against a sorted list.
+
+    python -m benchmarks.measure.replay FILE [--last N] [--seed N]
+
+FILE is CSV (or .csv.gz) with the columns id, epoch_seconds and member. Each row is an event of one point on a `demo-`
+board, shifted in time so that the last happened an hour ago, posted in random order with one in twenty twice. Writes
+`benchmarks/results/replay.json`: how many ranks were checked, how many were wrong, how long it took, and the units that
+the same stream costs, in order, by DynamoDB's published rules.
+"""
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from benchmarks.harness.meter import Meter
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.awslambda.pollers import Context, LocalStream, Queue, SqsPoller, StreamPoller
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.local import DynamoDBLocal
+from tests.support.dynamodb.tables import create_tables
+from tests.support.oracle.model import Model
+
+RESULT: Final = Path(__file__).parents[1] / "results" / "replay.json"
+BOARD: Final = "demo-replay"
+LATE: Final = timedelta(days=35)
+BATCH: Final = 1000
+TWICE: Final = 0.05
+OK: Final = 200
+GONE: Final = 404
+WINDOWS: Final = ("all", "day", "week", "month", "year", "last-7-days")
+
+
+class Row(NamedTuple):
+    """One line of the file."""
+
+    id: str
+    at: datetime
+    member: str
+
+    @property
+    def body(self) -> str:
+        """The event that it becomes."""
+        said = {"id": self.id, "board": BOARD, "member": self.member, "at": self.at.isoformat()}
+        return orjson.dumps({**said, "metrics": {"points": 1}}).decode()
+
+
+def read_rows(file: Path, last: int | None, now: datetime) -> list[Row]:
+    """The rows of a file, the last of them an hour ago."""
+    with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+        rows = list(csv.DictReader(lines))
+    rows = rows[-last:] if last else rows
+    shift = int((now - timedelta(hours=1)).timestamp()) - max(int(row["epoch_seconds"]) for row in rows)
+    return [
+        Row(row["id"], datetime.fromtimestamp(int(row["epoch_seconds"]) + shift, UTC), row["member"]) for row in rows
+    ]
+
+
+def model_of(rows: list[Row], now: datetime) -> Model:
+    """What the rankings should say of rows that are applied at an instant."""
+    model = Model(late=LATE)
+    for row in rows:
+        model.add(row.id, row.member, row.at, 1, now)
+    return model
+
+
+def wrong_ranks(stack: Stack, model: Model, now: datetime) -> tuple[int, int]:
+    """How many ranks were compared, in all windows and every period that can be read, and how many differ."""
+    compared = wrong = 0
+    for window in WINDOWS:
+        on = now
+        while _is_kept(stack, window, on, now):
+            expected = model.standings(window, on)
+            found = stack.entries(f"/boards/{BOARD}/points/{window}", 1000, _named(on, now))
+            lines = [(entry["rank"], entry["member"], entry["score"]) for entry in found]
+            compared += len(expected)
+            wrong += len(set(lines) ^ set(expected)) + (lines != expected)
+            if window == "all":
+                break
+            on = _before(window, on)
+    return compared, wrong
+
+
+def _named(on: datetime, now: datetime) -> str | None:
+    return None if on == now else on.date().isoformat()
+
+
+def _is_kept(stack: Stack, window: str, on: datetime, now: datetime) -> bool:
+    status, answer = stack.get(f"/boards/{BOARD}/points/{window}", limit=1, period=_named(on, now))
+    if status == GONE and answer["type"] == "urn:standings:period-gone":
+        return False
+    if status != OK:
+        raise AssertionError(answer)
+    return True
+
+
+def _before(window: str, on: datetime) -> datetime:
+    """An instant in the period before the one that holds an instant."""
+    first = {"week": on - timedelta(days=on.weekday()), "month": on.replace(day=1), "year": on.replace(month=1, day=1)}
+    return first.get(window, on) - timedelta(days=1)
+
+
+def exactness(rows: list[Row], now: datetime, seed: int) -> dict[str, Any]:
+    """Post the rows to the functions over DynamoDB Local and compare, now and a day, a week and a month later."""
+    clock = Clock(int(now.timestamp() * 1000))
+    rng = Random(seed)
+    with DynamoDBLocal.started() as server, running(client := server.client(), clock) as stack:
+        create_tables(client, expire=False)
+        queue = Queue(rng)
+        for row in rows:
+            for _ in range(1 + (rng.random() < TWICE)):
+                queue.send(row.body)
+        messages = len(queue)
+        started = time.monotonic()
+        SqsPoller(stack.writer, queue, BATCH).drain()
+        written = time.monotonic()
+        StreamPoller(stack.projector, LocalStream(client, "Scores"), BATCH).drain()
+        projected = time.monotonic()
+        model = model_of(rows, now)
+        checks = {}
+        tables = [_images(client, name) for name in ("Scores", "Rankings")]
+        for label, days in (("now", 0), ("a day later", 1), ("a week later", 7), ("a month later", 31)):
+            later = now + timedelta(days=days)
+            clock.milliseconds = int(later.timestamp() * 1000)
+            compared, wrong = wrong_ranks(stack, model, later)
+            checks[label] = {"ranks_compared": compared, "wrong": wrong}
+        untouched = tables == [_images(client, name) for name in ("Scores", "Rankings")]
+        return {
+            "messages": messages,
+            "dead_letters": len(stack.dead_letters.messages),
+            "writer_seconds": round(written - started, 1),
+            "projector_seconds": round(projected - written, 1),
+            "checks": checks,
+            "nothing_written_while_time_passed": untouched,
+        }
+
+
+def _images(client: Any, table: str) -> list[str]:
+    pages = client.get_paginator("scan").paginate(TableName=table)
+    return sorted(json.dumps(item, sort_keys=True, default=str) for page in pages for item in page["Items"])
+
+
+def units(rows: list[Row], now: datetime) -> dict[str, Any]:
+    """What the rows cost when they are posted in order, each once, counted over the real requests."""
+    engine = Engine()
+    create_tables(engine)
+    meter = Meter(engine)
+    with running(meter, Clock(int(now.timestamp() * 1000))) as stack:
+        for start in range(0, len(rows), BATCH):
+            records = [
+                {"messageId": row.id, "body": row.body, "messageAttributes": {}} for row in rows[start : start + BATCH]
+            ]
+            if stack.writer({"Records": records}, Context(seconds=600))["batchItemFailures"]:
+                raise AssertionError("a batch failed")
+        (shard,) = engine.stream("Scores")
+        for start in range(0, len(shard), BATCH):
+            if stack.projector({"Records": shard[start : start + BATCH]}, Context(seconds=600))["batchItemFailures"]:
+                raise AssertionError("a batch failed")
+    span = meter.snapshot()
+    return {
+        "write_units": span.total.write,
+        "read_units": span.total.read,
+        "write_units_per_event": round(span.total.write / len(rows), 2),
+        "by_table": {table: {"write": u.write, "read": u.read} for table, u in sorted(span.tables.items())},
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Replay a file; exit status 1 if a rank was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.measure.replay", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--last", type=int, help="only the last N rows")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(arguments)
+    os.environ.update(
+        POWERTOOLS_SERVICE_NAME="replay",
+        POWERTOOLS_METRICS_NAMESPACE="Standings",
+        POWERTOOLS_METRICS_DISABLED="true",
+        POWERTOOLS_LOG_LEVEL="WARNING",
+        AWS_DEFAULT_REGION="us-east-1",
+    )
+    now = datetime.now(UTC).replace(microsecond=0)
+    rows = read_rows(given.file, given.last, now)
+    result = {
+        "events": len(rows),
+        "members": len({row.member for row in rows}),
+        **exactness(rows, now, given.seed),
+        "units": units(rows, now),
+    }
+    text = json.dumps(result, indent=2) + "\n"
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(text, encoding="utf-8")
+    print(text)
+    checks = result["checks"].values()
+    return int(any(check["wrong"] for check in checks) or not result["nothing_written_while_time_passed"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

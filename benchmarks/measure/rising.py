@@ -1,0 +1,75 @@
+"""A board whose scores only rise: how many nodes its tree has, and what keeping it small costs."""
+
+from dataclasses import replace
+from random import Random
+from typing import Any, Final
+
+from benchmarks.harness import population
+from benchmarks.harness.meter import Meter
+from benchmarks.measure.units import pacing
+from standings.aws.dynamodb.rankings.rankings import DynamoRankings
+from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
+from standings.domain.members.moves import Move
+from standings.domain.scoring.sort_order import Place, path, prefixes
+from standings.project.commit_moves import move_in_ranking
+from standings.project.prune_tiers import Look, PrunedRankings
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+
+MEMBERS: Final = 300
+ROUNDS: Final = 100
+STEPS: Final = ((1, 100), (100, 2_500), (100_000, 2_500_000))
+CHANCES: Final = (0, 8, 16, 32, 64)
+"""One of so many moves out of a leaf is looked at; 0: none is."""
+
+
+def rise(client: Any, steps: tuple[int, int], chance: float, rounds: int, seed: int = 1) -> tuple[int, list[Look]]:
+    """Raise the scores of 300 members, round by round; how many nodes they need in the end, and what was removed."""
+    rng = Random(seed)
+    ranking = population.ranking_of(population.family())
+    tools = replace(pacing(), random=Random(seed).random)
+    looks: list[Look] = []
+    rankings = PrunedRankings(
+        DynamoRankings(client, "Rankings", tools), DynamoTrees(client, "Rankings", tools), tools, looks.append, chance
+    )
+    places: dict[str, Place | None] = dict.fromkeys(map(population.member, range(MEMBERS)))
+    for number in range(rounds):
+        after = {name: Place((old.ordinal if old else 0) - rng.randint(*steps)) for name, old in places.items()}
+        moves = [Move(ranking, name, places[name], new, number + 1, population.NOW) for name, new in after.items()]
+        moves.sort(key=lambda move: move.new.ordinal if move.new else 0)
+        if len(move_in_ranking(rankings, moves, tools.backoff(float("inf")), lambda: False).done) != MEMBERS:
+            raise AssertionError("a move was not done")
+        places.update(after)
+    needed = {node for place in places.values() if place for node in prefixes(path(place.ordinal))}
+    return len(needed), looks
+
+
+def nodes(client: Any) -> int:
+    """How many nodes there are, in all their lanes."""
+    return sum("/" in row["pk"]["S"] for row in client.scan(TableName="Rankings")["Items"])
+
+
+def measure(rounds: int) -> list[dict[str, Any]]:
+    """The trees at every kind of step and every chance."""
+    return [_measured(steps, chance, rounds) for steps in STEPS for chance in CHANCES]
+
+
+def _measured(steps: tuple[int, int], chance: int, rounds: int) -> dict[str, Any]:
+    client = Engine()
+    create_tables(client)
+    meter = Meter(client)
+    needed, looks = rise(meter, steps, 1 / chance if chance else 0, rounds)
+    units = meter.snapshot().total
+    moves = MEMBERS * rounds
+    row = {
+        "steps": list(steps),
+        "one_of": chance,
+        "nodes": nodes(client),
+        "needed": needed,
+        "looks": len(looks),
+        "removed": sum(look.removed for look in looks),
+        "write_units_per_move": round(units.write / moves, 2),
+        "read_units_per_move": round(units.read / moves, 3),
+    }
+    print(row, flush=True)
+    return row

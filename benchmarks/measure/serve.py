@@ -1,0 +1,136 @@
+"""How long it takes from `make serve` to the first standings on the live page, and the pictures of that page.
+
+A browser is ready before; it opens the page as soon as its address is printed. What the targets install is installed.
+Seconds are this machine's, with what else it was busy with: `load_before`, processes that were running or waited to.
+Chromium is the one on the PATH.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+from typing import IO, Any, Final
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from benchmarks.harness.results_file import REPOSITORY, Output, output
+from demo.demo import BOARD
+from demo.reads import Reader
+from demo.serve import READY, UP
+
+PICTURES: Final = {"light": "docs/pictures/live-page.png", "dark": "docs/pictures/live-page-dark.png"}
+_ROUNDS: Final = 3
+_PATIENCE_MS: Final = 300_000
+_SHOWN: Final = {"width": 1000, "height": 819}
+_WINDOW: Final = "last-7-days"
+_PLACE: Final = 3
+"""Of the member that is looked at."""
+_ONE_MOMENT: Final = """() => {
+    const all = [...document.querySelectorAll("#rows tr")], mine = document.querySelector("#rows tr.me .rank");
+    const words = document.querySelector("#found-rank").textContent.split(" ");
+    const total = document.querySelector("#total").textContent.split(" ")[0];
+    return mine && parseInt(words[0]) == mine.textContent && words[2] == total
+        && all.every(row => row.querySelector(".moved span"));
+}"""
+
+
+def main(arguments: list[str]) -> None:
+    """Serve and look, some times; keep the seconds, and the pictures of the last time."""
+    out = output(arguments, __doc__)
+    rounds = []
+    with _browser() as browser:
+        for number in range(1 if out.small else _ROUNDS):
+            rounds.append(_round(browser, out if number == 0 else None))
+            print(rounds[-1], flush=True)
+    typical = {name: round(median(one[name] for one in rounds), 1) for name in rounds[0]}
+    out.keep("serve", {"processors": os.cpu_count(), "rounds": rounds, "median": typical})
+
+
+def _round(browser: Browser, out: Output | None) -> dict[str, float]:
+    """One `make serve` from its start to its end; seconds from its start."""
+    found = {"load_before": round(os.getloadavg()[0], 1)}
+    began = time.monotonic()
+
+    def seconds() -> float:
+        return round(time.monotonic() - began, 1)
+
+    with _serving() as said:
+        address = _line(said, UP).partition(UP)[2].strip()
+        found["page_is_up_s"] = seconds()
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_selector("#rows tr[data-rank]", timeout=_PATIENCE_MS)
+        found["first_standings_s"] = seconds()
+        page.close()
+        _line(said, READY)
+        found["all_activity_counted_s"] = seconds()
+        if out is not None:
+            for scheme, path in PICTURES.items():
+                _picture(browser, address, scheme, out.place(path))
+    return found
+
+
+def _picture(browser: Browser, address: str, scheme: Any, path: Any) -> None:
+    """The page of the week, with one of its first members found."""
+    entries = next(Reader(address.rstrip("/"), BOARD).pages(_WINDOW, None, limit=_PLACE))["entries"]
+    member = entries[-1]["member"]
+    size: Any = _SHOWN
+    context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce", device_scale_factor=1.5)
+    page: Page = context.new_page()
+    page.goto(f"{address}?board={BOARD}&window={_WINDOW}&member={member}")
+    page.wait_for_selector("#picture rect.here", timeout=_PATIENCE_MS)
+    # List, member and movement are three reads, and scores move in between.
+    page.wait_for_function(_ONE_MOMENT, timeout=_PATIENCE_MS)
+    page.screenshot(path=path)
+    context.close()
+
+
+@contextmanager
+def _serving() -> Iterator[IO[str]]:
+    """`make serve`, as a person starts it, and what it says; Ctrl-C at the end."""
+    process = subprocess.Popen(
+        ["make", "serve"],  # noqa: S607
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield process.stdout
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def _line(said: IO[str], wanted: str) -> str:
+    """The next line that holds a text; RuntimeError where it all ends without it."""
+    lines = []
+    for line in said:
+        lines.append(line)
+        if wanted in line:
+            return line
+    raise RuntimeError(f"`make serve` has ended:\n{''.join(lines)}")
+
+
+@contextmanager
+def _browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("chromium is missing: install Debian's package, or any other on the PATH")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""How fast the code is, and how fast a function starts."""

@@ -1,0 +1,189 @@
+"""Projectors on one ranking, as they meet: a model of transactions, lanes and waits, without rows, counters or a store.
+
+What a transaction would write is drawn (`Drawn`, by the product's own `cut` and `deltas`); that it is cancelled when it
+begins while another has one of its tiers, what it then waits, and when another lane is taken, are the product's rules
+told again. `benchmarks/models/ceiling.py` compares it with the real projectors, in the same virtual time.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp
+from random import Random
+from typing import Final, NamedTuple
+
+from benchmarks.harness import population
+from benchmarks.harness.virtual_time import Clock
+from benchmarks.models.assumed import READ, TRANSACTION
+from benchmarks.models.cost.usage import Traffic
+from standings.aws.dynamodb.rankings.rankings import CONFLICTS
+from standings.domain.members.moves import Move
+from standings.domain.scoring.sort_order import ROOT, Path, Place, ordinal, path, prefixes
+from standings.domain.tiers.tier_tree import deltas
+from standings.project.commit_moves import cut, neighbourhood
+from standings.project.prune_tiers import CHANCE, LOOKED_AT
+from standings.runtime.retry import Backoff, Pacing
+
+Tier = tuple[int, Path]
+"""A node in one of its lanes."""
+
+
+class Part(NamedTuple):
+    """One transaction of a batch: the tiers that its moves change, and the leaves that some of them leave."""
+
+    tiers: frozenset[Path]
+    left: list[Path]
+
+
+@dataclass(slots=True)
+class Counted:
+    """What became of transactions."""
+
+    done: int = 0
+    cancelled: int = 0
+
+    @property
+    def cancelled_share(self) -> float:
+        """Of all that were tried."""
+        return self.cancelled / max(1, self.done + self.cancelled)
+
+
+@dataclass(slots=True)
+class _Lane:
+    number: int = 0
+    of: int = 1
+    conflicts: int = 0
+
+
+class Drawn:
+    """Batches of different members, as the transactions that they become on one ranking."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        family = population.family()
+        self._ranking = population.ranking_of(family)
+
+    def parts(self, rng: Random, members: int) -> list[Part]:
+        """The transactions of so many members."""
+        found = []
+        for _ in range(members):
+            old = self._traffic.score(rng)
+            new = old + rng.randint(*self._traffic.steps)
+            places = [Place(ordinal(score, descending=True)) for score in (old, new)]
+            found.append(Move(self._ranking, "", places[0], places[1], 1, 0))
+        found.sort(key=neighbourhood)
+        return [self._part(chunk) for chunk in cut(found)]
+
+    def _part(self, chunk: Sequence[Move]) -> Part:
+        pairs = [(move.old.ordinal, move.new.ordinal) for move in chunk if move.old and move.new]
+        left = [path(old)[:-1] for old, new in pairs if path(old)[:-1] != path(new)[:-1]]
+        return Part(frozenset(deltas(pairs)), left)
+
+    def deserted(self, part: Part, rng: Random) -> set[Path]:
+        """The leaves in which a transaction has left nobody."""
+        return {leaf for leaf in part.left if rng.random() < exp(-self._traffic.beside(leaf))}
+
+
+class Contention:
+    """One ranking, and whoever is at work on it."""
+
+    def __init__(self, clock: Clock, drawn: Drawn, most_lanes: int, seed: int) -> None:
+        self.counted = Counted()
+        self._drawn = drawn
+        self.named = 1
+        self._clock = clock
+        self._most_lanes = most_lanes
+        self._taken: set[Tier] = set()
+        # Leaves without anybody, and the lanes that count in them: the first, and that of whoever left last.
+        self._dead: dict[Path, set[int]] = {}
+        self._seed = seed
+        self._workers = 0
+
+    def worker(self) -> Callable[[Sequence[Part]], None]:
+        """A projector: does the transactions of a batch, one after the other, in the time that it takes."""
+        self._workers += 1
+        rng = Random(f"{self._seed} {self._workers}")
+        lane = _Lane()
+        pacing = Pacing(lambda: 0, lambda: self._clock.now, self._clock.sleep, rng.random)
+
+        def project(parts: Sequence[Part]) -> None:
+            backoff = pacing.backoff(float("inf"))
+            for part in parts:
+                self._commit(part, lane, backoff, rng)
+                self._look(part, lane, rng)
+
+        return project
+
+    def _commit(self, part: Part, lane: _Lane, backoff: Backoff, rng: Random) -> None:
+        while True:
+            if lane.conflicts < CONFLICTS or self._change(lane, rng):
+                if self._transact({(lane.number, tier) for tier in part.tiers}):
+                    lane.conflicts = 0
+                    return
+                lane.conflicts += 1
+            backoff.wait()
+
+    def _look(self, part: Part, lane: _Lane, rng: Random) -> None:
+        """What is dead goes in its lanes, with the counters that lead to it; nobody tries that again."""
+        for leaf in self._dead.keys() & part.tiers:
+            del self._dead[leaf]
+        self._dead.update((leaf, {0, lane.number}) for leaf in self._drawn.deserted(part, rng))
+        left = {leaf for leaf in part.left if rng.random() < CHANCE}
+        looked_at = sorted(left)[:LOOKED_AT]
+        if not looked_at:
+            return
+        self._clock.sleep(READ)
+        ways = {node for leaf in looked_at for node in prefixes(leaf)}
+        dead = {leaf: lanes for leaf, lanes in self._dead.items() if leaf in looked_at or leaf[:-1] in ways}
+        if dead.keys() - set(looked_at):
+            self._clock.sleep(READ)
+        going = {(number, node) for leaf, lanes in dead.items() for number in lanes for node in (leaf, leaf[:-1])}
+        if going and self._transact(going):
+            for leaf in dead:
+                self._dead.pop(leaf, None)
+
+    def _change(self, lane: _Lane, rng: Random) -> bool:
+        """Take one of more lanes, by chance: the root names them, and may be somebody's just now."""
+        wanted = min(2 * lane.of, self._most_lanes)
+        if wanted > lane.of:
+            if not self._transact({(0, ROOT)}):
+                return False
+            self.named = lane.of = max(wanted, self.named)
+        lane.number = int(rng.random() * lane.of)
+        lane.conflicts = 0
+        return True
+
+    def _transact(self, tiers: set[Tier]) -> bool:
+        if not self._taken.isdisjoint(tiers):
+            self._clock.sleep(TRANSACTION)
+            self.counted.cancelled += 1
+            return False
+        self._taken |= tiers
+        self._clock.sleep(TRANSACTION)
+        self._taken -= tiers
+        self.counted.done += 1
+        return True
+
+
+BUSY: Final = 4.0
+"""Virtual seconds after which a projector that always has work begins no other batch."""
+
+
+def busy(
+    drawn: Drawn, projectors: int, most_lanes: int, batch: int, seed: int, seconds: float = BUSY
+) -> dict[str, float]:
+    """Projectors that always have work: moves a second of batches done in time, and the share that was cancelled."""
+    clock = Clock()
+    contention = Contention(clock, drawn, most_lanes, seed)
+    in_time = 0
+    for number in range(projectors):
+        project, rng = contention.worker(), Random(f"{seed} draws {number}")
+
+        def work(project: Callable[[Sequence[Part]], None] = project, rng: Random = rng) -> None:
+            nonlocal in_time
+            while clock.now < seconds:
+                project(drawn.parts(rng, batch))
+                in_time += batch if clock.now <= seconds else 0
+
+        clock.start(work)
+    clock.run()
+    return {"moves_per_second": in_time / seconds, "cancelled_share": contention.counted.cancelled_share}

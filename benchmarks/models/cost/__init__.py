@@ -1,0 +1,1 @@
+"""What a board costs in dollars, from its settings."""

@@ -1,0 +1,1 @@
+"""The real template in an embedded AWS."""

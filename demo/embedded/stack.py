@@ -1,0 +1,204 @@
+"""The real template, built and deployed into an embedded AWS of its own."""
+
+import fcntl
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from demo.embedded import emulator
+from demo.embedded.processes import run
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+PROJECT = Path(__file__).resolve().parents[2]
+LOCAL = PROJECT / ".local"
+
+_TOOLS = LOCAL / "tools"
+_STACK_NAME = "standings"
+_REGION = "us-east-1"
+_BUILD_TIMEOUT_S = 240
+_DEPLOY_TIMEOUT_S = 120
+_CLIENT_CONFIG = Config(proxies={}, retries={"mode": "standard"}, max_pool_connections=32)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A stack that is up: its addresses, all on loopback, and its log."""
+
+    endpoint: str
+    api_url: str
+    queue_url: str
+    dead_letter_queue_url: str
+    outputs: Mapping[str, str]
+    log: Path
+
+    def sqs(self) -> "SQSClient":
+        """Return a client of the embedded SQS, whatever the environment says about AWS."""
+        client: SQSClient = _client("sqs", self.endpoint)
+        return client
+
+    def environments(self) -> dict[str, dict[str, str]]:
+        """Return what each function is told, by its logical id: where AWS is, and what the stack's resources are."""
+        functions = _client("lambda", self.endpoint)
+        named = {out.removesuffix("Name"): name for out, name in self.outputs.items() if out.endswith("FunctionName")}
+        return {
+            logical_id: functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+            for logical_id, name in named.items()
+        }
+
+    def complaint(self, lines: int = 30) -> str:
+        """Return what the embedded AWS or a function last complained about."""
+        text = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        loud = [n for n, line in enumerate(text) if " WARNING [lambda" in line or " ERROR [" in line]
+        start = loud[-1] if loud else max(0, len(text) - lines)
+        return "\n".join(f"    {line}" for line in text[start : start + lines])
+
+
+@contextmanager
+def deployed(report: Callable[[str], None], parameters: Mapping[str, str] | None = None) -> Iterator[Deployment]:
+    """Yield the stack, deployed; everything it started ends with the context.
+
+    Any number can be up at the same time. What is left of a failure are its logs. `parameters` of the template take
+    the place of those that the demo deploys with.
+    """
+    LOCAL.mkdir(exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix="run-", dir=LOCAL))
+    failed = False
+    try:
+        with emulator.running(_TOOLS, directory) as (endpoint, log):
+            report("building the application with sam build")
+            template = _build(directory)
+            report(f"deploying it with sam deploy into the embedded AWS at {endpoint}")
+            _deploy(template, endpoint, directory, parameters)
+            yield _describe(endpoint, log)
+    except Exception:
+        failed = True
+        report(f"the logs of the failure are in {directory}")
+        raise
+    finally:
+        _clear(directory, keep_logs=failed)
+
+
+def _build(directory: Path) -> Path:
+    """Build for the interpreter and the processor that will run the functions; return the result.
+
+    Builds share a cache, so they take turns; each deployment has a copy of its own.
+    """
+    shared = LOCAL / "sam"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command: list[str | Path] = [_sam(), "build", "--template", PROJECT / "template.yaml", "--cached"]
+        command += ["--build-dir", shared / "build", "--cache-dir", shared / "cache"]
+        run(
+            [*command, "--parameter-overrides", *target()],
+            env=_environment(directory),
+            cwd=PROJECT,
+            log=directory / "sam-build.log",
+            timeout_s=_BUILD_TIMEOUT_S,
+        )
+        shutil.copytree(shared / "build", directory / "build")
+    return directory / "build" / "template.yaml"
+
+
+def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[str, str] | None) -> None:
+    chosen = {
+        "EndpointUrl": endpoint,
+        "OpenReads": "true",
+        "OpenWrites": "true",
+        "DataDeletionPolicy": "Delete",
+        "WriterMaximumConcurrency": "0",  # the embedded AWS stumbles over a limit
+        "LogLevel": "DEBUG",  # for diagnosis; and ministack waits 50 ms for a line of log
+        **(parameters or {}),
+    }
+    command: list[str | Path] = [_sam(), "deploy", "--template-file", template, "--stack-name", _STACK_NAME]
+    command += ["--region", _REGION, "--capabilities", "CAPABILITY_IAM", "--resolve-s3"]
+    command += ["--no-confirm-changeset", "--no-progressbar"]
+    run(
+        [*command, "--parameter-overrides", *target(), *(f"{name}={value}" for name, value in chosen.items())],
+        env=_environment(directory) | {"AWS_ENDPOINT_URL": endpoint},
+        cwd=PROJECT,
+        log=directory / "sam-deploy.log",
+        timeout_s=_DEPLOY_TIMEOUT_S,
+    )
+
+
+def _sam() -> Path:
+    return _TOOLS / "sam" / "bin" / "sam"
+
+
+def target() -> list[str]:
+    """Return the parameters that fit ministack, which runs functions with its own interpreter."""
+    program = "import sys; print(f'python{sys.version_info[0]}.{sys.version_info[1]}')"
+    interpreter = _TOOLS / "ministack" / "bin" / "python"
+    runtime = subprocess.check_output([interpreter, "-c", program], text=True).strip()
+    arm = platform.machine().lower() in {"arm64", "aarch64"}
+    return [f"PythonRuntime={runtime}", f"Architecture={'arm64' if arm else 'x86_64'}"]
+
+
+def _environment(directory: Path) -> dict[str, str]:
+    """Nothing of the user's AWS is in reach of sam, `python3` is one that can build, and what it leaves behind goes."""
+    temporary = directory / "sam-tmp"
+    temporary.mkdir(exist_ok=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    wheels = {} if platform.libc_ver()[0] == "glibc" else {"WHEELS": "--only-binary=:all:"}
+    return (
+        kept
+        | wheels
+        | {
+            "PATH": f"{_TOOLS / 'bootstrap' / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "AWS_ACCESS_KEY_ID": "embedded",
+            "AWS_SECRET_ACCESS_KEY": "embedded",
+            "TMPDIR": str(temporary),
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), emulator.HOST])),
+            "SAM_CLI_TELEMETRY": "0",
+            "SAM_CLI_POLL_DELAY": "0.5",
+        }
+    )
+
+
+def _client(service: str, endpoint: str) -> Any:
+    return boto3.Session().client(
+        service,  # type: ignore[call-overload]  # any of them
+        endpoint_url=endpoint,
+        region_name=_REGION,
+        aws_access_key_id="embedded",
+        aws_secret_access_key="embedded",  # noqa: S106  the embedded AWS takes any
+        config=_CLIENT_CONFIG,
+    )
+
+
+def _describe(endpoint: str, log: Path) -> Deployment:
+    stack = _client("cloudformation", endpoint).describe_stacks(StackName=_STACK_NAME)["Stacks"][0]
+    outputs = {out["OutputKey"]: out["OutputValue"] for out in stack["Outputs"]}
+    return Deployment(
+        endpoint=endpoint,
+        # The API's own host name resolves for few clients; this address does for any.
+        api_url=f"{endpoint}/_aws/execute-api/{outputs['ApiId']}",
+        queue_url=outputs["ActivityQueueUrl"],
+        dead_letter_queue_url=outputs["ActivityDeadLetterQueueUrl"],
+        outputs=outputs,
+        log=log,
+    )
+
+
+def _clear(directory: Path, *, keep_logs: bool) -> None:
+    if keep_logs:
+        for part in directory.iterdir():
+            if part.is_dir():
+                shutil.rmtree(part, ignore_errors=True)
+    else:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""DynamoDB: keys, items and requests."""

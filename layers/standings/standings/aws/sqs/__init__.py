@@ -1,0 +1,1 @@
+"""SQS: the queue of events and the dead-letter queue."""

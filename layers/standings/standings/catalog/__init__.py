@@ -1,0 +1,1 @@
+"""Which boards there are, and what is known of each."""

@@ -1,0 +1,1 @@
+"""A member's item, and what follows from it."""

@@ -1,0 +1,1 @@
+"""Scores: how events add up, and how a list is ordered."""

@@ -1,0 +1,1 @@
+"""The tier tree: ranks by counting."""

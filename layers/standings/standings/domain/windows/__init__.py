@@ -1,0 +1,1 @@
+"""Windows of time and their periods."""

@@ -1,1 +1,0 @@
-"""The only package that speaks to DynamoDB: keys, items, transactions, and the stores that the services ask for."""

@@ -1,0 +1,1 @@
+"""HTTP: routes, arguments, answers and problems."""

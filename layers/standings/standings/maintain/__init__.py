@@ -1,0 +1,1 @@
+"""Audits, rebuilds, deletes and replays."""

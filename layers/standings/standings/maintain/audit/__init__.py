@@ -1,0 +1,1 @@
+"""Compares Rankings with Scores."""

@@ -1,0 +1,1 @@
+"""Shows and replays what could not be applied."""

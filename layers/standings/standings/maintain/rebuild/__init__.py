@@ -1,0 +1,1 @@
+"""Rebuilds and deletes boards."""

@@ -1,0 +1,1 @@
+"""Registers, hides and removes members."""

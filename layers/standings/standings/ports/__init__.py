@@ -1,0 +1,1 @@
+"""What the stages need of a store."""

@@ -1,0 +1,1 @@
+"""Moves members in the rankings as their items change."""

@@ -1,0 +1,1 @@
+"""Puts each function together."""

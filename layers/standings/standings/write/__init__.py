@@ -1,0 +1,1 @@
+"""Applies events to members' items, each exactly once."""

@@ -1,0 +1,1 @@
+"""Load tests: made-up events at a steady rate."""

@@ -1,0 +1,1 @@
+"""Posts the rows of a file, exactly once."""

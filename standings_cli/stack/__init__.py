@@ -1,0 +1,1 @@
+"""Calls a stack: its API, its queue and its maintenance function."""

@@ -1,0 +1,144 @@
+"""The command line, over the real maintenance function."""
+
+import io
+import json
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+
+from standings.project.commit_moves import one_by_one
+from standings.wiring import projector
+from standings_cli.__main__ import main, parser
+from standings_cli.stack.connection import Connection, StackError
+from standings_cli.stack.maintenance_calls import Maintenance
+from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import rows
+from tests.support.builders.streaming import apply, event
+
+NOW = 1_795_256_100_000
+
+
+class Lambda:
+    """Invokes a function as the service does: JSON in and out, errors as content."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+
+    def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
+        assert FunctionName == "maintenance"
+        try:
+            answer = self._stack.maintenance(json.loads(Payload), Context(seconds=900))
+        except Exception as error:  # noqa: BLE001 - as Lambda does
+            content = {"errorType": type(error).__name__, "errorMessage": str(error)}
+            return {"FunctionError": "Unhandled", "Payload": io.BytesIO(orjson.dumps(content))}
+        return {"Payload": io.BytesIO(json.dumps(answer).encode())}
+
+
+@pytest.fixture
+def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    clock = Clock(NOW)
+    monkeypatch.setattr(projector, "side_by_side", lambda: one_by_one)
+    monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
+    monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
+    with running(engine, clock) as deployed:
+        apply(deployed, [event(f"m{n}", n) for n in range(20)])
+        yield deployed
+
+
+def run(stack: Stack, *arguments: str) -> int:
+    def pass_time(seconds: float) -> None:
+        stack.clock.milliseconds += round(seconds * 1000)
+
+    client: Any = Lambda(stack)
+    connection = SimpleNamespace(maintenance=Maintenance(client, "maintenance", pass_time))
+    return main(list(arguments), lambda _: connection)
+
+
+def test_an_audit_a_rebuild_and_an_audit(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    stack.clock.milliseconds += 3_600_000
+    assert run(stack, "audit") == OK
+    assert "b: no difference" in capsys.readouterr().out
+
+    gone = next(row for row in rows(stack.dynamodb, "Rankings") if row["pk"]["S"].endswith("a#m7"))
+    stack.dynamodb.delete_item(TableName="Rankings", Key={"pk": gone["pk"]})
+    assert run(stack, "audit", "b") == DIFFERS
+    out = capsys.readouterr().out
+    assert "b: 1 missing" in out
+    assert '"member": "m7"' in out
+
+    assert run(stack, "rebuild", "b") == OK
+    seen = capsys.readouterr()
+    assert seen.out == "b: rebuild done\n"
+    assert "announced: nothing to do for 180 s" in seen.err
+    assert run(stack, "audit", "b", "--grace", "60") == OK
+
+
+def test_dead_letters(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    bodies = [orjson.dumps(event("m1", points)).decode() for points in ("5", 1.5)]
+    records = [{"messageId": str(n), "body": body, "messageAttributes": {}} for n, body in enumerate(bodies)]
+    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+    stack.clock.milliseconds += 1_000
+
+    assert run(stack, "dlq", "list") == OK
+    assert "1 × metrics.points: must be a number, is '5'" in capsys.readouterr().out
+    assert run(stack, "--json", "dlq", "list", "--reason", "decimals") == OK
+    (listed,) = json.loads(capsys.readouterr().out)["messages"]
+    assert run(stack, "dlq", "replay", listed["id"]) == OK
+    assert capsys.readouterr().out.startswith("1 replayed, 0 refused, 0 failed")
+    assert [message["MessageBody"] for message in stack.activity.messages] == [bodies[1]]
+
+
+def test_parked_records(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = stack.dynamodb.stream("Scores")[0][1:2]
+    stack.bucket.put_object(
+        Bucket="failures",
+        Key="parked/2026-11-21/1.json",
+        Body=orjson.dumps({"reason": "no bucket", "record": record}),
+        ContentType="application/json",
+    )
+
+    assert run(stack, "parked", "list") == OK
+    assert "no bucket\n    1 records: b m0" in capsys.readouterr().out
+    assert run(stack, "parked", "replay") == OK
+    assert capsys.readouterr().out == "1 placed, 1 removed, 0 left\n"
+    assert stack.bucket.objects == {}
+
+
+def test_a_board_is_deleted_once_its_name_is_typed(
+    stack: Stack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda _: "c")
+    assert run(stack, "delete", "b") == DIFFERS
+    assert capsys.readouterr().err == "nothing was deleted\n"
+    assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
+
+    assert run(stack, "delete", "b", "--yes") == OK
+    assert stack.get("/boards")[1]["boards"] == []
+
+
+def test_errors_say_what_they_are(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(stack, "rebuild", "nobody") == UNREACHABLE
+    assert "board 'nobody' has no events" in capsys.readouterr().err
+    assert run(stack, "audit", "nobody") == OK
+    with running(stack.dynamodb, stack.clock, '[boards."c"]\nmetrics.points = { aggregate = "sum" }') as other:
+        for command in ("audit", "rebuild"):
+            assert run(other, command, "b") == UNREACHABLE
+            assert "no family in boards.toml matches 'b'" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as wrong:
+        run(stack, "audit", "b", "c")
+    assert wrong.value.code == 2
+
+
+def test_a_stack_that_is_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Formation:
+        def describe_stacks(self, StackName: str) -> dict[str, Any]:  # noqa: N803
+            return {"Stacks": [{"StackName": StackName, "Outputs": [{"OutputKey": "Other", "OutputValue": "x"}]}]}
+
+    monkeypatch.setattr(Connection, "client", lambda _self, _service: Formation())
+    with pytest.raises(StackError, match="'mine' has no output MaintenanceFunctionName"):
+        Connection(parser().parse_args(["--stack", "mine", "audit"])).maintenance  # noqa: B018

@@ -1,0 +1,249 @@
+"""Requests of the command line as a gateway receives them: signed over exactly what was sent, retried within bounds."""
+
+import hashlib
+import hmac
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from types import SimpleNamespace
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+import pytest
+from botocore.credentials import Credentials, RefreshableCredentials
+
+from standings_cli.__main__ import main, parser
+from standings_cli.stack.api import Api, Signature, transport
+from standings_cli.stack.connection import Connection
+from standings_cli.terminal.exit_status import OK, UNREACHABLE, WRONG
+
+SECRET: Final = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"  # noqa: S105 - of AWS's own examples
+KEYS: Final = Credentials("AKIDEXAMPLE", SECRET, "a session's token")
+_UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+
+class Raw(socketserver.ThreadingTCPServer):
+    """Keeps requests byte by byte, and answers as it is told; a status of 0 hangs up, 1 does so within the body."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, *answers: tuple[int, str]) -> None:
+        super().__init__(("127.0.0.1", 0), _Raw)
+        self.requests: list[bytes] = []
+        self.answers = list(answers)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Raw(socketserver.StreamRequestHandler):
+    server: Raw
+
+    def handle(self) -> None:
+        request = b""
+        while not request.endswith(b"\r\n\r\n"):
+            line = self.rfile.readline()
+            if not line:
+                return
+            request += line
+        self.server.requests.append(request)
+        status, body = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
+        if status == 0:
+            return
+        length = len(body.encode()) + (10 if status == 1 else 0)
+        head = f"HTTP/1.1 {status if status > 1 else 200} Said\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        self.wfile.write(head.encode() + body.encode())
+
+
+@contextmanager
+def answering(*answers: tuple[int, str]) -> Iterator[Raw]:
+    with Raw(*answers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def parts(request: bytes) -> tuple[bytes, dict[str, str]]:
+    """The target of a raw request, and its headers."""
+    first, *lines = request.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    method, target, _ = first.split(b" ")
+    assert method == b"GET"
+    headers = (line.decode().split(": ", 1) for line in lines)
+    return target, {name.lower(): value for name, value in headers}
+
+
+def encoded(text: bytes) -> str:
+    """All but unreserved characters as %XX."""
+    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in text)
+
+
+def expected_signature(request: bytes, region: str) -> str:
+    """What AWS makes of a raw request, by its own description of Signature Version 4, not by botocore.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+    """
+    target, headers = parts(request)
+    path, _, query = target.partition(b"?")
+    # The path as it came, encoded once more: "each path segment must be URI-encoded twice", but for S3.
+    canonical_path = "/".join(encoded(segment) for segment in path.split(b"/"))
+    pairs = [pair.partition(b"=") for pair in query.split(b"&")] if query else []
+    # What the query means, encoded as the description has it: the same as came, if the client encodes so too.
+    canonical_query = "&".join(
+        sorted(f"{encoded(unquote_to_bytes(name))}={encoded(unquote_to_bytes(value))}" for name, _, value in pairs)
+    )
+    scheme, _, said = headers["authorization"].partition(" ")
+    assert scheme == "AWS4-HMAC-SHA256"
+    fields = dict(field.split("=", 1) for field in said.split(", "))
+    day, at = headers["x-amz-date"][:8], headers["x-amz-date"]
+    scope = f"{day}/{region}/execute-api/aws4_request"
+    assert fields["Credential"] == f"{KEYS.access_key}/{scope}"
+    signed = fields["SignedHeaders"].split(";")
+    assert {"host", "x-amz-date"} <= set(signed)
+    canonical_headers = "".join(f"{name}:{' '.join(headers[name].split())}\n" for name in signed)
+    canonical = "\n".join(
+        ["GET", canonical_path, canonical_query, canonical_headers, ";".join(signed), hashlib.sha256(b"").hexdigest()]
+    )
+    to_sign = f"AWS4-HMAC-SHA256\n{at}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    key = f"AWS4{SECRET}".encode()
+    for part in (day, region, "execute-api", "aws4_request"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return hmac.new(key, to_sign.encode(), "sha256").hexdigest()
+
+
+def signature_of(request: bytes) -> str:
+    return parts(request)[1]["authorization"].rpartition("Signature=")[2]
+
+
+@pytest.mark.parametrize("stage", ["", "/_aws/execute-api/ab12", "/prod/"])
+@pytest.mark.parametrize(
+    "member",
+    ["m1", "clan#7", "images/1.jpg", "用户", "a b+c%20", "x&y=z?", "%2F", "..", "~*'()!$,;@", "", "\x00\n", "🦦 игрок"],
+)
+def test_the_signature_is_over_what_is_sent(stage: str, member: str) -> None:
+    with answering((200, "{}")) as server:
+        api = Api(server.address + stage, transport(server.address), Signature(KEYS, "eu-central-1"))
+        api.look(
+            '"tag"', "boards", "Otters:2026.a-b_c", "points", "last-7-days", "rank", member=member, previous="true"
+        )
+
+    (request,) = server.requests
+    target, headers = parts(request)
+    path, _, query = target.partition(b"?")
+    assert path.decode() == f"{stage.rstrip('/')}/boards/Otters%3A2026.a-b_c/points/last-7-days/rank"
+    assert query.decode() == f"member={encoded(member.encode())}&previous=true"
+    assert headers["if-none-match"] == '"tag"'
+    assert headers["x-amz-security-token"] == KEYS.token
+    assert signature_of(request) == expected_signature(request, "eu-central-1")
+
+
+def test_any_other_request_has_another_signature() -> None:
+    with answering((200, "{}")) as server:
+        Api(server.address, transport(server.address), Signature(KEYS, "us-east-1")).read("boards", "a:b")
+    (request,) = server.requests
+
+    assert signature_of(request) == expected_signature(request, "us-east-1")
+    for changed in (
+        request.replace(b"a%3Ab", b"a:b"),
+        request.replace(b"a%3Ab", b"a%3Ac"),
+        request.replace(b"127", b"128"),
+    ):
+        assert changed != request
+        assert signature_of(changed) != expected_signature(changed, "us-east-1")
+
+
+def test_a_token_goes_as_it_is_and_anyone_sends_nothing() -> None:
+    with answering((200, "{}")) as server:
+        session = transport(server.address)
+        Api(server.address, session, Signature(KEYS, "us-east-1"), "a.b.c").read("boards")
+        Api(server.address, session).read("boards")
+
+    assert [parts(request)[1].get("authorization") for request in server.requests] == ["Bearer a.b.c", None]
+
+
+def test_each_attempt_is_signed_with_the_keys_of_its_moment() -> None:
+    """What expires within minutes is renewed whenever it is used."""
+    tokens = count(1)
+
+    def renewed() -> dict[str, str]:
+        soon = (datetime.now(UTC) + timedelta(seconds=30)).isoformat()
+        return {"access_key": KEYS.access_key, "secret_key": SECRET, "token": str(next(tokens)), "expiry_time": soon}
+
+    keys = RefreshableCredentials.create_from_metadata(renewed(), renewed, "test")
+    with answering((503, ""), (200, "{}")) as server:
+        api = Api(server.address, transport(server.address), Signature(keys, "us-east-1"), sleep=lambda _: None)
+        api.read("boards")
+    assert [parts(request)[1]["x-amz-security-token"] for request in server.requests] == ["2", "3"]
+
+
+@pytest.mark.parametrize("lost", [(429, "{}"), (500, "{}"), (502, "x"), (503, "{}"), (504, "{}"), (0, ""), (1, "{}")])
+def test_what_passes_is_asked_again_with_growing_jittered_naps(lost: tuple[int, str]) -> None:
+    naps: list[float] = []
+    chances = iter((0.0, 1.0, 0.5))
+    with answering(lost, lost, lost, (200, '{"boards": []}')) as server:
+        api = Api(server.address, transport(server.address), sleep=naps.append, chance=lambda: next(chances))
+        assert api.read("boards") == {"boards": []}
+
+    assert len(server.requests) == 4
+    assert naps == [0.25, 1.0, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("answer", "requests", "status", "words"),
+    [
+        ((503, '{"message": "Service Unavailable"}'), 5, UNREACHABLE, "standings: HTTP 503: Service Unavailable"),
+        ((429, '{"message": "Too Many Requests"}'), 5, UNREACHABLE, "standings: HTTP 429: Too Many Requests"),
+        ((0, ""), 5, UNREACHABLE, "standings: Connection was closed before we received a valid response"),
+        ((403, '{"message": "Forbidden"}'), 1, WRONG, "HTTP 403: Forbidden: reads of this stack need an AWS IAM sig"),
+        ((401, '{"message": "Unauthorized"}'), 1, WRONG, "a token (--token)"),
+        ((400, "\x1b[2Jno"), 1, WRONG, "standings: HTTP 400: \\u001b[2Jno"),
+        ((404, "[]"), 1, WRONG, "standings: HTTP 404: []"),
+        ((200, "<!doctype html>"), 1, WRONG, "is no API of Standings"),
+    ],
+)
+def test_what_does_not_pass_is_told(
+    capsys: pytest.CaptureFixture[str], answer: tuple[int, str], requests: int, status: int, words: str
+) -> None:
+    with answering(answer) as server:
+        api = Api(server.address, transport(server.address), sleep=lambda _: None)
+        assert main(["boards", "list"], lambda _: SimpleNamespace(api=api)) == status
+
+    assert len(server.requests) == requests
+    assert words in capsys.readouterr().err
+
+
+def test_the_options_say_how_an_api_is_asked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an address no stack is asked for; keys come from the environment, like those of all AWS clients."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with answering((200, '{"boards": [{"board": "b"}], "next": null}')) as server:
+        assert main(["--api-url", server.address, "--region", "ap-south-1", "boards", "list"]) == OK
+        assert main(["boards", "list", "--api-url", server.address, "--token", "a.b.c", "--json"]) == OK
+
+    assert capsys.readouterr().out == 'b\n{"boards": [{"board": "b"}], "next": null}\n'
+    signed, with_token = server.requests
+    assert signature_of(signed) == expected_signature(signed, "ap-south-1")
+    assert parts(with_token)[1]["authorization"] == "Bearer a.b.c"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "region"),
+    [
+        (["--api-url", "https://ab12.execute-api.eu-west-3.amazonaws.com"], "eu-west-3"),
+        (["--api-url", "https://ab12.execute-api.cn-north-1.amazonaws.com.cn", "--region", "eu-west-1"], "cn-north-1"),
+        (["--api-url", "https://standings.example.org", "--region", "eu-west-1"], "eu-west-1"),
+    ],
+)
+def test_an_address_of_aws_says_its_region(arguments: list[str], region: str) -> None:
+    api: Any = Connection(parser().parse_args([*arguments, "boards", "list"])).api
+    assert api.signature.region == region

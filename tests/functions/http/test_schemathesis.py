@@ -1,0 +1,75 @@
+"""Requests made from the description, good and bad, against the functions over HTTP: all checks of schemathesis."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.aws.gateway import Gateway, serving
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.builders.streaming import apply
+
+ROOT = Path(__file__).parents[3]
+SEED = 20261121
+NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+BOARDS = """
+[boards."*"]
+shards = 3
+metrics.points = { aggregate = "sum", ties = "first", windows = ["all", "day", "hour", "last-7-days"] }
+[boards."golf-*"]
+timezone = "Europe/Berlin"
+metrics.strokes = { aggregate = "sum", order = "ascending", precision = 2, windows = ["all", "day"] }
+metrics.rounds = { aggregate = "sum" }
+"""
+NAMED = ["m1", "m2", "images/1.jpg", "用户", "clan#7", "a,b", "x y+z&w=1"]
+
+
+@pytest.fixture
+def stack(engine: Any) -> Iterator[Stack]:
+    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+        apply(deployed, list(events()))
+        yield deployed
+
+
+def events() -> Iterator[dict[str, Any]]:
+    """A season of 150 members with many ties and some days, and a little golf."""
+    members = NAMED + [f"m{number}" for number in range(3, 146)]
+    for number, member in enumerate(members):
+        for day in (21, 20 - number % 5):
+            yield {
+                "id": f"{member}-{day}",
+                "board": "season",
+                "member": member,
+                "at": f"2026-11-{day}T09:00:00Z",
+                "metrics": {"points": number * number % 31 - 3},
+            }
+    for number, member in enumerate(NAMED):
+        yield {
+            "id": f"golf-{member}",
+            "board": "golf-1",
+            "member": member,
+            "at": "2026-11-21T09:00:00Z",
+            "metrics": {"strokes": 70.25 + number, "rounds": 1},
+        }
+
+
+def run(gateway: Gateway, *options: str, seed: int = SEED) -> None:
+    """All phases of schemathesis, which prints its seed too; ends with an assertion where anything is wrong."""
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", "tests/support/fuzz/schemathesis.toml", "run"]
+    command += [f"{gateway.address}/openapi.json", "--checks", "all", "--seed", str(seed), "--no-color"]
+    command += ["--continue-on-failure", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    print(" ".join(command))
+    print(done.stdout[-20_000:], done.stderr[-20_000:])
+
+    assert gateway.raised == []
+    assert done.returncode == 0
+
+
+def test_every_call_does_what_the_description_says(stack: Stack) -> None:
+    with serving(stack) as gateway:
+        run(gateway, "--max-examples", "20")

@@ -1,0 +1,92 @@
+"""Definitions that change: functions of the old one at work beside those of the new, and numbers of before."""
+
+from typing import Any
+
+import orjson
+
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.windows.late_and_keep import DAY
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.faults import faulty_client
+
+NOW = 1_795_256_100_000
+TODAY = "2026-11-21T10:15:00Z"
+ALL = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+ANOTHER_FAMILY = '[boards."c"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+BEST = '[boards."b"]\nmetrics.points = { aggregate = "max", ties = "TIES", windows = ["all"] }\n'
+
+
+def write(stack: Stack, event_id: str, member: str, at: str = TODAY, **amounts: int) -> None:
+    body = orjson.dumps({"id": event_id, "at": at, "board": "b", "member": member, "metrics": amounts}).decode()
+    record = {"messageId": event_id, "body": body, "messageAttributes": {}}
+    assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+    assert stack.dead_letters.reasons() == []
+
+
+def project(stack: Stack) -> None:
+    """Deliver the whole stream, until a function says that it is done, parked records included."""
+    assert stack.projector({"Records": stack.dynamodb.stream("Scores")[0][:]}, Context()) == {"batchItemFailures": []}
+
+
+def test_a_board_that_an_older_function_does_not_know_is_parked_whole(engine: Any) -> None:
+    """The writer is new already, one projector still the old one."""
+    with running(engine, Clock(NOW), ANOTHER_FAMILY + ALL) as new:
+        write(new, "1", "m", points=5)
+    with running(engine, Clock(NOW), ANOTHER_FAMILY) as old:
+        project(old)
+
+    (parked,) = old.bucket.objects.values()
+    assert orjson.loads(parked)["reason"] == "no family in boards.toml matches 'b'"
+
+
+def test_a_best_that_was_improved_while_nobody_kept_marks_is_not_dated_by_the_one_before(engine: Any) -> None:
+    """The mark of the 10 is none of the 12: this has none."""
+    dated, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
+    with running(engine, Clock(NOW), dated) as stack:
+        write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
+    with running(engine, Clock(NOW), plain) as stack:
+        write(stack, "2", "m", "2026-11-21T10:00:00Z", points=12)
+    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
+    assert image is not None
+    assert list(image.values.values()) == [12]
+    assert dict(image.marks) == {}
+
+
+def test_an_equal_best_changes_nothing_where_marks_are_left_over(engine: Any) -> None:
+    dated, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
+    scores_ = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing())
+    with running(engine, Clock(NOW), dated) as stack:
+        write(stack, "1", "m", points=10)
+    with running(engine, Clock(NOW), plain) as stack:
+        write(stack, "2", "m", points=10)
+        once = scores_.image(("b", "m"))
+        write(stack, "3", "m", points=10)
+        write(stack, "4", "m", points=10)
+    assert scores_.image(("b", "m")) == once
+
+
+def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any) -> None:
+    """Removed by an event that only adds, while a metric beside it has marks."""
+    boards = (
+        '[boards."b"]\nlate = "1 day"\nkeep = "1 day"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+        'metrics.latest = { aggregate = "last", windows = ["all", "day"] }\n'
+    )
+    with running(engine, Clock(NOW), boards) as stack:
+        write(stack, "1", "m", latest=1)
+    with running(engine, Clock(NOW + 10 * DAY), boards) as stack:
+        write(stack, "2", "m", "2026-12-01T10:15:00Z", points=1)
+    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
+    assert image is not None
+    assert image.marks.keys() <= image.values.keys()
+
+
+def test_a_sum_that_was_added_to_while_nobody_kept_marks_is_dated_by_none(engine: Any) -> None:
+    dated = '[boards."b"]\nmetrics.points = { aggregate = "sum", ties = "first", windows = ["all"] }\n'
+    with running(engine, Clock(NOW), dated) as stack:
+        write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
+    with running(engine, Clock(NOW), ALL) as stack:
+        write(stack, "2", "m", "2026-11-21T10:00:00Z", points=2)
+    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
+    assert image is not None
+    assert (list(image.values.values()), dict(image.marks)) == ([12], {})

@@ -1,0 +1,396 @@
+"""Parked records: shown with their reasons, and replayed days later by what the members' items are then."""
+
+import json
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest import mock
+
+import orjson
+import pytest
+from botocore.exceptions import ClientError
+
+from standings.aws.dynamodb.keys import member_item_key
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Ranking
+from standings.domain.members.member_item import open_rankings
+from standings.domain.windows.late_and_keep import DAY
+from standings.maintain.failures.parked import Chosen
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import assert_tiers_count_the_entries, entries
+from tests.support.builders.maintenance import parked_care, soon
+from tests.support.builders.streaming import project
+from tests.support.faults.faulty_client import Faulty, Time, cancelled
+from tests.support.oracle.model import Model
+from tests.support.thoroughness import seeds
+
+NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+BOARDS = """
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
+"""
+
+
+@pytest.fixture
+def stack(engine: Any) -> Iterator[Stack]:
+    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+        yield deployed
+
+
+def write(stack: Stack, event_id: str, member: str, points: int, board: str = "b") -> None:
+    at = datetime.fromtimestamp(stack.clock() / 1000, UTC).isoformat()
+    event = {"id": event_id, "board": board, "member": member, "at": at, "metrics": {"points": points}}
+    record = {"messageId": event_id, "body": orjson.dumps(event).decode(), "messageAttributes": {}}
+    assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+
+
+def unprojected(stack: Stack) -> list[Any]:
+    """The records that the projector has not had, and which it gets no more."""
+    (shard,) = stack.dynamodb.stream("Scores")
+    found = [json.loads(json.dumps(record)) for record in shard[stack.projected.get(0, 0) :]]
+    stack.projected[0] = len(shard)
+    return [record for record in found if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
+
+
+def park(stack: Stack, record: Any, reason: str = "as a test says") -> str:
+    """Park a record as the projector does."""
+    sequence = record["dynamodb"].get("SequenceNumber", "none")
+    key = f"parked/2026-11-21/{sequence}.json"
+    body = json.dumps({"reason": reason, "record": record}).encode()
+    stack.bucket.put_object("failures", key, body, "application/json")
+    return key
+
+
+def give_up(stack: Stack, records: list[Any], *, as_text: bool = True) -> str:
+    """Keep a batch as Lambda does when it gives up."""
+    key = f"aws/lambda/0b9e-uuid/shardId-1/2026/11/21/2026-11-21T10.15.00-{records[0]['dynamodb']['SequenceNumber']}"
+    payload: Any = {"Records": records}
+    document = {
+        "requestContext": {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 101},
+        "version": "1.0",
+        "DDBStreamBatchInfo": {"shardId": "shardId-1", "batchSize": len(records)},
+        "payload": json.dumps(payload) if as_text else payload,
+    }
+    stack.bucket.put_object("failures", key, json.dumps(document).encode(), "application/json")
+    return key
+
+
+def scores(stack: Stack, board: str = "b", generation: int = 0) -> dict[str, dict[str, int]]:
+    """What every open ranking of a board says; the tiers count it."""
+    assert_tiers_count_the_entries(stack.dynamodb)
+    family = parse_boards(BOARDS).family(board)
+    assert family is not None
+    found = entries(stack.dynamodb)
+    said = {}
+    for ranking in open_rankings(family, board, stack.clock()):
+        placed = found.get(ranking._replace(generation=generation).key)
+        if placed:
+            said[f"{ranking.window.name} {_day(ranking)}"] = {m: -ordinal for m, ordinal in placed.items()}
+    return said
+
+
+def _day(ranking: Ranking) -> int:
+    today = ranking.metric.timetable.index("d", int(NOW.timestamp() * 1000))
+    return ranking.period - today if ranking.window.unit else 0
+
+
+EVERYWHERE = ("all 0", "day 0", "last-3-days 0", "last-3-days 1", "last-3-days 2")
+
+
+def test_rows_never_touched_since_and_rows_far_ahead(stack: Stack) -> None:
+    """Parked at v2; replayed when some of its rows are at v5, and others were not touched since."""
+    write(stack, "1", "m", 10)
+    write(stack, "2", "n", 7)
+    project(stack)
+    write(stack, "3", "m", 5)
+    (lost,) = unprojected(stack)
+    key = park(stack, lost)
+    stack.clock.milliseconds += DAY
+    for number in range(3):
+        write(stack, f"later-{number}", "m", 100)
+    project(stack)
+    # Today's events were never told to yesterday's rankings.
+    assert scores(stack)["day 0"] == {"m": 10, "n": 7}
+    assert scores(stack)["all 0"] == {"m": 315, "n": 7}
+
+    (listed,) = parked_care(stack, BOARDS).list(soon(stack.clock))["objects"]
+    assert (listed["key"], listed["reason"], listed["age_minutes"]) == (key, "as a test says", 24 * 60)
+    assert listed["members"] == [{"board": "b", "member": "m"}]
+    replayed = parked_care(stack, BOARDS).replay(soon(stack.clock))
+    assert (replayed["done"], replayed["placed"], replayed["removed"], replayed["left"]) == (True, 1, 1, 0)
+    assert stack.bucket.objects == {}
+    assert scores(stack)["day 0"] == {"m": 15, "n": 7}
+    assert scores(stack)["all 0"] == {"m": 315, "n": 7}
+    # A hand that comes late finds that it is.
+    assert stack.projector({"Records": [lost]}, Context()) == {"batchItemFailures": []}
+    assert scores(stack)["day 0"] == {"m": 15, "n": 7}
+
+
+def test_poison_that_a_fix_has_made_harmless(engine: Any) -> None:
+    """The store refuses a member's row; days later, with more said of others, its records are replayed."""
+    rng = random.Random(5)
+    model = Model()
+    clock = Clock(int(NOW.timestamp() * 1000))
+    faulty = Faulty(engine)
+
+    def refuses_poison(_: Faulty, request: dict[str, Any]) -> Any:
+        faulty.steps.append(refuses_poison)
+        actions = request["TransactItems"]
+        codes = ["ValidationError" if "#poison" in json.dumps(action, default=str) else "None" for action in actions]
+        rankings = any(action.get("Put", {}).get("TableName") == "Rankings" for action in actions)
+        if rankings and "ValidationError" in codes:
+            raise cancelled(codes)
+        return engine.transact_write_items(**request)
+
+    faulty.steps.append(refuses_poison)
+    with running(faulty, clock, BOARDS) as stack:
+        for number in range(120):
+            member = rng.choice(["poison", "a", "b", "c"])
+            amount = rng.randrange(1, 300)
+            now = datetime.fromtimestamp(clock() / 1000, UTC)
+            write(stack, f"e{number}", member, amount)
+            model.add(f"e{number}", member, now, amount, now)
+            if number % 10 == 9:
+                project(stack)
+            clock.milliseconds += 20 * 60 * 1000
+        parked = [key for key in stack.bucket.objects if key.startswith("parked/")]
+        assert len(parked) > 15
+        assert "poison" not in scores(stack)["all 0"]
+        faulty.steps.clear()
+        clock.milliseconds += DAY // 4
+        cursor = None
+        for _ in range(3):
+            cursor = parked_care(stack, BOARDS).replay(soon(stack.clock), cursor=cursor)["cursor"]
+        assert stack.bucket.objects == {}
+        now = datetime.fromtimestamp(clock() / 1000, UTC)
+        for window in ("all", "day", "last-3-days"):
+            for on in (now, *(() if window == "all" else (NOW, now - timedelta(days=1)))):
+                found = stack.entries(f"/boards/b/points/{window}", period=None if on is now else f"{on:%Y-%m-%d}")
+                assert [(e["rank"], e["member"], e["score"]) for e in found] == model.standings(window, on)
+        assert_tiers_count_the_entries(engine)
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_batch_that_lambda_gave_up(stack: Stack, as_text: bool) -> None:
+    for number in range(60):
+        write(stack, str(number), f"m{number % 40}", number + 1)
+        write(stack, f"c{number}", f"m{number % 40}", number + 1, "c")
+    give_up(stack, unprojected(stack), as_text=as_text)
+    care = parked_care(stack, BOARDS)
+
+    (listed,) = care.list(soon(stack.clock))["objects"]
+    assert (listed["records"], listed["reason"]) == (120, "given up by Lambda: RetryAttemptsExhausted")
+    some = care.replay(soon(stack.clock), chosen=Chosen(board="c"))
+    assert (some["placed"], some["removed"], some["left"]) == (40, 0, 1)
+    assert scores(stack) == {}
+    assert scores(stack, "c").keys() == set(EVERYWHERE)
+    every = care.replay(soon(stack.clock))
+    assert (every["placed"], every["removed"], every["problems"]) == (80, 1, [])
+    expected = {f"m{n}": (n + 1) + (n + 41 if n < 20 else 0) for n in range(40)}
+    assert scores(stack) == dict.fromkeys(EVERYWHERE, expected)
+
+
+def test_a_large_batch_is_gone_on_with(stack: Stack) -> None:
+    """Each call has time for a part; between them the object stays, and what is done is not done anew."""
+    for number in range(90):
+        write(stack, str(number), f"m{number}", number + 1)
+    give_up(stack, unprojected(stack))
+    time = Time(stack.clock())
+    care = parked_care(stack, BOARDS, tools=time.pacing())
+    place = care.place
+
+    def slowly(named: Any, deadline: float) -> Any:
+        done = place(named, deadline)
+        time.sleep(60)
+        return done
+
+    cursor = None
+    placed = []
+    with mock.patch.object(care, "place", slowly):
+        while stack.bucket.objects:
+            answer = care.replay(time.monotonic() + 60, cursor=cursor)
+            cursor = json.loads(json.dumps(answer["cursor"]))
+            placed.append(answer["placed"])
+    assert placed == [25, 25, 25, 15]
+    assert len(scores(stack)["all 0"]) == 90
+
+
+def test_whoever_has_gone_leaves_every_ranking(stack: Stack) -> None:
+    """Removed, hidden, or its item deleted by hand: rows that the lost records never reached lose their places."""
+    for number, member in enumerate("abc"):
+        write(stack, str(number), member, number + 1)
+    project(stack)
+    assert stack.delete("/boards/b/member", id="a")[0] == 204
+    assert stack.put("/boards/b/member", {"hidden": True}, id="b")[0] == 200
+    stack.dynamodb.delete_item(TableName="Scores", Key=member_item_key("b", "c"))
+    for record in unprojected(stack):
+        park(stack, record)
+    stack.clock.milliseconds += DAY
+    assert set(scores(stack)["all 0"]) == {"a", "b", "c"}
+    assert parked_care(stack, BOARDS).replay(soon(stack.clock))["removed"] == 3
+
+    assert scores(stack) == {}
+    write(stack, "back", "c", 4)
+    project(stack)
+    assert scores(stack)["all 0"] == {"c": 4}
+
+
+def test_all_written_generations_are_placed_in(stack: Stack) -> None:
+    write(stack, "1", "m", 10)
+    for record in unprojected(stack):
+        park(stack, record)
+    parked_care(stack, BOARDS, written=lambda board: (0, 2) if board == "b" else ()).replay(soon(stack.clock))
+
+    assert scores(stack, generation=2) == scores(stack) == {name: {"m": 10} for name in EVERYWHERE}
+
+
+def test_what_is_too_old_is_left(stack: Stack) -> None:
+    write(stack, "1", "m", 10)
+    (record,) = unprojected(stack)
+    record["dynamodb"]["ApproximateCreationDateTime"] = stack.clock() / 1000
+    key = park(stack, record)
+    stack.clock.milliseconds += 29 * DAY + 1
+    care = parked_care(stack, BOARDS)
+    replayed = care.replay(soon(stack.clock))
+
+    assert (replayed["done"], replayed["placed"], replayed["left"]) == (True, 0, 1)
+    assert replayed["problems"] == [{"key": key, "why": mock.ANY}]
+    assert "more than 29 days old" in replayed["problems"][0]["why"]
+    assert care.list(soon(stack.clock))["objects"][0]["problems"] == [replayed["problems"][0]["why"]]
+    assert list(stack.bucket.objects) == [key]
+    stack.clock.milliseconds -= 1
+    assert care.replay(soon(stack.clock))["removed"] == 1
+
+
+def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stack) -> None:
+    """An image that cannot be read does not matter while the item is there; without it, nobody knows its version."""
+    write(stack, "1", "m", 10)
+    (whole,) = unprojected(stack)
+    broken = json.loads(json.dumps(whole))
+    broken["dynamodb"]["NewImage"]["v"] = {"N": "NaN"}
+    gone = json.loads(json.dumps(broken).replace('"m"', '"gone"'))
+    gone["dynamodb"]["Keys"].update(member_item_key("b", "gone"))
+    give_up(stack, [broken, gone, "noise", {"dynamodb": {"Keys": {"pk": {"S": "receipt"}}}}])
+    stack.bucket.objects["parked/2026-11-21/x.json"] = b"\xff"
+    stack.bucket.objects["parked/2026-11-21/y.json"] = b'{"reason": "no record"}'
+    stack.bucket.objects["refused/other.json"] = b"{}"
+    stack.bucket.objects["aws/lambda/z"] = b'{"payload": {"Records": 1}}'
+    care = parked_care(stack, BOARDS)
+    replayed = care.replay(soon(stack.clock))
+
+    assert (replayed["done"], replayed["placed"], replayed["removed"], replayed["left"]) == (True, 1, 0, 4)
+    assert len(replayed["problems"]) == 6
+    assert scores(stack)["all 0"] == {"m": 10}
+    assert len(stack.bucket.objects) == 5
+    assert len(care.list(soon(stack.clock))["objects"]) == 4
+    keys = care.list(soon(stack.clock), limit=2)
+    assert [one["key"] for one in care.list(soon(stack.clock), cursor=keys["cursor"])["objects"]] == [
+        "parked/2026-11-21/x.json",
+        "parked/2026-11-21/y.json",
+    ]
+    some = care.replay(soon(stack.clock), chosen=Chosen(keys=frozenset({"parked/2026-11-21/x.json"})))
+    assert some["left"] == 1
+
+
+def test_a_store_that_is_down_leaves_everything_for_the_next_call(stack: Stack) -> None:
+    write(stack, "1", "m", 10)
+    for record in unprojected(stack):
+        park(stack, record)
+
+    def down(operation: str, _: dict[str, Any]) -> None:
+        if operation == "TransactWriteItems":
+            raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "no"}}, operation)
+
+    stack.dynamodb.before.append(down)
+    care = parked_care(stack, BOARDS)
+    answer = care.replay(soon(stack.clock, 0.3))
+    stack.dynamodb.before.clear()
+    assert not answer["done"]
+    assert "ThrottlingException" in answer["why"]
+    refusal = ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "ListObjectsV2")
+    with mock.patch.object(stack.bucket, "list_objects_v2", side_effect=refusal):
+        assert "SlowDown" in care.replay(soon(stack.clock, 0.2))["why"]
+        assert "SlowDown" in care.list(soon(stack.clock, 0.2))["why"]
+    assert care.replay(soon(stack.clock), cursor=answer["cursor"])["removed"] == 1
+    assert scores(stack)["all 0"] == {"m": 10}
+
+
+def anything(stack: Stack, rng: random.Random, number: int) -> None:
+    """An event, a ban, a return or a removal; nothing is projected."""
+    member = rng.choice("abcd")
+    what = rng.random()
+    if what < 0.8:
+        write(stack, f"e{number}", member, rng.choice([-1, 0, 1, 127, 128, 300]))
+    elif what < 0.9:
+        assert stack.put("/boards/b/member", {"hidden": rng.random() < 0.5}, id=member)[0] == 200
+    else:
+        assert stack.delete("/boards/b/member", id=member)[0] in {204, 404}
+    stack.clock.milliseconds += rng.choice([0, 1, 1000, 3_600_000])
+
+
+def lose(stack: Stack, rng: random.Random) -> list[Any]:
+    """Park some of the records that the projector has not had, one by one or as a batch; the others."""
+    found = unprojected(stack)
+    lost = [record for record in found if rng.random() < 0.4]
+    if len(lost) > 1 and rng.random() < 0.5:
+        give_up(stack, lost)
+    else:
+        for record in lost:
+            park(stack, record)
+    return [record for record in found if record not in lost]
+
+
+def by_the_items(stack: Stack) -> dict[str, dict[str, int]]:
+    """What the rankings of now should say: the members' scores as their items have them."""
+    today = stack.clock() // DAY - int(NOW.timestamp() * 1000) // DAY
+    said: dict[str, dict[str, int]] = {}
+    for member in "abcd":
+        status, answer = stack.get("/boards/b/member", id=member)
+        for window in answer["metrics"][0]["windows"] if status == 200 and not answer["hidden"] else []:
+            name = f"{window['window']} {today if window['window'] != 'all' else 0}"
+            if window["score"] is not None:
+                said.setdefault(name, {})[member] = window["score"]
+    return said
+
+
+@pytest.mark.parametrize("seed", seeds(6, 30))
+def test_any_records_parked_and_replayed_at_any_time(engine: Any, seed: int) -> None:
+    """Random records are lost to the projector and parked; replays come at random, also twice and before the others."""
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as stack:
+        care = parked_care(stack, BOARDS)
+        for number in range(60):
+            anything(stack, rng, number)
+            if rng.random() < 0.4:
+                others = lose(stack, rng)
+                if rng.random() < 0.3:
+                    care.replay(soon(stack.clock))
+                assert stack.projector({"Records": others}, Context()) == {"batchItemFailures": []}
+            if rng.random() < 0.1:
+                before = dict(stack.bucket.objects)
+                care.replay(soon(stack.clock))
+                stack.bucket.objects.update(before)
+        for record in unprojected(stack):
+            park(stack, record)
+        replayed = care.replay(soon(stack.clock))
+        expected = by_the_items(stack)
+        found = scores(stack)
+
+    assert (replayed["done"], replayed["left"], stack.bucket.objects) == (True, 0, {})
+    assert {name: found.get(name) for name in expected} == expected
+
+
+def test_tasks_as_they_are_asked_for(stack: Stack) -> None:
+    write(stack, "1", "m", 10)
+    for record in unprojected(stack):
+        park(stack, record)
+    care = parked_care(stack, BOARDS)
+    (listed,) = care.do({"list": {"board": "b", "cursor": "", "limit": 1}}, soon(stack.clock))["objects"]
+    assert care.do({"replay": {"reason": "another"}}, soon(stack.clock))["placed"] == 0
+    answer = care.do({"replay": {"keys": [listed["key"]], "cursor": {}}}, soon(stack.clock))
+    assert (answer["placed"], answer["removed"]) == (1, 1)
+    with pytest.raises(ValueError, match="no such task; there are list, replay"):
+        care.do({"delete": {}}, soon(stack.clock))

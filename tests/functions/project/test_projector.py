@@ -1,0 +1,416 @@
+"""The projector: whatever happens to a batch, entries and tiers end up as the items are."""
+
+import random
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from standings.aws.dynamodb.rankings.rankings import DynamoRankings
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.members.member_item import Image
+from standings.domain.members.moves import Change
+from standings.ports.scores import StoreUnavailableError
+from standings.project.projector import Projected, Projector, Record
+from tests.support.builders.catalogs import registry
+from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
+from tests.support.faults import faulty_client
+from tests.support.thoroughness import seeds
+
+NOW = 1_795_256_100_000
+BOARDS = parse_boards("""
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all"] }
+[boards."rolling"]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
+""")
+
+
+class Parking:
+    def __init__(self) -> None:
+        self.parked: list[tuple[str, str]] = []
+        self.broken = False
+
+    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
+        del bug
+        if self.broken:
+            raise StoreUnavailableError("no bucket")
+        self.parked.append((sequence, reason))
+
+
+class Subject:
+    def __init__(self, engine: Any) -> None:
+        self.client = faulty_client.Faulty(engine)
+        self.time = faulty_client.Time(NOW)
+        pacing = self.time.pacing()
+        rankings = DynamoRankings(self.client, "Rankings", pacing)  # type: ignore[arg-type]
+        self.projector = Projector(registry(BOARDS, engine, pacing), rankings, pacing)
+        self.parking = Parking()
+
+    def project(self, *records: Record, patience: float = 30.0) -> Projected:
+        return self.projector.project(records, self.parking, self.time.monotonic() + patience)
+
+    def scores(self, board: str = "b") -> dict[str, int]:
+        """What `all` says of a board; its tiers are checked on the way."""
+        assert_tiers_count_the_entries(self.client)
+        family = BOARDS.family(board)
+        assert family is not None
+        code = family.metrics["points"].ranking_codes["all"]
+        found = entries(self.client).get(f"{board}#{code}a", {})
+        return {member: -ordinal for member, ordinal in found.items()}
+
+    def versions(self) -> set[int]:
+        return {int(row["v"]["N"]) for row in rows(self.client, "Rankings") if "/" not in row["pk"]["S"]}
+
+
+@pytest.fixture
+def subject(engine: Any) -> Subject:
+    return Subject(engine)
+
+
+def image(member: str, version: int, points: int | None, *, board: str = "b", hidden: bool = False) -> Image:
+    family = BOARDS.family(board)
+    assert family is not None
+    metric = family.metrics["points"]
+    values = {metric.total(): points} if points is not None else {}
+    if points is not None and "d" in metric.bucket_codes:
+        values[metric.bucket("d", family.timetable.index("d", NOW))] = points
+    return Image(board, member, version, NOW + version, 0, hidden, values)
+
+
+_sequence = iter(range(10**9))
+
+
+def record(old: Image | None, new: Image) -> Record:
+    return Record(str(next(_sequence)), Change(old, new))
+
+
+def history(member: str, *points: int | None, board: str = "b") -> list[Record]:
+    """Records of one item that took these values one after the other, from version 1."""
+    images = [image(member, version, value, board=board) for version, value in enumerate(points, start=1)]
+    return [record(old, new) for old, new in zip([None, *images], images, strict=False)]
+
+
+def test_entries_and_tiers_move_together(subject: Subject) -> None:
+    projected = subject.project(*history("m", 10, 300), *history("n", 10))
+
+    assert projected.failed is None
+    assert projected.moves == 2
+    assert subject.scores() == {"m": 300, "n": 10}
+    assert len(subject.client.transactions) == 1
+
+
+def test_a_rolling_window_is_moved_ahead(subject: Subject) -> None:
+    projected = subject.project(*history("m", 10, board="rolling"))
+
+    assert projected.moves == 5
+    assert subject.scores("rolling") == {"m": 10}
+    assert len(entries(subject.client)) == 5
+
+
+def test_a_batch_again_changes_nothing(subject: Subject) -> None:
+    batch = [*history("m", 10, 12), *history("n", 5)]
+    subject.project(*batch)
+    again = subject.project(*batch)
+
+    assert (again.moves, again.old_news) == (0, 2)
+    assert subject.scores() == {"m": 12, "n": 5}
+
+
+def test_done_not_acknowledged_and_cut_anew(subject: Subject) -> None:
+    one, two, three = history("m", 10, 12, 15, board="rolling")
+    subject.project(one)
+    # The attempt at two moves some rankings and dies.
+    subject.client.steps = deque([faulty_client.passes, faulty_client.passes, *[faulty_client.conflict] * 100])
+    died = subject.project(two, patience=0.5)
+    assert died.failed == two.sequence
+    subject.client.steps.clear()
+    healed = subject.project(two, three)
+
+    assert healed.gaps == 2
+    assert subject.scores("rolling") == {"m": 15}
+    assert {-o for placed in entries(subject.client).values() for o in placed.values()} == {15}
+
+
+def test_a_late_hand_is_too_late(subject: Subject) -> None:
+    one, two, three, four = history("m", 10, 11, 12, 13)
+    subject.project(one, two)
+    subject.project(four)
+    assert subject.project(three).old_news == 1
+
+    assert subject.scores() == {"m": 13}
+
+
+def test_a_missing_record_is_healed_by_the_next(subject: Subject) -> None:
+    one, _lost, three, four = history("m", 10, 400, 9, 8)
+    subject.project(one)
+
+    assert subject.project(three, four).gaps == 1
+    assert subject.scores() == {"m": 8}
+
+
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_there_and_back(subject: Subject, late: int) -> None:
+    one, two, three = history("m", 10, 12, 10)
+    late_record = [one, two, three][late]
+    subject.project(*[r for r in (one, two, three) if r is not late_record])
+    subject.project(late_record)
+    subject.project(two)
+
+    assert subject.scores() == {"m": 10}
+    assert subject.versions() == {3}
+
+
+def test_there_and_back_within_a_batch_takes_the_newest_version(subject: Subject) -> None:
+    one, two, three = history("m", 10, 12, 10)
+    subject.project(one)
+    subject.project(two, three)
+    subject.project(two)
+
+    assert subject.scores() == {"m": 10}
+    assert subject.versions() == {3}
+
+
+def test_a_lost_answer_counts_once(subject: Subject) -> None:
+    subject.client.steps = deque([faulty_client.lost_answer])
+    projected = subject.project(*history("m", 10), *history("n", 20))
+
+    assert (projected.failed, projected.old_news) == (None, 2)
+    assert subject.scores() == {"m": 10, "n": 20}
+
+
+def test_conflicts_are_tried_again(subject: Subject) -> None:
+    subject.client.steps = deque([faulty_client.conflict, faulty_client.error("ThrottlingException")])
+
+    assert subject.project(*history("m", 10)).failed is None
+    assert subject.scores() == {"m": 10}
+
+
+def test_a_conflict_and_a_condition_in_one_cancellation(subject: Subject, engine: Any) -> None:
+    one, two = history("m", 10, 12)
+    (other,) = history("n", 5)
+    subject.project(one)
+    subject.project(two)
+
+    def both(_: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        from botocore.exceptions import ClientError  # noqa: PLC0415
+
+        with pytest.raises(ClientError) as caught:
+            engine.transact_write_items(**request)
+        reasons = caught.value.response["CancellationReasons"]
+        assert [reason["Code"] for reason in reasons[:2]].count("ConditionalCheckFailed") == 1
+        for reason in reasons:
+            if reason["Code"] == "None":
+                reason["Code"] = "TransactionConflict"
+        raise caught.value
+
+    subject.client.steps = deque([both])
+    projected = subject.project(two, other)
+
+    assert (projected.failed, projected.old_news, projected.conflicts) == (None, 1, 1)
+    assert subject.scores() == {"m": 12, "n": 5}
+
+
+def test_the_lowest_unfinished_record_is_reported(subject: Subject) -> None:
+    done = history("a", 1, board="b")
+    first, second = history("m", 10, 12, board="c")
+    (between,) = history("n", 7, board="d")
+    subject.client.steps = deque([faulty_client.passes, *[faulty_client.conflict] * 100])
+    projected = subject.project(*done, first, between, second, patience=1.0)
+
+    assert projected.failed == first.sequence
+    assert "TransactionConflict" in projected.why
+    assert subject.scores("b") == {"a": 1}
+
+
+def test_hidden_and_back(subject: Subject) -> None:
+    shown, hidden, back = (image("m", 1, 10), image("m", 2, 10, hidden=True), image("m", 3, 10))
+    subject.project(record(None, shown), *history("n", 5))
+    subject.project(record(shown, hidden))
+    assert subject.scores() == {"n": 5}
+    subject.project(record(None, shown))
+    assert subject.scores() == {"n": 5}
+    subject.project(record(hidden, back))
+
+    assert subject.scores() == {"m": 10, "n": 5}
+
+
+def test_a_deleted_item_leaves_its_rankings(subject: Subject) -> None:
+    (one,) = history("m", 10, board="rolling")
+    subject.project(one)
+    seen = image("m", 1, 10, board="rolling")
+    subject.project(record(seen, seen.without_scores()))
+
+    assert entries(subject.client) == {}
+    assert_tiers_count_the_entries(subject.client)
+
+
+def test_an_unreadable_record_is_parked_and_the_rest_goes_on(subject: Subject) -> None:
+    bad = Record("bad", None, "no image")
+    projected = subject.project(*history("m", 10), bad, *history("n", 5))
+
+    assert (projected.failed, projected.parked) == (None, 1)
+    assert subject.parking.parked == [("bad", "no image")]
+    assert subject.scores() == {"m": 10, "n": 5}
+
+
+@pytest.mark.parametrize("damage", ["", "~", "P0", "OO", "MzzzzzzzzzzzP5m", "MTn"])
+def test_a_member_whose_row_is_damaged_is_parked_and_holds_up_nobody(subject: Subject, damage: str) -> None:
+    first, second = history("m", 10, 20)
+    assert subject.project(first).failed is None
+    (row,) = [row for row in rows(subject.client, "Rankings") if row["pk"]["S"].endswith("#m")]
+    damaged = {**row, "s": {"S": damage}} if damage else {name: row[name] for name in row if name != "v"}
+    subject.client.put_item(TableName="Rankings", Item=damaged)
+
+    projected = subject.project(second, *history("n", 7))
+
+    assert (projected.failed, projected.parked) == (None, 1)
+    assert "damaged" in subject.parking.parked[0][1]
+    assert any(row["pk"]["S"].endswith("#n") for row in rows(subject.client, "Rankings"))
+
+
+def test_what_cannot_be_parked_is_delivered_again(subject: Subject) -> None:
+    subject.parking.broken = True
+    projected = subject.project(*history("m", 10), Record("bad", None, "no image"), *history("n", 5))
+
+    assert projected.failed == "bad"
+    assert subject.scores() == {"m": 10, "n": 5}
+
+
+def test_what_the_store_refuses_is_parked_alone(subject: Subject) -> None:
+    def refuses_poison(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(refuses_poison)
+        items = [action["Put"]["Item"]["pk"]["S"] for action in request["TransactItems"] if "Put" in action]
+        if any(key.endswith("#m7") for key in items):
+            return faulty_client.error("ValidationException")(client, request)
+        return client.client.transact_write_items(**request)
+
+    subject.client.steps = deque([refuses_poison])
+    batch = [one for n in range(20) for one in history(f"m{n}", n, n + 1)]
+    projected = subject.project(*batch)
+
+    assert projected.failed is None
+    assert [sequence for sequence, _ in subject.parking.parked] == [batch[14].sequence, batch[15].sequence]
+    assert subject.scores() == {f"m{n}": n + 1 for n in range(20) if n != 7}
+
+
+def test_a_large_batch_is_cut_into_transactions_that_fit(subject: Subject) -> None:
+    rng = random.Random(3)
+    scores = {f"m{n}": rng.randrange(10**6) for n in range(700)}
+    projected = subject.project(*[one for member, points in scores.items() for one in history(member, points)])
+
+    assert projected.moves == 700
+    assert subject.scores() == scores
+    assert all(len(actions) <= 100 for actions in subject.client.transactions)
+
+
+def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("standings.project.projector.MOST_MOVES", 20)
+
+    def slow(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(slow)
+        subject.time.sleep(1)
+        return client.client.transact_write_items(**request)
+
+    subject.client.steps = deque([slow])
+    batch = [one for n in range(12) for one in history(f"m{n}", n, board="rolling")]
+    begins = [0]
+    while True:
+        projected = subject.project(*batch[begins[-1] :], patience=12)
+        if projected.failed is None:
+            break
+        assert projected.why == "the function's time is over"
+        begins.append([one.sequence for one in batch].index(projected.failed))
+        assert begins[-1] > begins[-2]
+    assert len(begins) == 2
+    assert subject.scores("rolling") == {f"m{n}": n for n in range(12)}
+
+
+def test_a_refused_move_beside_a_busy_one_is_no_failure_of_the_batch(subject: Subject) -> None:
+    def one_refused_one_busy(_: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(one_refused_one_busy)
+        codes = ["None"] * len(request["TransactItems"])
+        ranking = request["TransactItems"][0]["Put"]["Item"]["pk"]["S"]
+        codes[0] = "ValidationError" if "a#" in ranking else "TransactionConflict"
+        raise faulty_client.cancelled(codes)
+
+    subject.client.steps = deque([one_refused_one_busy])
+    projected = subject.project(*history("m", 1, board="rolling"), patience=1)
+
+    assert (projected.failed, projected.parked) == (None, 1)
+
+
+def test_rankings_go_side_by_side(engine: Any) -> None:
+    subject = Subject(engine)
+    pool = ThreadPoolExecutor(8)
+    subject.projector.side_by_side = lambda jobs: pool.map(lambda job: job(), jobs)
+    rng = random.Random(5)
+    latest: dict[str, tuple[int, int]] = {}
+    for _ in range(15):
+        batch = []
+        for member in {f"m{rng.randrange(40)}" for _ in range(30)}:
+            before, version = latest.get(member, (0, 0))
+            points = rng.randrange(1000)
+            old = image(member, version, before, board="rolling") if version else None
+            batch.append(record(old, image(member, version + 1, points, board="rolling")))
+            latest[member] = (points, version + 1)
+        assert subject.project(*batch).failed is None
+        assert subject.project(*batch).old_news > 0
+
+    assert subject.scores("rolling") == {member: points for member, (points, _) in latest.items()}
+
+
+def test_items_of_no_member_are_passed_over(subject: Subject) -> None:
+    assert subject.project(Record("1", None)).failed is None
+    assert subject.project().failed is None
+    assert rows(subject.client, "Rankings") == []
+
+
+@pytest.mark.parametrize("seed", seeds(10, 60))
+def test_random_histories_under_crashes_and_redelivery(engine: Any, seed: int) -> None:
+    """Two shards; batches are cut anew at each attempt, die before or after any call, and come again."""
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    subject = Subject(engine)
+    latest: dict[str, Image] = {}
+    shards: list[list[Record]] = [[], []]
+    for _ in range(120):
+        member = f"m{rng.randrange(6)}"
+        old = latest.get(member)
+        version = old.version + 1 if old is not None else 1
+        new = image(
+            member, version, rng.choice([0, 1, 2, 127, 128, 300, -5]), board="rolling", hidden=rng.random() < 0.1
+        )
+        latest[member] = new
+        shards[int(member[1:]) % 2].append(record(old, new))
+    position = [0, 0]
+    while any(position[n] < len(shards[n]) for n in (0, 1)):
+        shard = rng.randrange(2)
+        start = max(0, position[shard] - (rng.randrange(8) if rng.random() < 0.2 else 0))
+        batch = shards[shard][start : start + rng.randint(1, 9)]
+        if not batch:
+            continue
+        subject.client.steps = deque(
+            rng.choices(
+                [
+                    faulty_client.passes,
+                    faulty_client.conflict,
+                    faulty_client.lost_answer,
+                    faulty_client.error("InternalServerError"),
+                ],
+                [8, 1, 1, 1],
+                k=40,
+            )
+        )
+        projected = subject.project(*batch, patience=rng.choice([0.0, 0.05, 30.0]))
+        if projected.failed is None:
+            position[shard] = max(position[shard], start + len(batch))
+        else:
+            position[shard] = start + [one.sequence for one in batch].index(projected.failed)
+
+    subject.client.steps.clear()
+    expected = {member: new.values[next(iter(new.values))] for member, new in latest.items() if not new.hidden}
+    assert subject.scores("rolling") == expected
+    placed = entries(engine)
+    assert all({m: -o for m, o in members.items()} == expected for members in placed.values())

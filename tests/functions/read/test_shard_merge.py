@@ -1,0 +1,151 @@
+"""The lazy merge of a sharded index: exact, and no greedier than it has to be; and shards that change while running."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from standings.domain.scoring.sort_order import Path
+from standings.ports.scores import Entry, Node, Span
+from standings.read import shard_merge
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.builders.streaming import apply
+
+NOW = 1_795_256_100_000
+FAMILY = '[boards."*"]\nshards = {}\nmetrics.points = {{ aggregate = "sum", ties = "{}", windows = ["all", "day"] }}'
+
+
+class Shards:
+    """A reader of shards that are lists, which counts what is asked of it."""
+
+    def __init__(self, keys: Sequence[Sequence[str]], named: int | None = None) -> None:
+        self.keys = [sorted(some) for some in keys]
+        self.asked = named if named is not None else len(keys)
+        self.read = 0
+        self.rounds = 0
+
+    def shards(self, nodes: dict[Path, Node]) -> int:
+        return len(self.keys) if nodes else self.asked
+
+    def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
+        self.rounds += 1
+        found = []
+        for span in spans:
+            keys = self.keys[span.shard] if span.forward else self.keys[span.shard][::-1]
+            there = [
+                key for key in keys if span.beyond is None or (key > span.beyond if span.forward else key < span.beyond)
+            ]
+            found.append([Entry(key, None, key, 0) for key in there[: span.limit]])  # type: ignore[arg-type]
+        self.read += sum(map(len, found))
+        return found, {(): Node({}, None)}
+
+
+def stretch(shards: Shards, beyond: str | None, limit: int, *, forward: bool) -> list[str]:
+    found = shard_merge.read_stretch(shards, beyond, limit, [()], forward=forward)  # type: ignore[arg-type]
+    return [entry.key for entry in found.entries]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_merge_is_the_sorted_list(seed: int) -> None:
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    count = rng.randrange(1, 12)
+    # Shares of any kind: even, empty, or all in one.
+    weights = [rng.choice([0, 1, 1, 20]) for _ in range(count)]
+    keys = [f"{number:05}" for number in rng.sample(range(100_000), rng.randrange(300))]
+    homes = rng.choices(range(count), weights if any(weights) else None, k=len(keys))
+    shards = Shards(
+        [[key for key, home in zip(keys, homes, strict=True) if home == shard] for shard in range(count)],
+        named=rng.randrange(1, count + 1),
+    )
+    for _ in range(5):
+        beyond = rng.choice([None, f"{rng.randrange(100_000):05}"])
+        limit = rng.randrange(1, 100)
+        ahead = sorted(key for key in keys if beyond is None or key > beyond)
+        behind = sorted((key for key in keys if beyond is None or key < beyond), reverse=True)
+
+        assert stretch(shards, beyond, limit, forward=True) == ahead[:limit]
+        assert stretch(shards, beyond, limit, forward=False) == behind[:limit]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_top_1000_of_10_shards_reads_at_most_1300_entries(seed: int) -> None:
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    keys = [f"{number:06}" for number in range(20_000)]
+    homes = [rng.randrange(10) for _ in keys]
+    shards = Shards([[key for key, home in zip(keys, homes, strict=True) if home == shard] for shard in range(10)])
+
+    assert stretch(shards, None, 1_000, forward=True) == keys[:1_000]
+    assert shards.read <= 1_300
+    assert shards.rounds <= 4
+
+
+def test_one_shard_is_asked_once_for_what_is_wanted() -> None:
+    shards = Shards([[f"{number:03}" for number in range(500)]])
+
+    assert len(stretch(shards, None, 101, forward=True)) == 101
+    assert (shards.read, shards.rounds) == (101, 1)
+
+
+def test_a_member_that_is_met_in_two_shards_is_shown_once() -> None:
+    shards = Shards([["a", "b", "c"], ["b", "d"]])
+
+    assert stretch(shards, None, 10, forward=True) == ["a", "b", "c", "d"]
+
+
+@pytest.fixture
+def stacks(engine: Any) -> Any:
+    """The functions over one engine, started anew with another number of shards."""
+    projected: dict[int, int] = {}
+
+    class Restarting:
+        def __call__(self, shards: int, ties: str = "member") -> Any:
+            return running(engine, Clock(NOW), FAMILY.format(shards, ties))
+
+        def carry(self, stack: Stack) -> None:
+            nonlocal projected
+            stack.projected.update({**projected, **stack.projected})
+            projected = stack.projected
+
+    return Restarting()
+
+
+@pytest.mark.parametrize("ties", ["member", "first"])
+def test_lists_are_whole_while_the_number_of_shards_changes(stacks: Any, ties: str) -> None:
+    rng = random.Random(ties)
+    scores: dict[str, int] = {}
+    number = 0
+    for shards in (1, 4, 2, 1, 7, 3):
+        with stacks(shards, ties) as stack:
+            stacks.carry(stack)
+            events = []
+            for _ in range(25):
+                number += 1
+                member, points = f"m{rng.randrange(60)}", rng.randrange(-2, 9)
+                scores[member] = scores.get(member, 0) + points
+                events.append(
+                    {
+                        "id": str(number),
+                        "board": "b",
+                        "member": member,
+                        "at": "2026-11-21T10:15:00Z",
+                        "metrics": {"points": points},
+                    }
+                )
+            apply(stack, events)
+            stacks.carry(stack)
+            expected = sorted(scores, key=lambda member: (-scores[member], member))
+            for limit in (1000, 7):
+                assert [entry["member"] for entry in stack.entries("/boards/b/points/all", limit)] == expected
+            for position in (1, 9, len(expected)):
+                page = stack.get("/boards/b/points/all", rank=position, limit=5)[1]
+                assert [entry["member"] for entry in page["entries"]] == expected[position - 1 : position + 4]
+            member = expected[len(expected) // 2]
+            assert stack.get("/boards/b/points/all/rank", member=member, method="ordinal")[1]["rank"] == (
+                expected.index(member) + 1
+            )
+        # Whoever has not heard of the change yet reads it all too: the root says where to look.
+        with stacks(1, ties) as unaware:
+            assert [entry["member"] for entry in unaware.entries("/boards/b/points/all", 7)] == expected

@@ -1,0 +1,102 @@
+"""Each sample event in events/ does what its name says, so that `sam local invoke` shows something worth seeing."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import orjson
+import pytest
+
+from standings.members.register_hide_remove import Care
+from tests.support.aws.stack import Clock, Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.streaming import project
+
+EVENTS = Path(__file__).parents[2] / "events"
+
+
+def sample(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads((EVENTS / f"{name}.json").read_bytes())
+    return found
+
+
+@pytest.fixture
+def stack(engine: Any) -> Iterator[Stack]:
+    with running(engine, Clock(int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp() * 1000))) as deployed:
+        yield deployed
+
+
+def test_every_sample_is_tested() -> None:
+    tested = {"activity", "activity-refused", "scores-stream", "read-page", "read-rank"}
+    tested |= {"post-events", "put-member", "delete-member"}
+    tested |= {"audit", "rebuild", "list-dead-letters", "replay-parked"}
+
+    assert {path.stem for path in EVENTS.glob("*.json")} == tested
+
+
+def test_activity_and_reads(stack: Stack) -> None:
+    assert stack.writer(sample("activity"), Context()) == {"batchItemFailures": []}
+    assert stack.dead_letters.messages == []
+    project(stack)
+    page = orjson.loads(stack.query(sample("read-page"), Context())["body"])
+    rank = orjson.loads(stack.query(sample("read-rank"), Context())["body"])
+
+    assert [(e["rank"], e["member"], e["score"]) for e in page["entries"]] == [(1, "用户", 12), (2, "u123", 8)]
+    assert (rank["rank"], rank["total"], rank["score"], rank["percentile"]) == (2, 2, 8, 50)
+    assert stack.entries("/boards/clans-2026/points/all")[0]["member"] == "clan#7"
+
+
+def test_refused_activity(stack: Stack) -> None:
+    assert stack.writer(sample("activity-refused"), Context()) == {"batchItemFailures": []}
+    assert [reason.split(":")[0] for reason in stack.dead_letters.reasons()] == ["body", "metrics.points"]
+    project(stack)
+    assert stack.entries("/boards/berlin-2026/points/all") == [{"rank": 1, "member": "u123", "score": 3}]
+
+
+def test_the_stream(stack: Stack) -> None:
+    assert stack.projector(sample("scores-stream"), Context()) == {"batchItemFailures": []}
+    assert stack.projector(sample("scores-stream"), Context()) == {"batchItemFailures": []}
+    for window in ("all", "day", "last-7-days"):
+        assert stack.entries(f"/boards/berlin-2026/points/{window}") == [{"rank": 1, "member": "u123", "score": 8}]
+
+
+def test_posted_events(stack: Stack) -> None:
+    answer = stack.command(sample("post-events"), Context())
+
+    assert answer["statusCode"] == 202
+    results = orjson.loads(answer["body"])["results"]
+    assert [result["status"] for result in results] == ["queued", "queued", "refused"]
+    assert results[2] == {
+        "id": "0197f2c4-0103",
+        "status": "refused",
+        "detail": "metrics.points: must be a number, is '3'",
+    }
+    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
+    project(stack)
+    assert [entry["member"] for entry in stack.entries("/boards/berlin-2026/points/day")] == ["u124", "u123"]
+
+
+def test_a_member_is_hidden_and_removed(stack: Stack) -> None:
+    with mock.patch.multiple(Care, put=mock.DEFAULT, remove=mock.DEFAULT) as care:
+        care["put"].return_value = {"board": "berlin-2026", "member": "u123", "hidden": True}
+        put = stack.command(sample("put-member"), Context())
+        delete = stack.command(sample("delete-member"), Context())
+
+    assert (put["statusCode"], orjson.loads(put["body"])["hidden"], delete["statusCode"]) == (200, True, 204)
+    care["put"].assert_called_once_with("berlin-2026", "u123", True)
+    care["remove"].assert_called_once_with("berlin-2026", "u123")
+
+
+def test_upkeep(stack: Stack) -> None:
+    assert stack.writer(sample("activity-refused"), Context()) == {"batchItemFailures": []}
+    project(stack)
+
+    audit = stack.maintenance(sample("audit"), Context(seconds=900))
+    assert (audit["done"], audit["drift"], audit["boards"][0]["looked_at"]["members"]) == (True, 0, 1)
+    rebuild = stack.maintenance(sample("rebuild"), Context())
+    assert (rebuild["done"], rebuild["phase"], rebuild["wait"]) == (False, "announced", 180.0)
+    letters = stack.maintenance(sample("list-dead-letters"), Context())
+    assert [letter["reason"].split(":")[0] for letter in letters["messages"]] == ["body", "metrics.points"]
+    assert stack.maintenance(sample("replay-parked"), Context())["placed"] == 0

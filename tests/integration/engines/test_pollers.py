@@ -1,0 +1,342 @@
+"""The pollers deliver as Lambda documents it: what comes again, what is given up, in which order."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import operator
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.integration.engines.comparison import key, numbers
+from tests.support.awslambda.pollers import Context, Killed, LocalStream, Queue, SqsPoller, StreamPoller
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+
+Event = dict[str, Any]
+Answer = dict[str, Any]
+
+
+def _bodies(event: Event) -> list[str]:
+    return [record["body"] for record in event["Records"]]
+
+
+def _failures(*identifiers: Any) -> Answer:
+    return {"batchItemFailures": [{"itemIdentifier": identifier} for identifier in identifiers]}
+
+
+def test_a_queue_is_emptied_in_batches() -> None:
+    queue = Queue()
+    for number in range(25):
+        queue.send(str(number))
+    sizes: list[list[str]] = []
+
+    batches = SqsPoller(lambda event, _: sizes.append(_bodies(event)), queue, batch_size=10).drain()
+
+    assert batches == 3
+    assert [len(bodies) for bodies in sizes] == [10, 10, 5]
+    assert functools.reduce(operator.iadd, sizes, []) == [str(number) for number in range(25)]
+    assert (queue.dead, queue.most_received) == ([], 1)
+
+
+def test_a_message_looks_as_lambda_shows_it() -> None:
+    queue = Queue(clock=lambda: 1_700_000_000.5)
+    message_id = queue.send("héllo", {"kind": {"DataType": "String", "StringValue": "x"}}, group="g")
+    events: list[Event] = []
+
+    SqsPoller(lambda event, _: events.append(event), queue).drain()
+
+    ((record,),) = (event["Records"] for event in events)
+    assert record.pop("receiptHandle")
+    assert record.pop("attributes") == {
+        "ApproximateReceiveCount": "1",
+        "SentTimestamp": "1700000000500",
+        "SenderId": "AIDAEXAMPLE",
+        "ApproximateFirstReceiveTimestamp": "1700000000500",
+        "MessageGroupId": "g",
+    }
+    assert record == {
+        "messageId": message_id,
+        "body": "héllo",
+        "messageAttributes": {
+            "kind": {"dataType": "String", "stringValue": "x", "stringListValues": [], "binaryListValues": []}
+        },
+        "md5OfBody": hashlib.md5("héllo".encode(), usedforsecurity=False).hexdigest(),
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:ActivityQueue",
+        "awsRegion": "us-east-1",
+    }
+
+
+def test_only_reported_messages_come_again() -> None:
+    queue = Queue()
+    for number in range(4):
+        queue.send(str(number))
+    seen: list[str] = []
+
+    def handler(event: Event, _: Any) -> Answer:
+        seen.extend(_bodies(event))
+        failed = [
+            record["messageId"]
+            for record in event["Records"]
+            if record["body"] == "2" and record["attributes"]["ApproximateReceiveCount"] != "3"
+        ]
+        return _failures(*failed)
+
+    SqsPoller(handler, queue).drain()
+
+    assert sorted(seen) == ["0", "1", "2", "2", "2", "3"]
+    assert queue.most_received == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _failures("nobody"),
+        _failures(""),
+        _failures(None),
+        {"batchItemFailures": [{"wrong": "name"}]},
+        {"failures": []},
+        [],
+        "text",
+        {"batchItemFailures": [], "more": {1, 2}},
+    ],
+)
+def test_an_answer_without_sense_fails_the_whole_batch(answer: Any) -> None:
+    queue = Queue(max_receive_count=2)
+    queue.send("a")
+    queue.send("b")
+    poller = SqsPoller(lambda _, __: answer, queue)
+
+    poller.drain()
+
+    assert [message.body for message in queue.dead] == ["a", "b"]
+    assert (poller.invocations, len(poller.errors)) == (2, 2)
+
+
+@pytest.mark.parametrize("answer", [None, {}, {"batchItemFailures": []}, {"batchItemFailures": None}])
+def test_an_answer_that_reports_nothing_is_success(answer: Any) -> None:
+    queue = Queue()
+    queue.send("a")
+
+    SqsPoller(lambda _, __: answer, queue).drain()
+
+    assert (queue.dead, queue.most_received) == ([], 1)
+
+
+@pytest.mark.parametrize("error", [ValueError, Killed])
+def test_an_exception_fails_the_whole_batch_until_the_queue_gives_up(error: type[BaseException]) -> None:
+    queue = Queue(max_receive_count=3)
+    queue.send("a")
+
+    def handler(_: Event, __: Any) -> Answer:
+        raise error
+
+    poller = SqsPoller(handler, queue)
+    poller.drain()
+
+    assert [(message.body, message.received) for message in queue.dead] == [("a", 3)]
+    assert [type(found) for found in poller.errors] == [error] * 3
+
+
+def test_duplicates_and_disorder_lose_nothing() -> None:
+    queue = Queue(Random(1), duplicates=0.3)
+    sent = [str(number) for number in range(200)]
+    for body in sent:
+        queue.send(body)
+    seen: list[str] = []
+
+    SqsPoller(lambda event, _: seen.extend(_bodies(event)), queue, batch_size=50, rng=Random(2)).drain()
+
+    assert set(seen) == set(sent)
+    assert len(seen) > len(sent)
+    assert seen[:50] != sent[:50]
+
+
+def test_a_drain_that_does_not_end_says_so() -> None:
+    queue = Queue(max_receive_count=1_000_000)
+    queue.send("a")
+    poller = SqsPoller(lambda event, _: _failures(event["Records"][0]["messageId"]), queue)
+
+    with pytest.raises(AssertionError, match="1 messages are left after 5 batches"):
+        poller.drain(5)
+
+
+def test_a_context_counts_down() -> None:
+    moment = 10.0
+    context = Context(seconds=3.0, clock=lambda: moment)
+    moment = 12.5
+
+    assert context.get_remaining_time_in_millis() == 500
+    assert context.invoked_function_arn.endswith(":function:function")
+    assert context.aws_request_id != Context().aws_request_id
+
+
+# ---- streams
+
+
+def _changed(members: int, changes: int, shards: int = 1) -> Engine:
+    engine = Engine(shards=shards)
+    create_tables(engine)
+    for version in range(changes):
+        for member in range(members):
+            engine.update_item(
+                TableName="Scores",
+                Key=key(f"b#{member}", "m"),
+                UpdateExpression="SET v = :v",
+                ExpressionAttributeValues=numbers(v=version),
+            )
+    return engine
+
+
+def _versions(event: Event) -> list[int]:
+    return [int(record["dynamodb"]["NewImage"]["v"]["N"]) for record in event["Records"]]
+
+
+def _number(record: dict[str, Any]) -> str:
+    text: str = record["dynamodb"]["SequenceNumber"]
+    return text
+
+
+def test_everything_from_the_lowest_reported_record_comes_again() -> None:
+    engine = _changed(1, 10)
+    seen: list[list[int]] = []
+
+    def handler(event: Event, _: Any) -> Answer:
+        seen.append(_versions(event))
+        if len(seen) == 1:
+            return _failures(_number(event["Records"][7]), _number(event["Records"][4]))
+        return _failures()
+
+    StreamPoller(handler, engine.stream("Scores")).drain()
+
+    assert seen == [list(range(10)), [4, 5, 6, 7, 8, 9]]
+
+
+def test_a_batch_that_fails_whole_is_halved_until_one_record_is_given_up() -> None:
+    engine = _changed(1, 16)
+    done: list[int] = []
+    given_up: list[dict[str, Any]] = []
+    attempts: list[list[int]] = []
+
+    def handler(event: Event, _: Any) -> Answer:
+        versions = _versions(event)
+        attempts.append(versions)
+        if 11 in versions:
+            raise ValueError("11")
+        done.extend(versions)
+        return _failures()
+
+    poller = StreamPoller(handler, engine.stream("Scores"), max_retries=2, on_failure=given_up.extend)
+    poller.drain()
+
+    assert done == [version for version in range(16) if version != 11]
+    assert [record["dynamodb"]["NewImage"]["v"]["N"] for record in given_up] == ["11"]
+    assert attempts.count([11]) == 3
+    assert len(poller.errors) > 3
+
+
+def test_without_bisect_the_whole_batch_is_given_up() -> None:
+    engine = _changed(1, 6)
+    given_up: list[dict[str, Any]] = []
+
+    def handler(event: Event, _: Any) -> Answer:
+        return _failures("") if 2 in _versions(event) else _failures()
+
+    poller = StreamPoller(
+        handler, engine.stream("Scores"), batch_size=4, max_retries=1, bisect=False, on_failure=given_up.extend
+    )
+    poller.drain()
+
+    assert _versions({"Records": given_up}) == [0, 1, 2, 3]
+    assert poller.invocations == 3
+
+
+def test_progress_begins_the_count_of_retries_anew() -> None:
+    engine = _changed(1, 5)
+
+    def handler(event: Event, _: Any) -> Answer:
+        return _failures(*(_number(record) for record in event["Records"][1:]))
+
+    StreamPoller(handler, engine.stream("Scores"), max_retries=1).drain()
+
+
+def test_giving_up_without_a_destination_is_an_error() -> None:
+    engine = _changed(1, 1)
+
+    def handler(_: Event, __: Any) -> Answer:
+        raise ValueError("always")
+
+    with pytest.raises(AssertionError, match="given up"):
+        StreamPoller(handler, engine.stream("Scores"), max_retries=3).drain()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_cut_keeps_each_item_in_order_and_loses_nothing(seed: int) -> None:
+    engine = _changed(7, 30, shards=3)
+    rng = Random(seed)
+    newest: dict[str, int] = {}
+    times: dict[tuple[str, int], int] = {}
+
+    def handler(event: Event, _: Any) -> Answer:
+        for record in event["Records"]:
+            if rng.random() < 0.02:
+                return _failures(_number(record))
+            if rng.random() < 0.02:
+                raise Killed
+            member = record["dynamodb"]["Keys"]["pk"]["S"]
+            version = int(record["dynamodb"]["NewImage"]["v"]["N"])
+            assert version <= newest.get(member, -1) + 1  # again, or the next, but none left out
+            newest[member] = max(version, newest.get(member, -1))
+            times[member, version] = times.get((member, version), 0) + 1
+        return _failures()
+
+    StreamPoller(handler, engine.stream("Scores"), batch_size=20, rng=rng, replays=0.2).drain()
+
+    assert len(times) == 7 * 30
+    assert max(times.values()) > 1
+
+
+def test_what_comes_later_is_delivered_by_the_next_drain() -> None:
+    engine = _changed(1, 2)
+    seen: list[int] = []
+    poller = StreamPoller(lambda event, _: seen.extend(_versions(event)), engine.stream("Scores"))
+    poller.drain()
+    engine.update_item(
+        TableName="Scores",
+        Key=key("b#0", "m"),
+        UpdateExpression="SET v = :v",
+        ExpressionAttributeValues=numbers(v=9),
+    )
+    poller.drain()
+
+    assert seen == [0, 1, 9]
+
+
+def test_the_stream_of_dynamodb_local_has_the_same_form(local_client: Any) -> None:
+    create_tables(local_client)
+    engine = Engine()
+    create_tables(engine)
+    item = {**key("b#0", "m"), "raw": {"B": b"\x00\xff"}, "v": {"N": "1"}}
+    events: list[Event] = []
+    pollers = [
+        StreamPoller(lambda event, _: events.append(event), shards)
+        for shards in (engine.stream("Scores"), LocalStream(local_client, "Scores"))
+    ]
+    for client in (engine, local_client):
+        client.put_item(TableName="Scores", Item=item)
+        client.delete_item(TableName="Scores", Key=key("b#0", "m"))
+    for poller in pollers:
+        assert poller.drain() == 1
+
+    ours, theirs = (event["Records"] for event in events)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.keys() == other.keys()
+        assert one["dynamodb"].keys() == other["dynamodb"].keys()
+        assert type(one["dynamodb"]["ApproximateCreationDateTime"]) is type(
+            other["dynamodb"]["ApproximateCreationDateTime"]
+        )
+        for name in ("Keys", "NewImage", "OldImage", "SizeBytes", "StreamViewType"):
+            assert one["dynamodb"].get(name) == other["dynamodb"].get(name)

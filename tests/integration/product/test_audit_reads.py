@@ -1,0 +1,148 @@
+"""What an audit reads, wherever it runs: the engine, DynamoDB Local and moto."""
+
+from typing import Any
+
+import pytest
+
+from standings.aws.dynamodb.keys import counter_name, index_key, node_key, shard_of
+from standings.aws.dynamodb.rankings.audit_reads import DynamoInspection
+from standings.aws.dynamodb.rankings.rankings import DynamoRankings
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Ranking
+from standings.domain.members.member_item import Image
+from standings.domain.members.moves import Move
+from standings.domain.scoring.sort_order import ROOT, Place, sort_key, written
+from standings.maintain.audit.audit_reads import Edge, Listed, Pair, Root
+from standings.maintain.audit.differences import Row
+from standings.ports.scores import Rewrite, StoreUnavailableError
+from tests.support.faults import faulty_client
+
+NOW = 1_795_256_100_000
+BOARDS = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
+
+
+@pytest.fixture
+def evidence(client: Any, tables: dict[str, str]) -> DynamoInspection:
+    return DynamoInspection(client, tables["ScoresTable"], tables["RankingsTable"], faulty_client.Time(NOW).pacing())
+
+
+@pytest.fixture
+def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
+    return DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).pacing())
+
+
+def ranking() -> Ranking:
+    family = BOARDS.family("b")
+    assert family is not None
+    metric = family.metrics["points"]
+    return Ranking("b", metric, metric.windows[0], 0)
+
+
+def place(rankings: DynamoRankings, ordinals: dict[str, int]) -> None:
+    moves = [Move(ranking(), member, None, Place(ordinal), 1, NOW) for member, ordinal in ordinals.items()]
+    assert rankings.commit(ranking(), moves) == []
+
+
+def test_an_item_beside_its_row(
+    evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
+) -> None:
+    image = Image("b", "m", 7, NOW, 0, hidden=False, values={"a1b": 5})
+    scores = DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty_client.Time(NOW).pacing())
+    assert scores.apply([], [Rewrite(image, None)], NOW) == []
+    place(rankings, {"m": -5, "n": 300})
+    row = Row(sort_key(Place(-5), "m"), 1)
+
+    assert evidence.pair(ranking(), "m") == Pair(image, row)
+    assert evidence.pair(ranking(), "n").image is None
+    assert evidence.pair(ranking(), "nobody") == Pair(None, None)
+    assert evidence.rows([(ranking(), "m"), (ranking(), "nobody")]) == {(ranking(), "m"): row}
+    assert evidence.images("b", ["m", "nobody"]) == {"m": image}
+    assert [one.member for slot in range(64) for one in evidence.members("b", slot, None, 10)] == ["m"]
+
+
+def test_a_row_in_another_shard_is_not_at_home(
+    evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
+) -> None:
+    place(rankings, {"m": -5})
+    for shard in range(5):
+        client.update_item(
+            TableName=tables["RankingsTable"],
+            Key={"pk": {"S": f"{ranking().key}#m"}},
+            UpdateExpression="SET r = :r",
+            ExpressionAttributeValues={":r": {"S": index_key(ranking(), shard)}},
+        )
+        row = evidence.pair(ranking(), "m").row
+        assert row is not None
+        # What was there before shards were named is in shard 0.
+        assert row.at_home == (shard in {0, shard_of("m", 3)})
+
+
+def test_counters_beside_what_they_count(
+    evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
+) -> None:
+    place(rankings, {"a": -300, "b": -300, "c": -10})
+
+    assert evidence.root(ranking()) == Root(1, 3)
+    assert evidence.edge(ranking(), ROOT, 62) == Edge(2, 2)
+    assert evidence.edge(ranking(), (62,), 125) == Edge(2, 2)
+    assert evidence.edge(ranking(), (62,), 1) == Edge(0, 0)
+    assert evidence.nodes(ranking(), [ROOT, (62,), (1,)], 1) == {ROOT: {62: 2, 63: 1}, (62,): {125: 2}}
+    before = evidence.picture(ranking(), (62,))
+    assert before.counters == {125: 2}
+    assert before == evidence.picture(ranking(), (62,))
+    # Another lane counts once the root names it.
+    for way, digit in ((ROOT, 62), ((62,), 125)):
+        client.update_item(
+            TableName=tables["RankingsTable"],
+            Key={"pk": {"S": node_key(ranking(), way, 1)}},
+            UpdateExpression=f"ADD {counter_name(digit)} :n",
+            ExpressionAttributeValues={":n": {"N": "-1"}},
+        )
+    assert evidence.edge(ranking(), ROOT, 62) == Edge(2, 2)
+    client.update_item(
+        TableName=tables["RankingsTable"],
+        Key={"pk": {"S": node_key(ranking(), ROOT)}},
+        UpdateExpression="SET l = :l",
+        ExpressionAttributeValues={":l": {"N": "2"}},
+    )
+    assert evidence.edge(ranking(), ROOT, 62) == Edge(1, 1)
+    assert evidence.picture(ranking(), (62,)) != before
+    assert evidence.root(ranking()) == Root(2, 3)
+    assert evidence.nodes(ranking(), [ROOT], 2) == {ROOT: {62: 1, 63: 1}}
+
+
+def test_entries_between_two_keys(
+    evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
+) -> None:
+    place(rankings, {f"m{number}": number // 2 for number in range(30)})
+    client.put_item(
+        TableName=tables["RankingsTable"],
+        Item={
+            "pk": {"S": f"{ranking().key}#odd"},
+            "r": {"S": index_key(ranking(), 0)},
+            "s": {"S": "zzz"},
+            "t": {"N": "1"},
+        },
+    )
+
+    def listed(beyond: str, before: str | None) -> list[Listed]:
+        shards = (evidence.entries(ranking(), shard, beyond, before, 100) for shard in range(3))
+        return sorted(entry for shard in shards for entry in shard)
+
+    assert [entry.place for entry in listed(written(5), written(7))] == [Place(5), Place(5), Place(6), Place(6)]
+    assert len(listed(" ", None)) == 31
+    assert listed(written(15), None) == [Listed("zzz", "odd", None)]
+    first = listed(written(5), written(7))[0]
+    assert first not in listed(first.key, written(7))
+
+
+def test_a_cancelled_picture_can_be_tried_again(evidence: DynamoInspection) -> None:
+    class Conflict:
+        def transact_get_items(self, **_: Any) -> Any:
+            raise faulty_client.cancelled(["TransactionConflict"])
+
+    del evidence
+    busy = DynamoInspection(Conflict(), "Scores", "Rankings", faulty_client.Time(NOW).pacing())  # type: ignore[arg-type]
+    with pytest.raises(StoreUnavailableError, match="TransactionConflict"):
+        busy.pair(ranking(), "m")

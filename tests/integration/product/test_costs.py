@@ -1,0 +1,79 @@
+"""The budgets, counted over the real requests. The figures of the pages are those of `make units` and `make reads`."""
+
+from random import Random
+
+import pytest
+
+from benchmarks.harness import population
+from benchmarks.harness.questions import Board, Questions, placed
+from benchmarks.harness.truth import Truth
+from benchmarks.measure import reads, units
+
+# In one process, which makes each board once.
+pytestmark = pytest.mark.xdist_group("costs")
+
+MEMBERS = 100_000
+Placed = tuple[Board, Truth]
+
+
+@pytest.mark.parametrize("members", [1_000, 20_000])
+def test_a_rank_costs_three_read_units_and_two_round_trips_at_most(members: int) -> None:
+    cost = units.reads(members, seed=1)
+
+    assert cost["rank_read_units_most"] <= 3
+    assert cost["rank_round_trips_most"] == 2
+    assert cost["top_100_read_units"] <= 2.5
+
+
+@pytest.fixture(scope="module")
+def few_equals() -> Placed:
+    return placed(MEMBERS, population.finegrained)
+
+
+@pytest.fixture(scope="module")
+def many_equals() -> Placed:
+    return placed(MEMBERS, population.lognormal)
+
+
+def test_a_page_costs_the_same_at_every_position(few_equals: Placed) -> None:
+    cost = reads.deep(*few_equals)
+
+    near, deep = cost["at_1000_read_units"], cost["at_middle_read_units"]
+    assert max(near, deep) <= 1.2 * min(near, deep)
+    assert max(near, deep) <= cost["first_read_units"] + 2.5
+
+
+def test_a_page_among_equals_costs_what_it_skips_more(many_equals: Placed) -> None:
+    board, truth = many_equals
+    position = truth.total // 2
+    skipped = position - 1 - truth.ahead(truth.scores[truth.order[position - 1]])
+    cost = reads.deep(board, truth)
+
+    assert cost["at_middle_entries"] == cost["first_entries"] + skipped
+    # 35 entries with ids of 20 bytes and more go into 4 KB, which is half a unit.
+    assert cost["at_middle_read_units"] <= cost["first_read_units"] + 2.5 + skipped / 70 + 0.5
+
+
+def test_a_rank_costs_the_same_with_large_scores(few_equals: Placed) -> None:
+    board, truth = few_equals
+    ask = Questions(board, truth, Random(2))
+    cost = board.row("rank of a member", map(ask.rank, ask.sample()))
+
+    assert cost["read_units_most"] <= 3
+    assert cost["round_trips_most"] == 2
+
+
+@pytest.mark.parametrize("members", [MEMBERS])
+def test_the_first_thousand_of_ten_shards_are_merged_from_little_more(members: int) -> None:
+    board, truth = placed(members, population.lognormal, reads.SHARDS)
+    ask = Questions(board, truth, Random(3))
+    cost = board.row("top 1,000", [ask.page(1, limit=1_000)])
+
+    assert 1_000 < cost["entries_most"] <= 1_300
+
+
+def test_previous_ranks_cost_three_read_units_more_and_no_round_trip() -> None:
+    cost = {row["read"]: row for row in reads.periods(2_000)}["rank of a member with the previous rank"]
+
+    assert cost["read_units_most"] <= 3 + 3
+    assert cost["round_trips_most"] == 2

@@ -1,0 +1,148 @@
+"""Dead letters and parked objects on another's SQS and S3: what the two really answer, page by page."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from standings.aws.s3.failure_bucket import FailureBucket
+from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
+from standings.aws.sqs.refused_messages import DeadLetters
+from standings.aws.sqs.sender import MOST_BYTES, Sender
+from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, Chosen, DeadLetterCare
+from standings.ports.scores import StoreUnavailableError
+from tests.support.aws.stack import Clock
+from tests.support.builders.maintenance import pacing, soon
+
+
+class Queues:
+    """A queue of events with its dead-letter queue, and the failure bucket."""
+
+    def __init__(self) -> None:
+        self.sqs: Any = boto3.client("sqs", region_name="us-east-1")
+        self.s3: Any = boto3.client("s3", region_name="us-east-1")
+        self.s3.create_bucket(Bucket="failures")
+        self.dead = self.sqs.create_queue(QueueName="dead")["QueueUrl"]
+        arn = self.sqs.get_queue_attributes(QueueUrl=self.dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 1})
+        self.activity = self.sqs.create_queue(QueueName="activity", Attributes={"RedrivePolicy": policy})["QueueUrl"]
+        self.bucket = FailureBucket(lambda: self.s3, "failures")
+        self.letters = DeadLetters(Sender(lambda: self.sqs, self.dead), self.bucket)
+        activity = Sender(lambda: self.sqs, self.activity)
+        queue = DeadLetterQueue(lambda: self.sqs, self.dead, activity, self.bucket)
+        # Messages have moto's times, which are those of the real wall clock; deadlines go by the test's own clock.
+        self.clock = Clock(0)
+        self.care = DeadLetterCare(queue, replace(pacing(self.clock), now=lambda: time.time_ns() // 1_000_000))
+
+    def refuse(self, number: int, body: str, reason: str = "why", group: str | None = None, **attributes: Any) -> None:
+        record = {
+            "messageId": f"id-{number}",
+            "body": body,
+            "attributes": {
+                "ApproximateFirstReceiveTimestamp": str(time.time_ns() // 1_000_000 - 60_000),
+                **({"MessageGroupId": group} if group else {}),
+            },
+            "messageAttributes": attributes,
+        }
+        assert self.letters.send([(record, reason)]) == {}
+
+    def replayed(self) -> list[dict[str, Any]]:
+        """All messages on the queue of events."""
+        found: list[dict[str, Any]] = []
+        while True:
+            answer = self.sqs.receive_message(
+                QueueUrl=self.activity,
+                MaxNumberOfMessages=10,
+                MessageAttributeNames=["All"],
+                MessageSystemAttributeNames=["All"],
+            )
+            if "Messages" not in answer:
+                return found
+            found += answer["Messages"]
+
+
+@pytest.fixture
+def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
+    monkeypatch.setattr("standings.aws.sqs.dead_letter_queue.WAIT", 0)
+    with mock_aws():
+        yield Queues()
+
+
+def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
+    for number in range(37):
+        filled: dict[str, Any] = {"at_filled_in": {"dataType": "String", "stringValue": "true"}} if number % 2 else {}
+        body = json.dumps({"id": str(number), "board": "even" if number % 2 == 0 else "odd", "text": "用户"})
+        queues.refuse(number, body, f"why {number % 3}", **filled)
+    for _ in range(2):
+        listed = queues.care.list(soon(queues.clock), limit=1000)
+        assert (listed["done"], listed["seen"], len(listed["messages"])) == (True, 37, 37)
+        assert {one["reason"]: one["messages"] for one in listed["reasons"]} == {"why 0": 13, "why 1": 12, "why 2": 12}
+        assert {one["event"] for one in listed["messages"]} == {str(number) for number in range(37)}
+
+    some = queues.care.replay(soon(queues.clock), chosen=Chosen(board="even"))
+    assert (some["replayed"], some["not_chosen"]) == (19, 18)
+    messages = queues.replayed()
+    assert {json.loads(one["Body"])["id"] for one in messages} == {str(number) for number in range(0, 37, 2)}
+    assert all(one["MessageAttributes"].keys() == {"first_received"} for one in messages)
+    rest = queues.care.replay(soon(queues.clock))
+    assert rest["replayed"] == 18
+    assert all(one["MessageAttributes"].keys() == {"first_received", "at_filled_in"} for one in queues.replayed())
+
+
+def test_the_group_of_a_message_comes_back_with_it(queues: Queues) -> None:
+    queues.refuse(1, "{", group="board-1")
+    queues.refuse(2, "{}")
+    queues.refuse(3, "x" * (MOST_BYTES - 33), group="board-3")
+    assert queues.bucket.content("refused/id-3.json") is not None
+    assert queues.care.replay(soon(queues.clock))["replayed"] == 3
+
+    groups = {one["Body"][:2]: one["Attributes"].get("MessageGroupId") for one in queues.replayed()}
+    assert groups == {"{": "board-1", "{}": None, "xx": "board-3"}
+
+
+def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> None:
+    queues.sqs.send_message(QueueUrl=queues.activity, MessageBody="{}")
+    for _ in range(3):
+        queues.sqs.receive_message(QueueUrl=queues.activity, VisibilityTimeout=0)
+    queues.refuse(1, "{", "json")
+    listed = queues.care.list(soon(queues.clock))
+
+    assert {one["reason"]: one["body"] for one in listed["messages"]} == {RECEIVED_TOO_OFTEN: "{}", "json": "{"}
+    assert (
+        queues.care.delete(soon(queues.clock), ids=frozenset(one["id"] for one in listed["messages"]))["deleted"] == 2
+    )
+    assert queues.care.list(soon(queues.clock))["seen"] == 0
+
+
+def test_a_body_too_large_beside_its_reason_comes_back_from_the_bucket(queues: Queues) -> None:
+    # Room for its age, and for nothing else.
+    body = "x" * (MOST_BYTES - 33)
+    queues.refuse(1, body)
+    assert queues.bucket.content("refused/id-1.json") is not None
+    (shown,) = queues.care.list(soon(queues.clock))["messages"]
+    assert (shown["size"], shown["kept_in"]) == (len(body), "refused/id-1.json")
+    assert queues.care.replay(soon(queues.clock))["replayed"] == 1
+    assert [one["Body"] for one in queues.replayed()] == [body]
+    assert queues.bucket.content("refused/id-1.json") is None
+
+
+def test_objects_are_listed_page_by_page(queues: Queues) -> None:
+    keys = [f"parked/2026-11-{day:02}/{number}.json" for day in range(1, 4) for number in range(3)]
+    for key in [*keys, "refused/1.json"]:
+        queues.bucket.keep(key, {"nan": float("nan"), "half": "\ud800", "long": 10**40})
+    found: list[str] = []
+    while page := queues.bucket.listed("parked/", found[-1] if found else "parked/", 4):
+        assert all(abs(kept.at - time.time() * 1000) < 60_000 for kept in page)
+        found += [kept.key for kept in page]
+    assert found == keys
+    assert json.loads(queues.bucket.content(keys[0]) or b"")["long"] == 10**40
+    queues.bucket.delete(keys[0])
+    queues.bucket.delete(keys[0])
+    assert queues.bucket.content(keys[0]) is None
+    with pytest.raises(StoreUnavailableError, match="failure bucket"):
+        FailureBucket(lambda: queues.s3, "no-such-bucket").listed("parked/", "", 1)

@@ -1,0 +1,194 @@
+"""`standings post`, ended on its way and started again: every row of the file is counted, and once."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from standings_cli.post.outbox import MOST_WAITING
+from tests.support.aws.sqs_endpoint import Endpoint, listening
+from tests.support.aws.stack import Clock, running
+from tests.support.awslambda.pollers import Queue, SqsPoller, StreamPoller
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+
+PROJECT = Path(__file__).parents[3]
+BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 2, windows = ["all"] }'
+LATER = 20
+"""Requests that are answered after one that is not, before the second kill."""
+
+
+def write_rows(file: Path, count: int, rng: Random) -> Counter[str]:
+    """Rows without ids, many of them alike, some without a time; returns the sum of each member in hundredths."""
+    expected: Counter[str] = Counter()
+    now = datetime.now(UTC).replace(microsecond=0)
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(["who", "at", "points", "country"])
+        for _ in range(count):
+            member = rng.choice([f"用户 {rng.randrange(50)}", f'"{rng.randrange(count)}",\n'])
+            hundredths = rng.choice([100, 100, 100, 250, -125, rng.randrange(10_000)])
+            amount = f"{'-' if hundredths < 0 else ''}{abs(hundredths) // 100}.{abs(hundredths) % 100:02}"
+            at = (now - timedelta(hours=rng.randrange(3))).isoformat() if rng.random() < 0.7 else ""
+            writer.writerow([member, at, amount, "x"])
+            expected[member] += hundredths
+    return expected
+
+
+Taken = Callable[[int, subprocess.Popen[str]], bool]
+"""Given the number of a request of a run, and the run's process: whether the request is answered."""
+
+
+class Runs:
+    """Runs of the same command line, until it ends or is killed."""
+
+    def __init__(self, endpoint: Endpoint, file: Path) -> None:
+        self._endpoint = endpoint
+        self._state = file.with_name(f"{file.name}.posted")
+        where = ["--endpoint-url", endpoint.url, "--queue-url", endpoint.queue_url, "--region", "us-east-1", "--json"]
+        what = ["post", "--csv", str(file), "--board", "b", "--column", "member=who", "--ignore", "country"]
+        self._command = [sys.executable, "-m", "standings_cli", *where, *what]
+        self._environment = {
+            **os.environ,
+            "AWS_ACCESS_KEY_ID": "any",
+            "AWS_SECRET_ACCESS_KEY": "any",
+            "NO_PROXY": "127.0.0.1",
+            "PYTHONPATH": str(PROJECT / "layers" / "standings"),
+        }
+
+    def run(self, taken: Taken) -> tuple[int, str, str]:
+        process = subprocess.Popen(
+            self._command,
+            env=self._environment,
+            cwd=PROJECT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        before = self._endpoint.requests
+        self._endpoint.taken = lambda number: taken(number - before, process)
+        try:
+            out, err = process.communicate(timeout=900)
+        finally:
+            process.kill()
+        return process.returncode, out, err
+
+    def remembered(self) -> int:
+        """Rows."""
+        rows: int = json.loads(self._state.read_text(encoding="utf-8"))["mark"]["rows"] if self._state.exists() else 0
+        return rows
+
+    def dies_unanswered(self, number: int) -> Taken:
+        """Killed when the queue has taken a request's messages and has not yet said so."""
+
+        def taken(request: int, process: subprocess.Popen[str]) -> bool:
+            if request >= number:
+                self.advances(0)
+                process.kill()
+            return request < number
+
+        return taken
+
+    def dies_with_one_behind(self, number: int) -> Taken:
+        """Killed when later requests are acknowledged and one that was sent before them is not."""
+        enough = threading.Event()
+        rows = self.remembered()
+
+        def taken(request: int, process: subprocess.Popen[str]) -> bool:
+            if request == number:
+                assert enough.wait(60)
+                self.advances(rows)
+                process.kill()
+                return False
+            if request >= number + LATER:
+                enough.set()
+            return True
+
+        return taken
+
+    def advances(self, rows: int) -> None:
+        """Wait until more is remembered than so many rows."""
+        deadline = time.monotonic() + 60
+        while self.remembered() <= rows:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+
+
+@pytest.mark.parametrize("count", [600])
+def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path: Path) -> None:
+    rng = Random(count)
+    file = tmp_path / "rows.csv"
+    expected = write_rows(file, count, rng)
+    third = count // 10 // 3
+    clock = Clock(time.time_ns() // 1_000_000)
+    with listening(Queue(rng, duplicates=0.02)) as endpoint, running(client := Engine(), clock, BOARDS) as stack:
+        create_tables(client)
+        runs = Runs(endpoint, file)
+
+        assert runs.run(runs.dies_unanswered(third))[0] == -9
+        reached = [runs.remembered()]
+        assert runs.run(runs.dies_with_one_behind(third))[0] == -9
+        reached.append(runs.remembered())
+        status, out, err = runs.run(lambda *_: True)
+
+        assert status == 0, err
+        assert 0 < reached[0] < reached[1] < count
+        summary = json.loads(out)
+        assert (summary["before"], summary["posted"], summary["wrong"]) == (reached[1], count - reached[1], 0)
+        # What the queue had and nobody remembered came again: without that this would show nothing.
+        again = len(endpoint.queue) - count
+        assert 10 + 10 * LATER <= again <= 2 * 10 * MOST_WAITING
+        clock.milliseconds = time.time_ns() // 1_000_000
+
+        SqsPoller(stack.writer, endpoint.queue, 100, rng).drain()
+        StreamPoller(stack.projector, client.stream("Scores"), 100).drain()
+        assert stack.dead_letters.reasons() == []
+        found = {entry["member"]: round(entry["score"] * 100) for entry in stack.entries("/boards/b/points/all")}
+        assert found == expected
+        assert runs.run(lambda *_: False)[0] == 0
+        assert len(endpoint.queue) == 0
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C is heard by what is started from here, also where this runs in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
+def test_ctrl_c_says_where_it_stopped_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    write_rows(file, 300, Random(3))
+    with listening(Queue()) as endpoint:
+        runs = Runs(endpoint, file)
+
+        def interrupted(number: int, process: subprocess.Popen[str]) -> bool:
+            if number == 20:
+                runs.advances(0)
+                process.send_signal(signal.SIGINT)
+            return number < 20
+
+        status, out, err = runs.run(interrupted)
+        assert status == 130, err
+        rows = runs.remembered()
+        assert err.startswith("stopped after line ")
+        assert err.endswith("; the same command goes on there\n")
+        assert json.loads(out)["finished"] is False
+
+        status, out, _ = runs.run(lambda *_: True)
+        assert status == 0
+        assert json.loads(out)["before"] == rows
+        assert len({json.loads(message.body)["id"] for message in endpoint.queue.receive(1000)}) == 300

@@ -1,0 +1,1 @@
+"""The deployed functions in this process, and the servers that tests start."""

@@ -1,0 +1,119 @@
+"""The functions behind HTTP on loopback as API Gateway puts them there: payload format 2.0, the template's routes."""
+
+import re
+import threading
+import traceback
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import unquote
+
+from tests.support.aws.stack import Handler, Stack
+from tests.support.awslambda.pollers import Context
+
+COMMANDS: Final = {"POST": re.compile(r"/events"), "PUT": re.compile(r"/boards/[^/]+/member")}
+"""What goes to the command function; deleting goes where putting goes, all else to the query function."""
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY")
+_TEXT: Final = re.compile(r"text/|application/(json|xml|javascript)")
+
+
+@dataclass
+class Gateway:
+    """Where the functions can be reached, and what they raised while they were there."""
+
+    address: str
+    raised: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def serving(stack: Stack) -> Iterator[Gateway]:
+    """The functions of a stack over HTTP, one request at a time, until the block ends."""
+    with _Server(stack) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield server.gateway
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, stack: Stack) -> None:
+        super().__init__(("127.0.0.1", 0), _Request)
+        self.gateway = Gateway(f"http://127.0.0.1:{self.server_port}")
+        self._stack = stack
+        self._one_at_a_time = threading.Lock()
+
+    def invoke(self, event: dict[str, Any]) -> dict[str, Any]:
+        """The answer of the function to which the template routes an event; 500 where it raises."""
+        function = self._function(event["requestContext"]["http"]["method"], event["rawPath"])
+        try:
+            with self._one_at_a_time:
+                return function(event, Context())
+        except Exception:  # noqa: BLE001 - a gateway outlives its functions; the test looks at what they raised
+            self.gateway.raised.append(traceback.format_exc())
+            return {"statusCode": 500, "body": '{"message":"Internal Server Error"}'}
+
+    def _function(self, method: str, path: str) -> Handler:
+        commands = COMMANDS.get("PUT" if method == "DELETE" else method)
+        if commands is not None and commands.fullmatch(path):
+            # Until there is a command function, the query function says that there is no such path.
+            command: Handler = getattr(self._stack, "command", self._stack.query)
+            return command
+        return self._stack.query
+
+
+class _Request(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    disable_nagle_algorithm = True
+
+    def answer(self) -> None:
+        answer = self.server.invoke(self._event())
+        body = (answer.get("body") or "").encode()
+        self.send_response(answer["statusCode"])
+        for name, value in answer.get("headers", {}).items():
+            self.send_header(name, value)
+        if answer["statusCode"] != 204:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _event(self) -> dict[str, Any]:
+        path, _, query = self.path.partition("?")
+        # The gateway hands on the path decoded, so that `%2F` becomes a slash like any other.
+        path = unquote(path, errors="replace")
+        headers = {name.lower(): ",".join(self.headers.get_all(name, [])) for name in self.headers}
+        event = {
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": path,
+            "rawQueryString": query,
+            "headers": headers,
+            "requestContext": {
+                "http": {"method": self.command, "path": path, "sourceIp": "127.0.0.1"},
+                "stage": "$default",
+                "requestId": "r",
+            },
+            "isBase64Encoded": False,
+        }
+        body = self.rfile.read(int(headers.get("content-length", 0)))
+        if body:
+            event["isBase64Encoded"] = not _TEXT.match(headers.get("content-type", ""))
+            event["body"] = b64encode(body).decode() if event["isBase64Encoded"] else body.decode(errors="replace")
+        return event
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server gives it
+        """Nobody reads along."""
+
+
+for _method in _METHODS:
+    setattr(_Request, f"do_{_method}", _Request.answer)

@@ -1,0 +1,353 @@
+"""The functions as they are deployed, in this process: their real handlers, with a clock of ours."""
+
+import importlib.util
+import os
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+from urllib.parse import quote, urlencode
+
+import orjson
+from botocore.exceptions import ClientError
+
+from standings.aws.sqs.sender import MOST_BYTES, size
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Boards
+from standings.runtime.environment import BOARDS_FILE
+from standings.wiring import building_blocks
+
+FUNCTIONS = Path(__file__).parents[3] / "functions"
+ENVIRONMENT = {
+    "SCORES_TABLE": "Scores",
+    "RECEIPTS_TABLE": "Receipts",
+    "RANKINGS_TABLE": "Rankings",
+    "ACTIVITY_QUEUE_URL": "https://queue.invalid/activity",
+    "DEAD_LETTER_QUEUE_URL": "https://queue.invalid/dead",
+    "FAILURE_BUCKET": "failures",
+}
+
+# The routes of template.yaml; everything else goes to the query function.
+_ROUTES_TO_COMMAND = re.compile(r"POST /events|(PUT|DELETE) /boards/[^/]+/member")
+# What the API of SQS says of a MessageGroupId.
+_GROUP = re.compile(r"[!-~]{1,128}")
+_NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass
+class Clock:
+    """A wall clock in milliseconds, and a monotonic one in seconds that goes with it.
+
+    Time passes only by sleeping, or as a test sets it.
+    """
+
+    milliseconds: int
+
+    def __call__(self) -> int:
+        return self.milliseconds
+
+    def monotonic(self) -> float:
+        return self.milliseconds / 1000
+
+    def sleep(self, seconds: float) -> None:
+        self.milliseconds += max(1, round(seconds * 1000))
+
+
+@dataclass
+class DeadLetterQueue:
+    """Keeps what the writer sends to the dead-letter queue, as SQS would. What is received is hidden for a while."""
+
+    clock: Callable[[], int] = lambda: 0
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    _told: dict[str, dict[str, str]] = field(default_factory=dict)
+    _hidden: dict[str, int] = field(default_factory=dict)
+    _sent: int = 0
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        check_batch(Entries)
+        for entry in Entries:
+            self._put(entry, {})
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    def moved(self, record: dict[str, Any]) -> None:
+        """Put a message here that was received too often, as SQS itself does it: with the time it was sent first."""
+        attributes = {
+            name: {"DataType": value["dataType"], "StringValue": value["stringValue"]}
+            for name, value in record["messageAttributes"].items()
+        }
+        told = {
+            "DeadLetterQueueSourceArn": "arn:aws:sqs:us-east-1:000000000000:activity",
+            "SentTimestamp": record["attributes"]["SentTimestamp"],
+            "ApproximateReceiveCount": "10",
+        }
+        self._put({"MessageBody": record["body"], "MessageAttributes": attributes}, told)
+
+    def receive_message(
+        self,
+        QueueUrl: str,  # noqa: N803
+        MaxNumberOfMessages: int,  # noqa: N803
+        VisibilityTimeout: int,  # noqa: N803
+        **_: Any,
+    ) -> dict[str, Any]:
+        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        now = self.clock()
+        visible = [message for message in self.messages if self._hidden.get(message["MessageId"], 0) <= now]
+        found = []
+        for message in visible[:MaxNumberOfMessages]:
+            name = message["MessageId"]
+            self._hidden[name] = now + VisibilityTimeout * 1000
+            told = self._told[name]
+            told["ApproximateReceiveCount"] = str(int(told.get("ApproximateReceiveCount", "0")) + 1)
+            found.append(
+                {
+                    "MessageId": name,
+                    "ReceiptHandle": name,
+                    "Body": message["MessageBody"],
+                    "Attributes": {**dict(told), **_group(message)},
+                    "MessageAttributes": message["MessageAttributes"],
+                }
+            )
+        return {"Messages": found} if found else {}
+
+    def delete_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        gone = {entry["ReceiptHandle"] for entry in Entries}
+        self.messages[:] = [message for message in self.messages if message["MessageId"] not in gone]
+        return {}
+
+    def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        for entry in Entries:
+            self._hidden[entry["ReceiptHandle"]] = self.clock() + entry["VisibilityTimeout"] * 1000
+        return {}
+
+    def reasons(self) -> list[str]:
+        return [message["MessageAttributes"]["reason"]["StringValue"] for message in self.messages]
+
+    def _put(self, entry: dict[str, Any], told: dict[str, str]) -> None:
+        self._sent += 1
+        name = f"dead-{self._sent}"
+        self.messages.append({**entry, "MessageId": name})
+        self._told[name] = {"SentTimestamp": str(self.clock()), **told}
+
+
+@dataclass
+class ActivityQueue:
+    """Keeps what the command function posts, as SQS would: what it refuses is for a test to say."""
+
+    clock: Callable[[], int] = lambda: 0
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    delivered: int = 0
+    refuses: Callable[[str], bool] = lambda _: False
+    """Whether it does not take a body."""
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"]
+        check_batch(Entries)
+        refused = [entry for entry in Entries if self.refuses(entry["MessageBody"])]
+        self.messages.extend(entry for entry in Entries if entry not in refused)
+        return {
+            "Successful": [{"Id": entry["Id"]} for entry in Entries if entry not in refused],
+            "Failed": [{"Id": entry["Id"], "Code": "ServiceUnavailable", "SenderFault": False} for entry in refused],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Take all messages off the queue, as Lambda hands them to the writer."""
+        taken, self.messages = self.messages, []
+        first = self.delivered
+        self.delivered += len(taken)
+        return [delivered(first + number, message, self.clock()) for number, message in enumerate(taken)]
+
+
+def check_batch(entries: list[dict[str, Any]]) -> None:
+    """A batch that SQS takes."""
+    assert 1 <= len(entries) <= 10
+    assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in entries) <= MOST_BYTES
+    assert all(len(entry["MessageAttributes"]) <= 10 for entry in entries)
+    # What XML has not, SQS has not.
+    texts = [value.get("StringValue") for entry in entries for value in entry["MessageAttributes"].values()]
+    assert not any(_NO_XML.search(text) for text in (*(entry["MessageBody"] for entry in entries), *texts) if text)
+    assert all(_GROUP.fullmatch(entry.get("MessageGroupId", "none")) for entry in entries)
+
+
+def _group(message: dict[str, Any]) -> dict[str, str]:
+    """A message's group among its system attributes, if it has one."""
+    return {name: message[name] for name in ("MessageGroupId",) if name in message}
+
+
+def delivered(number: int, message: dict[str, Any], now: int | None = None) -> dict[str, Any]:
+    """A message that was sent, as Lambda hands it over; its times only if they are given."""
+    times = {} if now is None else {"SentTimestamp": str(now), "ApproximateFirstReceiveTimestamp": str(now)}
+    return {
+        "messageId": f"posted-{number}",
+        "body": message["MessageBody"],
+        "attributes": {"ApproximateReceiveCount": "1", **times, **_group(message)},
+        "messageAttributes": {
+            name: {"dataType": value["DataType"], "stringValue": value["StringValue"], "stringListValues": []}
+            for name, value in message["MessageAttributes"].items()
+        },
+    }
+
+
+@dataclass
+class Sqs:
+    """A client of both queues."""
+
+    activity: ActivityQueue
+    dead_letters: DeadLetterQueue
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        queue = self.activity if QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"] else self.dead_letters
+        return queue.send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dead_letters, name)
+
+
+@dataclass
+class Bucket:
+    """Keeps what is parked."""
+
+    clock: Callable[[], int] = lambda: 0
+    objects: dict[str, bytes] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
+
+    def put_object(self, Bucket: str, Key: str, Body: bytes, ContentType: str) -> None:  # noqa: N803
+        assert (Bucket, ContentType) == (ENVIRONMENT["FAILURE_BUCKET"], "application/json")
+        self.objects[Key] = Body
+        self.written[Key] = self.clock()
+
+    def list_objects_v2(self, Bucket: str, Prefix: str, StartAfter: str, MaxKeys: int) -> dict[str, Any]:  # noqa: N803
+        assert Bucket == ENVIRONMENT["FAILURE_BUCKET"]
+        keys = sorted(key for key in self.objects if key.startswith(Prefix) and key > StartAfter)[:MaxKeys]
+        times = {key: datetime.fromtimestamp(self.written.get(key, 0) / 1000, UTC) for key in keys}
+        return {"Contents": [{"Key": key, "LastModified": times[key]} for key in keys]} if keys else {}
+
+    def get_object(self, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+        assert Bucket == ENVIRONMENT["FAILURE_BUCKET"]
+        if Key not in self.objects:
+            raise ClientError({"Error": {"Code": "NoSuchKey", "Message": "no such key"}}, "GetObject")
+        return {"Body": BytesIO(self.objects[Key])}
+
+    def delete_object(self, Bucket: str, Key: str) -> None:  # noqa: N803
+        assert Bucket == ENVIRONMENT["FAILURE_BUCKET"]
+        self.objects.pop(Key, None)
+
+
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+@dataclass
+class Stack:
+    """Handlers of the functions, and what is around them."""
+
+    clock: Clock
+    dynamodb: Any
+    writer: Handler
+    projector: Handler
+    query: Handler
+    command: Handler
+    maintenance: Handler
+    activity: ActivityQueue
+    dead_letters: DeadLetterQueue
+    bucket: Bucket
+    projected: dict[int, int] = field(default_factory=dict)
+    """How many records of each shard have been projected."""
+
+    def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
+        """One HTTP read: the status and the JSON."""
+        answer = self.query(http_event(path, _query(arguments)), None)
+        return answer["statusCode"], orjson.loads(answer["body"])
+
+    def post(self, path: str, body: Any, **arguments: Any) -> tuple[int, Any]:
+        """One HTTP post to the function that has it; a body that is neither text nor bytes is sent as JSON."""
+        return self._write("POST", path, body, arguments)
+
+    def put(self, path: str, body: Any = None, **arguments: Any) -> tuple[int, Any]:
+        """The same for PUT; None is no body."""
+        return self._write("PUT", path, body, arguments)
+
+    def delete(self, path: str, **arguments: Any) -> tuple[int, Any]:
+        """The same for DELETE."""
+        return self._write("DELETE", path, None, arguments)
+
+    def _write(self, method: str, path: str, body: Any, arguments: Mapping[str, Any]) -> tuple[int, Any]:
+        function = self.command if _ROUTES_TO_COMMAND.fullmatch(f"{method} {path}") else self.query
+        answer = function(http_event(path, _query(arguments), method, body), None)
+        return answer["statusCode"], orjson.loads(answer["body"]) if answer["body"] else None
+
+    def entries(self, path: str, limit: int = 1000, period: str | None = None) -> list[dict[str, Any]]:
+        """A whole list, read page by page."""
+        found: list[dict[str, Any]] = []
+        cursor = None
+        while True:
+            status, page = self.get(path, limit=limit, cursor=cursor, period=period)
+            assert status == 200, page
+            found += page["entries"]
+            cursor = page["next"]
+            if cursor is None:
+                assert page["total"] == len(found), (path, page["total"], len(found))
+                return found
+
+
+def http_event(path: str, query: str = "", method: str = "GET", body: Any = None) -> dict[str, Any]:
+    """A request as API Gateway's HTTP APIs hand it over (payload format 2.0): bytes in base 64."""
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": {"host": "api.invalid"},
+        "requestContext": {
+            "http": {"method": method, "path": path, "sourceIp": "127.0.0.1"},
+            "stage": "$default",
+            "requestId": "r",
+        },
+        "isBase64Encoded": isinstance(body, bytes),
+    }
+    if isinstance(body, bytes):
+        event["body"] = b64encode(body).decode()
+    elif body is not None:
+        event["body"] = body if isinstance(body, str) else orjson.dumps(body).decode()
+    return event
+
+
+def _query(arguments: Mapping[str, Any]) -> str:
+    given = [(name, str(value)) for name, value in arguments.items() if value is not None]
+    return urlencode(given, quote_via=quote)
+
+
+@contextmanager
+def running(dynamodb: Any, clock: Clock, boards: str | None = None) -> Iterator[Stack]:
+    """The functions, started anew over a DynamoDB client: with the shipped boards.toml, or another text."""
+    activity, dead_letters, bucket = ActivityQueue(clock), DeadLetterQueue(clock), Bucket(clock)
+    clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters), "s3": bucket}
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
+        patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
+        patches.enter_context(mock.patch.object(building_blocks, "now", clock))
+        patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=_boards(boards)))
+        modules = [_load(name) for name in ("writer", "projector", "query", "command", "maintenance")]
+        writer, projector, query, command, maintenance = (module.handler for module in modules)
+        yield Stack(clock, dynamodb, writer, projector, query, command, maintenance, activity, dead_letters, bucket)
+
+
+def _boards(text: str | None) -> Boards:
+    return parse_boards(text if text is not None else BOARDS_FILE.read_text(encoding="utf-8"))
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"standings_{name}_app", FUNCTIONS / name / "app.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,10 @@
+"""Lambda's side of the pipeline: its pollers, what they poll, and what a handler is given."""
+
+from __future__ import annotations
+
+from tests.support.awslambda.context import Context, Killed
+from tests.support.awslambda.queue import Message, Queue, SqsPoller
+from tests.support.awslambda.stream_poller import StreamPoller
+from tests.support.dynamodb.local_stream import LocalStream
+
+__all__ = ["Context", "Killed", "LocalStream", "Message", "Queue", "SqsPoller", "StreamPoller"]

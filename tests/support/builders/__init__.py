@@ -1,0 +1,1 @@
+"""Boards, traffic and damage for tests."""

@@ -1,0 +1,77 @@
+"""Projectors' processes that count in lanes of tiers and take dead nodes out of them, one engine for all."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from standings.aws.dynamodb.keys import counter_digit
+from standings.aws.dynamodb.rankings.rankings import DynamoRankings
+from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Ranking
+from standings.domain.members.moves import Move
+from standings.domain.scoring.sort_order import Path, Place
+from standings.project.commit_moves import Outcome, move_in_ranking
+from standings.project.prune_tiers import Look, PrunedRankings
+from tests.support.builders.checks import nodes
+from tests.support.faults import faulty_client
+
+NOW = 1_795_256_100_000
+BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
+
+
+def ranking(window: str = "all") -> Ranking:
+    family = BOARDS.family("b")
+    assert family is not None
+    metric = family.metrics["points"]
+    found = metric.window(window)
+    assert found is not None
+    return Ranking("b", metric, found, metric.timetable.current(found, NOW))
+
+
+RANKING = ranking()
+
+
+class Worker:
+    """A projector's process: its lanes, its luck and its view of what went wrong."""
+
+    def __init__(self, client: Any, seed: int = 1, chance: float = 1.0) -> None:
+        self.client = faulty_client.Faulty(client)
+        self.time = faulty_client.Time(NOW)
+        self.tools = replace(self.time.pacing(), random=random.Random(seed).random)
+        self.looks: list[Look] = []
+        self.rankings = DynamoRankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
+        self.trees = DynamoTrees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
+        self.pruned = PrunedRankings(self.rankings, self.trees, self.tools, self.looks.append, chance, worth=0)
+
+    def move(self, *moves: Move) -> Outcome:
+        outcome = move_in_ranking(self.pruned, moves, self.tools.backoff(1e9), lambda: False)
+        assert outcome.failure is None
+        return outcome
+
+
+def moved(member: str, old: int | None, new: int | None, version: int) -> Move:
+    return Move(
+        RANKING,
+        member,
+        None if old is None else Place(old),
+        None if new is None else Place(new),
+        version,
+        NOW,
+    )
+
+
+def tier_conflict(_: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+    """Another transaction has a tier just now."""
+    raise faulty_client.cancelled(
+        ["TransactionConflict" if "Update" in action else "None" for action in request["TransactItems"]]
+    )
+
+
+def out_of_reach(engine: Any) -> set[Path]:
+    """Nodes that no counter leads to."""
+    found = list(nodes(engine))
+    reached = {
+        (*way, digit) for _, way, _, item in found for name in item if (digit := counter_digit(name)) is not None
+    }
+    return {way for _, way, _, _ in found if way and way not in reached}

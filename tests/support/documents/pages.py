@@ -1,0 +1,50 @@
+"""The commands of README and docs: what stands in blocks of `sh`, and in the text."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+PROJECT: Final = Path(__file__).parents[3]
+PAGES: Final = (
+    *(PROJECT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((PROJECT / "docs").glob("*.md")),
+)
+DECISIONS: Final = tuple(sorted((PROJECT / "docs" / "decisions").glob("*.md")))
+NEEDS_ACCOUNT: Final = "# needs an AWS account"
+NEEDS_DOCKER: Final = "# needs Docker"
+
+_BLOCK: Final = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_ANY_BLOCK: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_IN_TEXT: Final = re.compile(r"`((?:make|standings|sam|python) [^`]+)`")
+_COMMENT: Final = re.compile(r"(^|\s+)#\s.*$")
+
+
+class Block(NamedTuple):
+    """A block of commands, one to a line."""
+
+    page: str
+    commands: tuple[str, ...]
+    needs: str | None
+    """What it says that it needs and a bare machine has not."""
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The blocks of a page, in order."""
+    for found in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+        lines = found[1].replace("\\\n", " ").splitlines()
+        needs = next((line for line in lines if line in (NEEDS_ACCOUNT, NEEDS_DOCKER)), None)
+        commands = [_COMMENT.sub("", line).strip() for line in lines]
+        yield Block(page.name, tuple(command for command in commands if command), needs)
+
+
+def in_text(page: Path) -> list[str]:
+    """The commands that a page names in its sentences and tables."""
+    return _IN_TEXT.findall(_ANY_BLOCK.sub("", page.read_text(encoding="utf-8")))
+
+
+def programs(command: str) -> list[list[str]]:
+    """The words of each program that a line of shell starts, as far as it can be told without a shell."""
+    inner = re.sub(r"\$\((.*)\)", r"; \1", command)
+    parts = re.split(r"&&|\|\||[;|]", inner)
+    return [words for part in parts if (words := part.split())]

@@ -1,0 +1,1 @@
+"""DynamoDB for tests: an engine in this process, and DynamoDB Local."""

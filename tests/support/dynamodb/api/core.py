@@ -1,0 +1,120 @@
+"""What every operation of the engine goes through: arguments, hooks, lock and errors."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from botocore.exceptions import ParamValidationError
+
+from tests.support.dynamodb.api.errors import Exceptions, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tests.support.dynamodb.storage.schema import Key
+    from tests.support.dynamodb.storage.table import Table, Written
+
+Answer = dict[str, Any]
+_META: Final = ("ReturnConsumedCapacity", "ReturnItemCollectionMetrics")
+
+
+class Core:
+    """The tables and the hooks of an engine.
+
+    ``before`` and ``after`` hold callables that are given the operation's name (``TransactWriteItems``)
+    and its arguments. What one raises reaches the caller: from ``before`` the operation has not
+    happened, from ``after`` it has and only its answer is lost. ``after`` is not called for an
+    operation that was refused.
+
+    ``unprocessed`` holds callables that are given the operation's name, the table and one key
+    or write of a batch; where one returns true, that part is left undone and handed back.
+
+    ``written`` holds callables that are given the table, the item before and the item after of every
+    write that is done. ``busy`` names items, by table and key, that somebody else has just now: whoever
+    writes one meets the error that is named there, ``TransactionConflict`` or a throttle.
+    """
+
+    def __init__(
+        self,
+        *,
+        shards: int = 1,
+        clock: Callable[[], float] = time.time,
+        region: str = "us-east-1",
+        account: str = "000000000000",
+    ) -> None:
+        self.before: list[Callable[[str, dict[str, Any]], None]] = []
+        self.after: list[Callable[[str, dict[str, Any]], None]] = []
+        self.unprocessed: list[Callable[[str, str, Mapping[str, Any]], bool]] = []
+        self.written: list[Written] = []
+        self.busy: Mapping[tuple[str, Key], str] = {}
+        self.exceptions = Exceptions()
+        self.clock = clock
+        self._tables: dict[str, Table] = {}
+        self._shards = shards
+        self._region = region
+        self._account = account
+        self._lock = threading.RLock()
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
+
+    def _table(self, name: str) -> Table:
+        if name not in self._tables:
+            raise Refusal("ResourceNotFoundException", "Cannot do operations on a non-existent table")
+        return self._tables[name]
+
+    def _is_unprocessed(self, operation_name: str, table: str, part: Mapping[str, Any]) -> bool:
+        return any(hook(operation_name, table, part) for hook in self.unprocessed)
+
+
+class Operation(Protocol):
+    def __call__(self, **request: Any) -> Answer: ...
+
+
+def operation(
+    name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> Callable[[Callable[[Any, dict[str, Any]], Answer]], Callable[..., Answer]]:
+    """Make a method of the client out of a function of its arguments.
+
+    An argument that the engine does not know is refused, not passed over.
+    """
+    known = frozenset((*required, *optional, *_META))
+
+    def wrap(function: Callable[[Any, dict[str, Any]], Answer]) -> Callable[..., Answer]:
+        @functools.wraps(function)
+        def call(self: Core, **request: Any) -> Answer:
+            _check_parameters(request, required, known)
+            for hook in self.before:
+                hook(name, request)
+            with self._lock:
+                try:
+                    answer = function(self, request)
+                except Refusal as refusal:
+                    raise refusal.as_client_error(name) from None
+            for hook in self.after:
+                hook(name, request)
+            answer["ResponseMetadata"] = {
+                "RequestId": "engine",
+                "HTTPStatusCode": 200,
+                "HTTPHeaders": {},
+                "RetryAttempts": 0,
+            }
+            return answer
+
+        return call
+
+    return wrap
+
+
+def _check_parameters(request: Mapping[str, Any], required: tuple[str, ...], known: frozenset[str]) -> None:
+    for parameter in required:
+        if parameter not in request:
+            raise ParamValidationError(report=f'Missing required parameter in input: "{parameter}"')
+    if not known.issuperset(request):
+        unknown = sorted(request.keys() - known)
+        raise ParamValidationError(report=f"Unknown parameter in input (or engine): {unknown}")
+    if request.get("ReturnConsumedCapacity", "NONE") != "NONE":
+        raise NotImplementedError("the engine counts no capacity: benchmarks.harness.meter does")

@@ -1,0 +1,1 @@
+"""Tables, items, indexes and streams in memory."""

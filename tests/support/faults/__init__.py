@@ -1,0 +1,1 @@
+"""Clients that fail, and workers that take turns."""

@@ -1,0 +1,1 @@
+"""Nearly valid input."""

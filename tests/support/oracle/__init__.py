@@ -1,0 +1,1 @@
+"""What a leaderboard should say, by counting and sorting."""

@@ -1,0 +1,74 @@
+"""A transaction travels as it was built: the request is the one that botocore itself would make of it."""
+
+from io import BytesIO
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.session import get_session
+
+from benchmarks.harness import population
+from standings.aws.dynamodb.calls import send_as_built
+from standings.aws.dynamodb.rankings.rankings import DynamoRankings
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.members.member_item import Image
+from standings.domain.members.moves import Move
+from standings.domain.scoring.sort_order import Place
+from standings.ports.scores import Addition, Receipt, Rewrite, StoreRefusedError
+from tests.support.aws.stack import Clock
+from tests.support.builders.maintenance import pacing
+
+NOW = population.NOW
+CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
+RECEIPTS = [Receipt("e1", bytes(range(12))), Receipt("é 用户 😀", b"\xff" * 12)]
+ADDITION = Addition(population.BOARD, "clan#7", {"a0a": -3}, ["b1bd20778"], [], NOW, 3, known=False)
+IMAGE = Image(population.BOARD, 'a "b" \\ \n', 7, NOW, 5, hidden=True, values={"a0a": 5}, marks={"a0a": "~é"})
+
+
+class Wire:
+    """A client that sends nothing, and what it would have sent."""
+
+    def __init__(self, *, as_built: bool) -> None:
+        self.sent: list[dict[str, Any]] = []
+        client: Any = get_session().create_client("dynamodb", region_name="eu-central-1", **CREDENTIALS)
+        if as_built:
+            send_as_built(client)
+        client.meta.events.register("before-send.dynamodb", self._answer)
+        self.scores = DynamoScores(client, "Scores", "Receipts", pacing(Clock(NOW)))
+        self.rankings = DynamoRankings(client, "Rankings", pacing(Clock(NOW)))
+
+    def _answer(self, request: Any, **_: Any) -> AWSResponse:
+        assert int(request.headers["Content-Length"]) == len(request.body)
+        self.sent.append(orjson.loads(request.body))
+        raw: Any = BytesIO(b"{}")
+        raw.stream = lambda: [b"{}"]
+        return AWSResponse(request.url, 200, {}, raw)  # type: ignore[arg-type]
+
+
+def test_it_is_the_request_that_botocore_would_make() -> None:
+    wires = [Wire(as_built=True), Wire(as_built=False)]
+    rng = Random(1)
+    ranking = population.ranking_of(population.family())
+    moves = [
+        Move(ranking, population.member(number), Place(-rng.randrange(900)), Place(-rng.randrange(900)), 2, NOW)
+        for number in range(40)
+    ]
+    for wire in wires:
+        assert wire.scores.apply(RECEIPTS, [ADDITION, Rewrite(IMAGE, 6), Rewrite(IMAGE, 7)], NOW) == []
+        assert wire.rankings.commit(ranking, moves) == []
+
+    tokens = [request.pop("ClientRequestToken") for wire in wires for request in wire.sent]
+    assert wires[0].sent == wires[1].sent
+    assert len(set(tokens)) == 4
+    assert len(wires[0].sent[0]["TransactItems"]) == 5
+
+
+def test_what_is_no_text_is_refused_for_good() -> None:
+    wire = Wire(as_built=True)
+    with pytest.raises(StoreRefusedError):
+        wire.scores.apply(RECEIPTS, [ADDITION._replace(removes=["half \ud800"])], NOW)
+    with pytest.raises(StoreRefusedError):
+        wire.scores.apply([Receipt("e1", None)], [], NOW)  # type: ignore[arg-type]
+    assert wire.sent == []

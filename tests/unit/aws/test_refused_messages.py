@@ -1,0 +1,205 @@
+"""Refused messages: nothing of them is lost, whatever they carry."""
+
+import json
+from base64 import b64encode
+from typing import Any
+
+import orjson
+import pytest
+from botocore.exceptions import ClientError
+
+from standings.aws.s3.failure_bucket import FailureBucket
+from standings.aws.sqs.refused_messages import DeadLetters
+from standings.aws.sqs.sender import MOST_BYTES, Sender
+
+
+class Queue:
+    """Takes what SQS takes, and says no where it does."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.calls = 0
+        self.refuses: set[str] = set()
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == "queue"
+        self.calls += 1
+        if self.refuses == {"*"}:
+            raise ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "no"}}, "SendMessageBatch")
+        assert len(Entries) <= 10
+        assert sum(self.size(entry) for entry in Entries) <= MOST_BYTES
+        failed = []
+        for entry in Entries:
+            assert len(entry["MessageAttributes"]) <= 10
+            if entry["MessageBody"] in self.refuses:
+                failed.append({"Id": entry["Id"], "Code": "Throttled", "SenderFault": False})
+            else:
+                self.sent.append(entry)
+        return {"Failed": failed}
+
+    @staticmethod
+    def size(entry: dict[str, Any]) -> int:
+        size = len(entry["MessageBody"].encode())
+        for name, value in entry["MessageAttributes"].items():
+            content = value.get("BinaryValue", value.get("StringValue", "").encode())
+            size += len(name) + len(value["DataType"]) + len(content)
+        return size
+
+
+class Objects:
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+        self.broken = False
+
+    def put_object(self, Bucket: str, Key: str, Body: bytes, ContentType: str) -> None:  # noqa: N803
+        if self.broken:
+            raise ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "PutObject")
+        assert (Bucket, ContentType) == ("bucket", "application/json")
+        self.kept[Key] = Body
+
+
+@pytest.fixture
+def queue() -> Queue:
+    return Queue()
+
+
+@pytest.fixture
+def objects() -> Objects:
+    return Objects()
+
+
+@pytest.fixture
+def letters(queue: Queue, objects: Objects) -> DeadLetters:
+    bucket = FailureBucket(lambda: objects, "bucket")  # type: ignore[arg-type, return-value]
+    return DeadLetters(Sender(lambda: queue, "queue"), bucket)  # type: ignore[arg-type, return-value]
+
+
+def record(number: int, body: str, attributes: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"messageId": f"id-{number}", "body": body, "messageAttributes": attributes or {}}
+
+
+def test_the_body_is_unchanged_and_the_reason_is_beside_it(letters: DeadLetters, queue: Queue) -> None:
+    attributes = {
+        "tenant": {"stringValue": "t1", "dataType": "String", "stringListValues": []},
+        "blob": {"binaryValue": b64encode(b"\x00\x01").decode(), "dataType": "Binary"},
+        "reason": {"stringValue": "an older one", "dataType": "String"},
+    }
+
+    assert letters.send([(record(1, "{broken", attributes), "why")]) == {}
+    assert queue.sent == [
+        {
+            "Id": "0",
+            "MessageBody": "{broken",
+            "MessageAttributes": {
+                "tenant": {"DataType": "String", "StringValue": "t1"},
+                "blob": {"DataType": "Binary", "BinaryValue": b"\x00\x01"},
+                "reason": {"DataType": "String", "StringValue": "why"},
+            },
+        }
+    ]
+
+
+def test_the_reason_takes_the_place_of_an_eleventh_attribute(letters: DeadLetters, queue: Queue) -> None:
+    attributes = {f"a{n}": {"stringValue": "x", "dataType": "String"} for n in range(10)}
+    letters.send([(record(1, "b", attributes), "why")])
+
+    assert len(queue.sent[0]["MessageAttributes"]) == 10
+    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "why"
+
+
+def test_the_reason_is_cut_where_there_is_little_room(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+    body = "x" * (MOST_BYTES - len("reason") - len("String") - 5)
+    letters.send([(record(1, body), "a long reason")])
+
+    assert queue.sent[0]["MessageBody"] == body
+    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "a lon"
+    assert not objects.kept
+
+
+def test_a_body_without_room_is_kept_whole_elsewhere(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+    body = "x" * MOST_BYTES
+    letters.send([(record(1, body), "why")])
+
+    assert orjson.loads(objects.kept["refused/id-1.json"])["record"]["body"] == body
+    assert "s3://bucket/refused/id-1.json" in queue.sent[0]["MessageBody"]
+    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "why"
+
+
+def test_large_messages_are_sent_apart(letters: DeadLetters, queue: Queue) -> None:
+    letters.send([(record(n, "x" * 400_000), "why") for n in range(5)] + [(record(9, "y"), "why")] * 12)
+
+    assert len(queue.sent) == 17
+    assert queue.calls == 4
+
+
+def test_what_cannot_be_sent_is_reported(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+    queue.refuses = {"b"}
+    assert list(letters.send([(record(1, "a"), "why"), (record(2, "b"), "why")])) == ["id-2"]
+
+    queue.refuses = {"*"}
+    assert list(letters.send([(record(3, "c"), "why")])) == ["id-3"]
+
+    queue.refuses = set()
+    objects.broken = True
+    assert list(letters.send([(record(4, "x" * MOST_BYTES), "why"), (record(5, "e"), "why")])) == ["id-4"]
+    assert [entry["MessageBody"] for entry in queue.sent] == ["a", "e"]
+
+
+def test_when_it_was_first_received_is_kept_beside_the_reason(letters: DeadLetters, queue: Queue) -> None:
+    def received(number: int, at: str, before: str | None) -> dict[str, Any]:
+        told = {"SentTimestamp": "1", "ApproximateFirstReceiveTimestamp": at}
+        attributes = {} if before is None else {"first_received": {"stringValue": before, "dataType": "Number"}}
+        return {**record(number, f"{number}", attributes), "attributes": told}
+
+    letters.send(
+        [
+            (received(1, "2000", None), "why"),
+            (received(2, "2000", "1500"), "why"),
+            (received(3, "2000", "2500"), "why"),
+            (received(4, "2000", "soon"), "why"),
+        ]
+    )
+
+    kept = [entry["MessageAttributes"]["first_received"]["StringValue"] for entry in queue.sent]
+    assert kept == ["2000", "1500", "2000", "2000"]
+
+
+def test_our_own_attributes_outlast_others(letters: DeadLetters, queue: Queue) -> None:
+    attributes = {f"a{n}": {"stringValue": "x", "dataType": "String"} for n in range(9)}
+    attributes["at_filled_in"] = {"stringValue": "true", "dataType": "String"}
+    letters.send([({**record(1, "b", attributes), "attributes": {"SentTimestamp": "7"}}, "why")])
+
+    ours = {"at_filled_in", "reason", "first_received"}
+    assert queue.sent[0]["MessageAttributes"].keys() == ours | {f"a{n}" for n in range(7)}
+
+
+def test_what_no_message_can_have_is_kept_whole_elsewhere(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+    letters.send([(record(1, "half \ud800"), "an \x00 odd reason"), (record(2, "nul \x00"), "why")])
+
+    kept = [json.loads(objects.kept[f"refused/id-{n}.json"])["record"]["body"] for n in (1, 2)]
+    assert kept == ["half \ud800", "nul \x00"]
+    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "an ? odd reason"
+    assert queue.sent[0]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
+
+
+def test_a_producer_cannot_name_an_object_that_is_not_its_own(letters: DeadLetters, queue: Queue) -> None:
+    attributes = {"kept_in": {"stringValue": "refused/another.json", "dataType": "String"}}
+    letters.send([(record(1, "b", attributes), "why")])
+
+    assert queue.sent[0]["MessageAttributes"].keys() == {"reason"}
+
+
+def test_a_message_in_the_place_of_a_body_still_names_it_after_the_queues_own_redrive(
+    letters: DeadLetters, queue: Queue
+) -> None:
+    letters.send([(record(1, "x" * MOST_BYTES), "why")])
+    (stand_in,) = queue.sent
+    attributes = {
+        name: {"stringValue": value["StringValue"], "dataType": "String"}
+        for name, value in stand_in["MessageAttributes"].items()
+    }
+    letters.send([(record(2, stand_in["MessageBody"], attributes), "no such field")])
+
+    assert queue.sent[1]["MessageBody"] == stand_in["MessageBody"]
+    assert queue.sent[1]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
+    assert queue.sent[1]["MessageAttributes"]["reason"]["StringValue"] == "no such field"

@@ -1,0 +1,68 @@
+"""`make bench` on a machine that lacks something: it says so first, runs the rest, and fails at the end."""
+
+import pytest
+
+from benchmarks import __main__ as bench
+from benchmarks.harness.results_file import REPOSITORY
+from benchmarks.measure.speed import startup
+from tests.support.aws import redis_server
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The benchmarks that were run, none of them really."""
+    names: list[str] = []
+
+    def run(name: str, size: str) -> int:
+        assert size == "small"
+        print(f"running {name}")
+        names.append(name)
+        return 0
+
+    monkeypatch.setattr(bench, "run", run)
+    monkeypatch.setattr(redis_server, "find_server", lambda: "/usr/bin/redis-server")
+    monkeypatch.setattr(startup, "BUILDER", REPOSITORY)
+    return names
+
+
+def test_all_benchmarks_run_where_nothing_is_missing(ran: list[str]) -> None:
+    assert bench.main(["--size", "small"]) == 0
+    assert ran == [*bench.ALL]
+
+
+def test_without_redis_the_rest_runs_and_the_status_is_1(
+    ran: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(redis_server, "find_server", lambda: None)
+
+    assert bench.main(["--size", "small"]) == 1
+
+    assert ran == [name for name in bench.ALL if name != "compared"]
+    printed = capsys.readouterr()
+    first = printed.out.splitlines()[0]
+    assert first.startswith("compared will be left out: ")
+    assert "redis-server" in first
+    assert printed.err.splitlines()[-1] == first.replace("will be", "was")
+
+
+def test_what_failed_and_what_was_left_out_are_both_named(
+    ran: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(startup, "BUILDER", REPOSITORY / "missing")
+    monkeypatch.setattr(bench, "run", lambda name, _: int(name == "reads"))
+
+    assert bench.main(["--size", "small", "reads", "speed", "units"]) == 1
+
+    assert ran == []
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0].startswith("speed will be left out: ")
+    failed, left_out = printed.err.splitlines()
+    assert failed == "failed: reads"
+    assert left_out.startswith("speed was left out: ")
+
+
+def test_a_benchmark_that_was_not_asked_for_is_not_missed(ran: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_server, "find_server", lambda: None)
+
+    assert bench.main(["--size", "small", "units"]) == 0
+    assert ran == ["units"]

@@ -1,0 +1,72 @@
+"""The model of capacity: projectors that meet, and events on their way to their ranks."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.harness.results_file import REPOSITORY
+from benchmarks.models import assumed, ceiling, lag
+from benchmarks.models.contention import Drawn, busy
+from benchmarks.models.cost.usage import Traffic
+from benchmarks.models.lag import Deployment, Scene, found
+
+DRAWN = Drawn(Traffic(members=16_000))
+
+
+def test_a_projector_alone_meets_nobody() -> None:
+    alone = busy(DRAWN, 1, most_lanes=4, batch=100, seed=1, seconds=1.0)
+
+    assert alone["cancelled_share"] == 0
+    # Two transactions of 20 ms for a hundred moves, and a look now and then.
+    assert 1_700 <= alone["moves_per_second"] <= 2_500
+
+
+def test_lanes_let_projectors_pass() -> None:
+    without, lanes = (busy(DRAWN, 8, most_lanes=most, batch=100, seed=1, seconds=2.0) for most in (1, 4))
+
+    assert lanes["moves_per_second"] > 2 * without["moves_per_second"]
+    assert lanes["cancelled_share"] < without["cancelled_share"]
+
+
+def test_the_model_is_near_the_real_projectors() -> None:
+    told = busy(DRAWN, 1, 4, 100, seed=1, seconds=1.0)["moves_per_second"]
+
+    assert told == pytest.approx(ceiling.run(1, 100, 1.0, seed=1)["moves_per_second"], rel=0.1)
+
+
+def test_lag_is_the_window_and_little_more_while_all_keep_up() -> None:
+    what = found(Scene(100, 1, 1), Deployment(), DRAWN)
+    slower = found(Scene(100, 1, 1), Deployment(window=3.0), DRAWN)
+
+    assert what.keeps_up
+    assert 0.5 < what.p50 < 1 < what.p99 < 2
+    assert slower.p50 > what.p50 + 0.5
+
+
+def test_many_boards_need_many_projectors() -> None:
+    scene = Scene(1_000, 1_000, 9)
+
+    assert not found(scene, Deployment(), DRAWN).keeps_up
+    assert found(scene, Deployment(parallelization=10), DRAWN).keeps_up
+    rates = [lag.projectors_rate(scene, Deployment(parallelization=factor)) for factor in (1, 10)]
+    assert rates[1] == pytest.approx(10 * rates[0])
+
+
+def test_writers_that_are_too_few_fall_behind() -> None:
+    few = Deployment(writers=2, parallelization=10)
+    scene = Scene(5_000, 1_000, 1)
+
+    assert lag.writers_rate(few) < scene.rate < lag.writers_rate(replace(few, writers=10))
+    assert not found(scene, few, DRAWN).keeps_up
+    assert found(scene, replace(few, writers=10), DRAWN).keeps_up
+
+
+def test_the_page_says_what_is_taken_as_given() -> None:
+    page = (REPOSITORY / ceiling.PAGE).read_text(encoding="utf-8")
+
+    assert (
+        f"A transaction takes {1000 * assumed.TRANSACTION:g} ms, done or cancelled, a read {1000 * assumed.READ:g} ms, "
+        f"a run of a function {1000 * assumed.INVOCATION:g} ms"
+    ) in page
+    assert assumed.EVENT == assumed.MOVE
+    assert f"an event and a move {1000 * assumed.EVENT:g} ms of processor each" in page

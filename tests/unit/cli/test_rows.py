@@ -1,0 +1,253 @@
+"""Rows of a file as events: what is sent, under which id, and what is told of a row that is none."""
+
+import io
+import json
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import pytest
+
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.events.event_rules import parse_event
+from standings_cli.post.rows import InputError, Reading, Row
+
+NOW = 1_795_256_100_000
+AT_NOW = "2026-11-21T10:15:00.000Z"
+HEADER = "id,board,member,at,points\n"
+BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 2, windows = ["all"] }')
+
+
+def rows(text: str | bytes, form: str = "csv", source: str | None = "f", **options: Any) -> list[Row]:
+    content = text if isinstance(text, bytes) else text.encode()
+    return list(Reading(form, source, **options).rows(io.BytesIO(content), lambda: NOW))
+
+
+def bodies(found: Iterable[Row]) -> list[str]:
+    assert all(row.message is not None for row in found), [row.wrong for row in found]
+    return [row.message.body for row in found if row.message is not None]
+
+
+def ids(found: Iterable[Row]) -> list[str]:
+    return [json.loads(body)["id"] for body in bodies(found)]
+
+
+def wrong(*cells: str, header: str = HEADER) -> str:
+    (row,) = rows(header + ",".join(cells) + "\n")
+    assert row.message is None
+    assert row.line == 2
+    assert row.mark.wrong == 1
+    return row.wrong
+
+
+def test_a_row_of_csv_as_it_stands() -> None:
+    (row,) = rows(HEADER + '1,b,"u ""1"", 用户",2026-11-21T10:00:00+01:00,11.20\n')
+
+    assert bodies([row]) == [
+        '{"id":"1","board":"b","member":"u \\"1\\", 用户","at":"2026-11-21T10:00:00+01:00","metrics":{"points":11.20}}'
+    ]
+    assert row.message is not None
+    assert row.message.attributes == {}
+    assert parse_event(row.message.body, BOARDS, NOW).updates[0].amounts == {"points": 1120}
+
+
+def test_columns_are_renamed_left_out_and_given() -> None:
+    reading: dict[str, Any] = {
+        "board": "b",
+        "columns": {"user": "member", "Km": "points"},
+        "ignored": frozenset({"name"}),
+        "metrics": {"runs": "1"},
+    }
+    (body,) = bodies(rows("\ufeffuser,name,Km\r\nm,Ann,2\r\n", **reading))
+    assert body.endswith('"board":"b","member":"m","metrics":{"points":2,"runs":1}}')
+
+
+def test_an_empty_cell_is_absent() -> None:
+    first, second = rows("board,member,at,points,runs\nb,m,,3,\nb,m,,,4\n")
+    assert [json.loads(body)["metrics"] for body in bodies([first, second])] == [{"points": 3}, {"runs": 4}]
+    assert first.message is not None
+    assert json.loads(first.message.body)["at"] == AT_NOW
+    assert first.message.attributes == {"at_filled_in": {"DataType": "String", "StringValue": "true"}}
+
+
+@pytest.mark.parametrize(
+    ("cell", "at"),
+    [
+        ("1795255200", "2026-11-21T10:00:00Z"),
+        ("1795255200000", "2026-11-21T10:00:00Z"),
+        ("1795255200123", "2026-11-21T10:00:00.123Z"),
+        ("0", "1970-01-01T00:00:00Z"),
+        ("2026-11-21t10:00:00z", "2026-11-21t10:00:00z"),
+    ],
+)
+def test_times_of_csv(cell: str, at: str) -> None:
+    (body,) = bodies(rows(f"{HEADER}1,b,m,{cell},3\n"))
+    assert json.loads(body)["at"] == at
+
+
+@pytest.mark.parametrize("amount", ["1e3", " 3 ", "+3", "3.", ".5", "007", "NaN", "0x1", "-", "1_000", "３"])
+def test_an_amount_that_is_no_plain_number(amount: str) -> None:
+    assert wrong("1", "b", "m", "", amount).startswith("metrics.points: must be a plain number such as 3, -2 or 11.25")
+
+
+def test_amounts_are_never_rounded() -> None:
+    amounts = ["0", "-0.0", "-12", "123456789012345.678901234567890", "1" * 40]
+    found = bodies(rows(HEADER + "".join(f"{n},b,m,,{amount}\n" for n, amount in enumerate(amounts))))
+    assert [body.rpartition(":")[2] for body in found] == [f"{amount}}}}}" for amount in amounts]
+    (body,) = bodies(rows('{"id":"1","board":"b","member":"m","metrics":{"points": 1.10000000000000000001}}', "jsonl"))
+    assert body.endswith('{"points": 1.10000000000000000001}}')
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (("1", "b", "m", "", "3,5"), "has 6 columns, the header 5"),
+        (("1", "b", "m", "", ""), "has no amount"),
+        (("1", "b", "", "", "3"), "member: is missing"),
+        (("1", "", "m", "", "3"), "board: is missing"),
+        (("1", "a b", "m", "", "3"), "board: must be 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., is 'a b'"),
+        (("1", "b", "m" * 257, "", "3"), "member: must have 1 to 256 bytes of UTF-8"),
+        (("1" * 129, "b", "m", "", "3"), "id: must be text of 1 to 128 characters"),
+        (("1", "b", "m", "yesterday", "3"), "at: must be an RFC 3339 instant"),
+        (("1", "b", "m", "2026-11-21 10:00:00", "3"), "at: must be an RFC 3339 instant"),
+        (("1", "b", "m", "1795259999", "3"), "at: more than 5 minutes ahead"),
+        (("1", "b", '"m"x', "", "3"), "',' expected after '\"'"),
+        (("1", "b", '"m', "", "3"), "unexpected end of data"),
+    ],
+)
+def test_a_row_of_csv_that_is_no_event(cells: tuple[str, ...], why: str) -> None:
+    assert wrong(*cells).startswith(why)
+
+
+def test_a_bad_row_does_not_keep_its_neighbours() -> None:
+    text = HEADER.encode() + b'1,b,m,,1\n2,b,"m\nn",,2\n3,b,\xff,,3\n\n4,b,m,,x\n5,b,m,,5\n'
+    found = rows(text)
+
+    assert [(row.line, row.message is not None) for row in found] == [
+        (2, True),
+        (3, True),
+        (5, False),
+        (7, False),
+        (8, True),
+    ]
+    assert found[-1].mark[:3] == (8, 5, 2)
+    assert "can't decode byte 0xff" in found[2].wrong
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "why"),
+    [
+        ("", {}, "no column 'member'; its first line is empty"),
+        ("points,board\n", {}, "no column 'member'; there are 'points', 'board'; --column member=… says which it is"),
+        ("member,points\n", {}, "no column 'board'.*--board names that of all rows"),
+        ("member,board\n", {}, "no column is a metric"),
+        ("member,board,Points\n", {}, "column 'Points' can be no metric.*--ignore Points leaves it out"),
+        ("member,board,points,points\n", {}, "'points' is given twice"),
+        ("member,board,points\n", {"board": "b"}, "'board' is given twice"),
+        ("member,board,points\n", {"metrics": {"points": "1"}}, "'points' is given twice"),
+        ("member,board,points\n", {"columns": {"x": "at"}}, "no column 'x'"),
+        ("member,board,points\n", {"ignored": frozenset("x")}, "no column 'x'"),
+        ("member,board,poi\xffnts\n", {}, "the header cannot be read"),
+    ],
+)
+def test_a_header_that_cannot_be(header: str, options: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        rows(header.encode("latin-1") + b"m,b,1\n" if header else b"", **options)
+
+
+def test_json_lines_are_sent_as_they_stand() -> None:
+    event = '{"metrics" : {"points":1.0}, "member":"m","board":["b","c"], "id":"1", "at":"2026-11-21T10:00:00Z"}'
+    together = '{"updates":[{"board":"b","member":"m","metrics":{"points":1}}],"id":"2"}'
+    first, second = bodies(rows(f"  {event}\r\n\n{together}", "jsonl", board="other"))
+    assert first == event
+    assert second == f'{{"at":"{AT_NOW}",{together[1:]}'
+    bare = '{"member":"m","metrics":{"points":1}}'
+    assert json.loads(bodies(rows(bare, "jsonl", board="b"))[0])["board"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nothing", "no JSON: "),
+        ('{"id":"1"', "no JSON: "),
+        ("[]", "must be a JSON object"),
+        ("{}", "must be a JSON object"),
+        ('{"id":"1","board":"b","member":"m"}', "metrics: is missing"),
+        ('{"id":"1","board":"b","member":"m","metrics":{},"score":1}', "'score': no such field"),
+        ('{"id":"1","updates":[],"member":"m"}', "'member': no such field"),
+        ('{"id":1,"board":"b","member":"m","metrics":{}}', "id: must be text of 1 to 128 characters"),
+        ('{"id":"1","board":"b","member":"m","metrics":{},"at":null}', "at: must be text"),
+        ('{"id":"1","board":"..","member":"m","metrics":{}}', "board: must be"),
+        ('{"id":"1","board":"b","member":"' + "m" * 1_048_576 + '","metrics":{}}', "member: must have 1 to 256"),
+        ('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "body: has 10486"),
+    ],
+)
+def test_a_json_line_that_is_no_event(line: str, why: str) -> None:
+    (row,) = rows(line, "jsonl")
+    assert row.message is None
+    assert row.wrong.startswith(why)
+
+
+def test_what_a_boards_toml_does_not_allow_is_told_beforehand() -> None:
+    good, bad = rows(HEADER + "1,b,m,,1.25\n2,b,m,,1.255\n", boards=BOARDS)
+    assert good.message is not None
+    assert bad.wrong == "metrics.points: at most 2 decimals are kept, got 1.255"
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_rows_that_are_added_anywhere_change_no_other_id(form: str) -> None:
+    rng = Random(7)
+    alike = (
+        ["m,1", "m,2", "n,1"]
+        if form == "csv"
+        else ['{"member":"m","metrics":{"points":1}}', '{"member":"n","metrics":{"points":1}}']
+    )
+    lines = [rng.choice(alike) for _ in range(30)]
+
+    def ids_of(lines: list[str]) -> list[str]:
+        header = ["member,points"] if form == "csv" else []
+        return ids(rows("\n".join([*header, *lines]), form, board="b"))
+
+    before = ids_of(lines)
+    assert len(set(before)) == len(lines)
+    assert ids_of([*lines, "", rng.choice(alike)])[: len(lines)] == before
+    for _ in range(20):
+        lines.insert(rng.randrange(len(lines) + 1), rng.choice(alike))
+        after = ids_of(lines)
+        assert set(before) < set(after)
+        assert len(set(after)) == len(lines)
+        before = after
+
+
+def test_what_an_id_is_made_from() -> None:
+    def made(text: str, source: str = "f", board: str = "b") -> list[str]:
+        return ids(rows(text, source=source, board=board))
+
+    (one,) = made("member,points\nm,1\n")
+    assert made("points,member\r\n1,m\r\n") == [one]
+    assert made('member,points\n"m","1"') == [one]
+    others = [
+        made("member,points\nm,1\n", "g"),
+        made("member,points\nm,1\n", board="c"),
+        made("member,points\nm,1.0\n"),
+    ]
+    others.append(made("member,at,points\nm,0,1\n"))
+    assert len({one, *(other for (other,) in others)}) == 5
+
+
+def test_standard_input_without_a_name_needs_ids() -> None:
+    assert ids(rows(HEADER + "1,b,m,,1\n", source=None)) == ["1"]
+    with pytest.raises(InputError, match="--source gives it one"):
+        rows(HEADER + ",b,m,,1\n", source=None)
+
+
+def test_marks_know_what_was_read_and_how() -> None:
+    def marks(text: str, **options: Any) -> list[str]:
+        return [row.mark.digest for row in rows(text, **options)]
+
+    first, second = marks(HEADER + "1,b,m,,1\n2,b,m,,2")
+    assert marks(HEADER + "1,b,m,,1\r\n2,b,m,,2\n3,b,m,,3")[:2] == [first, second]
+    assert marks(HEADER + "1,b,m,,1\n2,b,m,,22\n")[0] == first
+    assert marks(HEADER + "1,b,m,,1\n2,b,m,,22\n")[1] != second
+    for options in ({"metrics": {"runs": "1"}}, {"source": "g"}, {"ignored": frozenset({"at"})}):
+        assert marks(HEADER + "1,b,m,,1\n", **options) != [first]

@@ -1,0 +1,209 @@
+"""A member's item: what an event adds, what goes and when, which rankings move, and how large it gets."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import MAX_UNITS, Family, Ranking
+from standings.domain.members.member_item import Counted, Image, additions, beyond_bounds, expired, place, touched
+from standings.domain.windows.late_and_keep import DAY, HOUR, Unit
+from standings.runtime.environment import BOARDS_FILE
+
+SHIPPED = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
+START = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp() * 1000)
+
+
+def family_of(text: str) -> Family:
+    family = parse_boards(f'[boards."*"]\n{text}').family("b")
+    assert family is not None
+    return family
+
+
+def image(family: Family, values: dict[str, int], stamp: int, *, version: int = 2, hidden: bool = False) -> Image:
+    assert all(family.accumulator(name) for name in values)
+    return Image("b", "m", version, stamp, 0, hidden, values)
+
+
+def moved(family: Family, old: Image | None, new: Image) -> set[tuple[str, int]]:
+    return {(ranking.window.name, ranking.period) for ranking in touched(family, old, new)}
+
+
+def score(image_: Image, ranking: Ranking) -> int | None:
+    there = place(image_, ranking)
+    return None if there is None else -there.ordinal
+
+
+def demo() -> Family:
+    family = SHIPPED.family("demo-x")
+    assert family is not None
+    return family
+
+
+def test_an_event_adds_to_everything_that_a_window_needs() -> None:
+    family = demo()
+    points = family.metrics["points"]
+    table = family.timetable
+    adds = additions(family, [Counted("e", START, {"points": 3}), Counted("e", START - DAY, {"points": 4})], START)
+
+    assert adds == {
+        points.total(): 7,
+        points.bucket("d", table.index("d", START)): 3,
+        points.bucket("d", table.index("d", START - DAY)): 4,
+        points.bucket("w", table.index("w", START)): 7,
+        points.bucket("m", table.index("m", START)): 3,
+        points.bucket("m", table.index("m", START - DAY)): 4,
+        points.bucket("y", 2026): 3,
+        points.bucket("y", 2025): 4,
+    }
+
+
+def test_a_late_event_counts_in_all_and_where_it_is_in_time() -> None:
+    family = family_of('metrics.points = { aggregate = "sum", windows = ["all", "day", "year"] }')
+    points = family.metrics["points"]
+    at = START + 20 * DAY
+
+    assert additions(family, [Counted("e", at, {"points": 1})], at + 9 * DAY) == {
+        points.total(): 1,
+        points.bucket("y", 2026): 1,
+    }
+    assert additions(family, [Counted("e", at, {"points": 1})], at + 400 * DAY) == {points.total(): 1}
+
+
+def test_an_amount_of_zero_takes_part() -> None:
+    family = demo()
+    adds = additions(family, [Counted("e", START, {"points": 0})], START)
+
+    assert set(adds.values()) == {0}
+    after = image(family, adds, START)
+    assert all(score(after, ranking) == 0 for ranking in touched(family, None, after))
+
+
+def test_a_rolling_window_is_looked_forward() -> None:
+    family = family_of('metrics.points = { aggregate = "sum", windows = ["last-3-days"] }')
+    today = family.timetable.index("d", START)
+    one = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
+    later = START + DAY
+    both = {**one.values, **additions(family, [Counted("e", later, {"points": 2})], later)}
+    two = image(family, {**both, family.metrics["points"].total(): 7}, later, version=3)
+
+    assert moved(family, None, one) == {("last-3-days", today + n) for n in range(3)}
+    assert moved(family, one, two) == {("last-3-days", today + n) for n in range(1, 4)}
+    scores = {ranking.period - today: score(two, ranking) for ranking in touched(family, None, two)}
+    assert scores == {0: 5, 1: 7, 2: 7, 3: 2}
+
+
+def test_a_removed_accumulator_is_not_a_score_that_fell() -> None:
+    family = demo()
+    first = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
+    much_later = START + 800 * DAY
+    gone = expired(family, first, much_later)
+    kept = {name: value for name, value in first.values.items() if name not in gone}
+    swept = image(family, kept, much_later, version=3)
+
+    assert set(first.values) - set(gone) == {family.metrics["points"].total()}
+    assert moved(family, first, swept) == set()
+
+
+def test_what_goes_has_not_been_readable_for_a_day() -> None:
+    family = demo()
+    one = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
+    for name in one.values:
+        accumulator = family.accumulator(name)
+        assert accumulator is not None
+        if accumulator.unit is None:
+            continue
+        ends = accumulator.metric.expires(accumulator.unit, accumulator.bucket)
+        assert name not in expired(family, one, ends + DAY - 1)
+        assert name in expired(family, one, ends + DAY)
+        # The last period that it is part of was skipped by the projector before that.
+        late = Image("b", "m", 3, ends + HOUR, 0, hidden=False, values={**one.values, name: 6})
+        assert moved(family, one, late) == set()
+
+
+LONGEST = """timezone = "{zone}"
+week_start = "{week_start}"
+late = "400 days"
+keep = "400 days"
+metrics.points = {{ aggregate = "sum", windows = [{windows}] }}"""
+WINDOWS: dict[Unit, str] = {
+    "h": '"hour", "last-90-hours"',
+    "d": '"day", "last-90-days"',
+    "w": '"week"',
+    "m": '"month"',
+    "y": '"year"',
+}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Etc/GMT+12", "Pacific/Kiritimati", "Asia/Kolkata", "America/New_York"])
+@pytest.mark.parametrize("week_start", ["monday", "sunday"])
+@pytest.mark.parametrize("unit", WINDOWS)
+def test_a_bucket_of_another_definition_goes_once_no_definition_could_read_it(
+    zone: str, week_start: str, unit: Unit
+) -> None:
+    other = family_of(LONGEST.format(zone=zone, week_start=week_start, windows=WINDOWS[unit]))
+    points = other.metrics["points"]
+    name = points.bucket(unit, points.timetable.index(unit, START))
+    one = image(other, {name: 5}, START)
+    today = family_of('timezone = "Europe/Berlin"\nmetrics.points = { aggregate = "max", windows = ["day", "year"] }')
+    assert today.accumulator(name) is None
+
+    end = max(until for ranking in touched(other, None, one) if (until := ranking.readable_until) is not None)
+    length = points.timetable.end(unit, points.timetable.index(unit, START)) - START
+    hours = [end + hours * HOUR for hours in range(-48, 24 * 3 + 2 * length // HOUR + 48)]
+    removed = [now for now in hours if expired(today, one, now)]
+
+    # A function of the other definition that sees it go takes nothing for a score that fell, nor does it bring it back.
+    assert removed[0] >= end + DAY
+    assert moved(other, one, image(other, {}, removed[0], version=3)) == set()
+    assert removed == [now for now in hours if now >= removed[0]]
+    assert points.timetable.takes(unit, START, removed[0]) is None
+
+
+def test_what_cannot_be_aged_stays() -> None:
+    family = demo()
+    old = family_of('metrics.coins = { aggregate = "sum", windows = ["all"] }')
+    names = [old.metrics["coins"].total(), "note", "note2", "a1bx20", "a1bd", "a1bd-5", "a1bd1.5"]
+    one = Image("b", "m", 2, START, 0, hidden=False, values=dict.fromkeys(names, 5))
+
+    assert expired(family, one, START + 40_000 * DAY) == []
+
+
+def test_a_bucket_that_no_calendar_has_goes_or_stays_and_is_no_error() -> None:
+    values = {"a1bm3": 1, "a1by0": 1, "a1by999999999": 1, "a1bm999999999": 1}
+
+    assert expired(demo(), Image("b", "m", 2, START, 0, hidden=False, values=values), START) == ["a1bm3", "a1by0"]
+
+
+def test_hiding_moves_everything_and_so_does_coming_back() -> None:
+    family = demo()
+    seen = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
+    hidden = image(family, dict(seen.values), START, version=3, hidden=True)
+
+    assert moved(family, seen, hidden) == moved(family, hidden, seen) == moved(family, None, seen)
+    assert len(moved(family, seen, hidden)) == 12
+    assert {score(hidden, ranking) for ranking in touched(family, seen, hidden)} == {None}
+
+
+def test_a_deleted_item_is_an_image_without_scores() -> None:
+    family = demo()
+    seen = image(family, additions(family, [Counted("e", START, {"points": 5})], START), START)
+    gone = seen.without_scores()
+
+    assert gone.version == seen.version + 1
+    assert moved(family, seen, gone) == moved(family, None, seen)
+
+
+def test_bounds_hold_in_every_window() -> None:
+    family = family_of('metrics.points = { aggregate = "sum", windows = ["last-3-days"] }')
+    points = family.metrics["points"]
+    half = MAX_UNITS // 2 + 1
+    monday, tuesday = points.bucket("d", 20000), points.bucket("d", 20001)
+
+    def beyond(values: dict[str, int], changed: str) -> str | None:
+        return beyond_bounds(family, image(family, values, START), [changed])
+
+    assert beyond({monday: half}, monday) is None
+    assert beyond({monday: half, tuesday: half}, tuesday) == "points in last-3-days"
+    assert beyond({monday: -half, tuesday: half}, tuesday) is None
+    assert beyond({points.total(): MAX_UNITS + 1}, points.total()) == "points in all"

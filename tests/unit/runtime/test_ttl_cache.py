@@ -1,0 +1,107 @@
+"""The cache: entries expire by each clock, the oldest goes when it is full, and threads may share it."""
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import pytest
+
+from standings.runtime.retry import Pacing
+from standings.runtime.ttl_cache import TtlCache
+
+TTL_S = 60
+
+
+class Clocks:
+    """Two clocks that a test sets."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.milliseconds = 1_000_000
+
+    def cache(self, max_entries: int = 3) -> TtlCache[str, int]:
+        pacing = Pacing(lambda: self.milliseconds, lambda: self.seconds, lambda _: None, lambda: 0.5)
+        return TtlCache(pacing, TTL_S, max_entries)
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Let threads take turns as often as possible."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "milliseconds", "known"),
+    [(59.9, 59_900, True), (60, 0, False), (0, 60_000, False), (1, -1, False)],
+    ids=["fresh", "by the monotonic clock", "by the wall clock", "the wall clock was set back"],
+)
+def test_an_entry_expires_by_whichever_clock_says_so(seconds: float, milliseconds: int, *, known: bool) -> None:
+    clocks = Clocks()
+    cache = clocks.cache()
+    cache.put("a", 1)
+    clocks.seconds += seconds
+    clocks.milliseconds += milliseconds
+
+    assert cache.get("a") == (1 if known else None)
+
+
+def test_an_entry_is_as_old_as_the_beginning_of_its_read() -> None:
+    clocks = Clocks()
+    cache = clocks.cache()
+
+    def slow() -> int:
+        clocks.seconds += 59
+        return 1
+
+    assert cache.get_or_read("a", slow) == 1
+    assert cache.get_or_read("a", lambda: 2) == 1
+    clocks.seconds += 1
+    assert cache.get_or_read("a", lambda: 3) == 3
+
+
+def test_a_value_may_be_none() -> None:
+    cache: TtlCache[str, int | None] = TtlCache(Pacing(lambda: 0, lambda: 0.0, lambda _: None, lambda: 0.5), TTL_S)
+
+    assert cache.get_or_read("a", lambda: None) is None
+    assert cache.get_or_read("a", lambda: 1) is None
+
+
+def test_a_full_cache_drops_only_the_entry_that_was_put_first() -> None:
+    cache = Clocks().cache(max_entries=3)
+    for number, key in enumerate("abcad"):
+        cache.put(key, number)
+
+    assert [cache.get(key) for key in "abcd"] == [3, None, 2, 4]
+
+
+def test_what_is_forgotten_is_read_again() -> None:
+    cache = Clocks().cache()
+    cache.put("a", 1)
+    cache.forget("a")
+    cache.forget("a")
+
+    assert cache.get("a") is None
+
+
+def test_threads_may_share_it(switching: None) -> None:
+    del switching
+    cache = Clocks().cache(max_entries=5)
+
+    def hammer(seed: int) -> None:
+        rng = Random(seed)
+        for _ in range(3_000):
+            number = rng.randrange(20)
+            if rng.random() < 0.1:
+                cache.forget(str(number))
+            elif rng.random() < 0.5:
+                cache.put(str(number), number)
+            else:
+                assert cache.get(str(number)) in (None, number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(hammer, range(8)))
+    assert len(cache._entries) <= 5

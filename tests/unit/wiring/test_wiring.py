@@ -1,0 +1,63 @@
+"""How functions are put together: what each starts with, and that its calls have connections."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks.measure.speed.pace import ENVIRONMENT
+from standings.aws.dynamodb.calls import UNPROCESSED_TIMEOUT_S
+from standings.aws.dynamodb.rankings.ranking_reads import SIDE_BY_SIDE
+from standings.read.reader import LAST_READ_S
+from standings.runtime.retry import RETRY_TIMEOUT_S
+from standings.wiring import building_blocks, projector
+from tests.support.aws.stack import FUNCTIONS
+from tests.template.expansion import expanded, source
+
+LISTED = "import sys, app; print(*sorted(name for name in sys.modules if name.startswith('standings.')))"
+
+
+@pytest.mark.parametrize(
+    ("function", "others"),
+    [
+        (
+            "writer",
+            {"project.projector", "read.reader", "members.register_hide_remove", "aws.dynamodb.rankings.rankings"},
+        ),
+        ("projector", {"write.writer", "read.reader", "ingest.post_events", "sqs"}),
+        ("query", {"write.writer", "project.projector", "ingest.post_events", "sqs"}),
+        ("command", {"write.writer", "project.projector", "read.query", "aws.dynamodb.rankings.rankings"}),
+    ],
+)
+def test_a_function_starts_without_what_only_others_need(function: str, others: set[str]) -> None:
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": str(FUNCTIONS.parent / "layers" / "standings")}
+    command = [sys.executable, "-c", LISTED]
+    found = subprocess.check_output(command, cwd=FUNCTIONS / function, env=environment, text=True)
+
+    assert "standings.wiring.building_blocks" in found.split()
+    assert {f"standings.{name}" for name in others}.isdisjoint(found.split())
+
+
+def test_a_client_has_a_connection_for_every_call_under_way() -> None:
+    assert max(SIDE_BY_SIDE, projector.MOST_CALLS) < building_blocks.CONNECTIONS
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "sqs", "s3"])
+def test_a_client_gives_up_a_call_that_hangs_after_so_long(service: str) -> None:
+    settings = building_blocks.client(service).meta.config
+    attempts = settings.retries["total_max_attempts"]
+
+    hanging = attempts * (settings.connect_timeout + settings.read_timeout)
+    assert hanging + (attempts - 1) * building_blocks.BETWEEN_ATTEMPTS_S <= building_blocks.LONGEST_CALL_S
+
+
+def test_a_call_that_hangs_leaves_a_function_time_to_answer() -> None:
+    timeouts = {name: int(function["Timeout"]) for name, function in expanded(source()).of("Lambda::Function")}
+
+    for name in ("Writer", "Projector", "Maintenance"):
+        # Calls begin until the deadline.
+        assert building_blocks.LONGEST_CALL_S < building_blocks.REPORTING_RESERVE < timeouts[f"{name}Function"] / 2
+    assert RETRY_TIMEOUT_S < LAST_READ_S
+    assert timeouts["QueryFunction"] > LAST_READ_S + UNPROCESSED_TIMEOUT_S + building_blocks.LONGEST_CALL_S
+    assert timeouts["CommandFunction"] > RETRY_TIMEOUT_S + building_blocks.LONGEST_CALL_S
