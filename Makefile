@@ -106,7 +106,7 @@ safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missi
 check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of the template, the pages
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy layers/standings/standings functions benchmarks standings_cli demo tests
+	$(VENV)/bin/mypy layers/standings functions benchmarks standings_cli demo tests
 	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml

@@ -5,12 +5,14 @@ from random import Random
 from typing import Any, Final
 
 from standings.aws.dynamodb.keys import node_key
-from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action, node_actions
+from standings.aws.dynamodb.rankings.ranking_actions import EXPIRY_MARGIN, entry_action, node_actions
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards, Family, Ranking
+from standings.domain.boards.definitions import Boards, Family
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import ROOT, Place, ordinal
-from standings.domain.windows.late_and_keep import SECOND
+from standings.domain.scoring.sort_order import Place, ordinal
+from standings.domain.tiers.tier_path import ROOT
+from standings.domain.windows.calendar import SECOND
 from tests.support.dynamodb.engine import Engine
 
 NOW: Final = 1_795_256_100_000

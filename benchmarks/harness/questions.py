@@ -11,7 +11,8 @@ from benchmarks.harness.trips import Ticks, Trips, standing
 from benchmarks.harness.truth import Truth
 from benchmarks.measure.units import pacing
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards, Ranking
+from standings.domain.boards.definitions import Boards
+from standings.domain.boards.ranking import Ranking
 from standings.read.board_list import Directory
 from standings.read.query import Asked as About
 from standings.read.query import Query

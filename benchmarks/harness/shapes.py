@@ -17,10 +17,11 @@ from typing import Any, Final, overload
 from benchmarks.harness.population import BOUND, NOW, member
 from benchmarks.harness.truth import Truth
 from standings.aws.dynamodb.keys import counter_name, node_key
-from standings.aws.dynamodb.rankings.rankings import entry_action
-from standings.domain.boards.definitions import Ranking
+from standings.aws.dynamodb.rankings.ranking_actions import entry_action
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import FANOUT, Path, Place, ordinal, path
+from standings.domain.scoring.sort_order import Place, ordinal
+from standings.domain.tiers.tier_path import FANOUT, Path, path
 from tests.support.dynamodb.engine import Engine
 
 HIGHEST: Final = 1_000_000

@@ -22,7 +22,7 @@ from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.catalog.board_catalog import Registry
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
-from standings.ports.scores import StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
 from standings.project.projector import Projected, Projector, Record
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime.retry import Pacing

@@ -10,7 +10,8 @@ from benchmarks.measure.units import pacing
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, path, prefixes
+from standings.domain.scoring.sort_order import Place
+from standings.domain.tiers.tier_path import path, prefixes
 from standings.project.commit_moves import move_in_ranking
 from standings.project.prune_tiers import Look, PrunedRankings
 from tests.support.dynamodb.engine import Engine

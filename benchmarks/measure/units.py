@@ -19,7 +19,8 @@ from benchmarks.harness.results_file import output
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.dynamodb.scores.scores import DynamoScores, decode_change
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.dynamodb.scores.stream_records import decode_change
 from standings.catalog.board_catalog import Registry
 from standings.domain.boards.boards_toml import parse_boards
 from standings.project.projector import Projector, Record

@@ -17,7 +17,8 @@ from benchmarks.models.assumed import READ, TRANSACTION
 from benchmarks.models.cost.usage import Traffic
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import ROOT, Path, Place, ordinal, path, prefixes
+from standings.domain.scoring.sort_order import Place, ordinal
+from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.domain.tiers.tier_tree import deltas
 from standings.project.commit_moves import cut, neighbourhood
 from standings.project.prune_tiers import CHANCE, LOOKED_AT

@@ -4,8 +4,8 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
 
+from standings.domain.errors import bad_argument, bad_body
 from standings.http import api
-from standings.read.json_values import bad_argument, bad_body
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks

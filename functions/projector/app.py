@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.aws.dynamodb.scores.scores import decode_change
+from standings.aws.dynamodb.scores.stream_records import decode_change
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.project.projector import Record
 from standings.project.prune_tiers import Look

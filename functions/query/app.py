@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from standings.domain.events.event_rules import LONGEST_MEMBER
+from standings.domain.boards.names import LONGEST_MEMBER
+from standings.domain.errors import bad_argument, bad_body
 from standings.http import api
 from standings.read.board_list import Directory
-from standings.read.json_values import bad_argument, bad_body
 from standings.read.query import MOST_MEMBERS, Asked, Query
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger

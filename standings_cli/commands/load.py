@@ -18,9 +18,10 @@ from typing import Any, Final, TypeVar
 from standings.aws.sqs.activity_queue import message_of
 from standings.aws.sqs.sender import MOST_ENTRIES, Message
 from standings.domain.boards.boards_toml import read_span
-from standings.domain.events.event_rules import BOARD_NAME, RefusedEvent
+from standings.domain.boards.names import BOARD_NAME
+from standings.domain.events.event import RefusedEvent
+from standings.domain.events.instants import instant
 from standings.ingest.post_events import Posted
-from standings.read.json_values import instant
 from standings_cli.commands.options import Commands
 from standings_cli.load.traffic import Activity, Plan, activities
 from standings_cli.post.outbox import NotTakenError, Outbox

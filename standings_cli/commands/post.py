@@ -13,7 +13,7 @@ import orjson
 
 from standings.domain.boards.boards_toml import DefinitionError, parse_boards
 from standings.domain.boards.definitions import Boards
-from standings.domain.events.event_rules import RefusedEvent
+from standings.domain.events.event import RefusedEvent
 from standings_cli.commands.options import Commands
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.post_file import STDIN, FilePosting

@@ -15,15 +15,10 @@ from standings.aws.sqs.activity_queue import ActivityQueue, message_of
 from standings.aws.sqs.sender import Message
 from standings.domain.boards.boards_toml import METRIC_NAME
 from standings.domain.boards.definitions import Boards
-from standings.domain.events.event_rules import (
-    BOARD_NAME,
-    LONGEST_ID,
-    LONGEST_MEMBER,
-    LONGEST_SHOWN,
-    RefusedEvent,
-    parse_event,
-    read_at,
-)
+from standings.domain.boards.names import BOARD_NAME, LONGEST_MEMBER
+from standings.domain.events.event import LONGEST_SHOWN, RefusedEvent
+from standings.domain.events.event_rules import LONGEST_ID, parse_event
+from standings.domain.events.instants import read_at
 from standings.ingest.post_events import posted
 
 FIELDS: Final = ("id", "board", "member", "at")

@@ -16,7 +16,7 @@ import aws_lambda_powertools
 
 from standings.aws.dynamodb.rankings import purge, ranking_reads
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime import logs
 from standings.wiring import building_blocks, projector

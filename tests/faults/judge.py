@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from standings.aws.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
 from standings.aws.dynamodb.scores.board_records import decode_record
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.aggregates import LONG_AGO
-from standings.domain.scoring.sort_order import Place, ordinal, path, sort_key
-from standings.domain.windows.late_and_keep import parse_window
+from standings.domain.boards.ranking import Ranking
+from standings.domain.scoring.sort_order import Place, ordinal, sort_key
+from standings.domain.scoring.ties import LONG_AGO
+from standings.domain.tiers.tier_path import path
+from standings.domain.windows.window import parse_window
 from tests.support.dynamodb.storage.values import encode_item
 
 from .instances import boards_of

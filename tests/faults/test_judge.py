@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from standings.aws.dynamodb.scores.board_records import encode_record
 from standings.domain.boards.coverage import coverage_of
-from standings.ports.scores import BoardRecord
+from standings.ports.board_records import BoardRecord
 from tests.faults.aws.store import EngineStore
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
@@ -45,7 +45,7 @@ def missed(subject: Judge) -> set[str]:
 
 def test_a_ranking_that_the_product_forgets_is_compared_all_the_same() -> None:
     subject = judge(Shape((WIDE,)))
-    with Change("domain.members.member_item:open_rankings", returns(())).made():
+    with Change("domain.members.open_rankings:open_rankings", returns(())).made():
         subject.compare(MILLISECONDS)
 
     assert missed(subject) == IN_ALL | IN_DAYS | IN_TWO_DAYS

@@ -116,7 +116,7 @@ def test_what_a_producer_did_wrong_is_no_bug(stack: Stack, log: Lines) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", ["standings.aws.dynamodb.scores.scores.decode_image", "standings.project.projector.moves"]
+    "function", ["standings.aws.dynamodb.scores.member_items.decode_image", "standings.project.projector.moves"]
 )
 def test_of_the_projector(stack: Stack, log: Lines, function: str) -> None:
     write(stack)

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 import orjson
 import pytest
 
-from standings.domain.events.event_rules import Rule
+from standings.domain.events.event import Rule
 from standings.project.commit_moves import one_by_one
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime.logs import metrics

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import Path, ordinal
+from standings.domain.scoring.sort_order import ordinal
 from standings.domain.tiers import distribution, tier_tree
 from standings.domain.tiers.distribution import Bucket
+from standings.domain.tiers.tier_path import Path
 
 Tree = dict[Path, dict[int, int]]
 

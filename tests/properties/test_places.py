@@ -4,7 +4,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import FANOUT, Place, depth, ordinal, ordinal_at, path, read_sort_key, sort_key
+from standings.domain.scoring.sort_order import Place, ordinal, read_sort_key, sort_key
+from standings.domain.tiers.tier_path import FANOUT, depth, ordinal_at, path
 
 numbers = st.integers(-MAX_UNITS, MAX_UNITS) | st.integers(-300, 300)
 members = st.text(min_size=1, max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode() or "m")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import Path, path
 from standings.domain.tiers import tier_tree
+from standings.domain.tiers.tier_path import Path, path
 
 scores = (
     st.integers(-5, 5)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME, REMOVED_LIFETIME
+from standings.aws.dynamodb.scores.member_items import REMOVED_LIFETIME
+from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
 from standings.catalog.board_catalog import LONGEST_ATTEMPT
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
 from tests.template.expansion import Expanded, named
 
 _SECOND: Final = 1000

@@ -19,7 +19,7 @@ from benchmarks.measure.comparison.compared import seconds
 from benchmarks.measure.units import pacing
 from benchmarks.pages.plots import plot
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
-from standings.read.json_values import Problem
+from standings.domain.errors import Problem
 from standings.read.query import Query
 from standings.read.rank_numbering import MOST_EQUALS
 from standings.read.reader import Reader

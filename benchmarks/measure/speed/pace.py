@@ -36,10 +36,11 @@ from botocore.session import get_session
 
 from benchmarks.harness import population
 from benchmarks.harness.results_file import REPOSITORY
-from standings.aws.dynamodb.scores.scores import encode_image
+from standings.aws.dynamodb.scores.member_items import encode_image
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Family
-from standings.domain.members.member_item import Counted, Image, additions
+from standings.domain.members.counting import Counted, additions
+from standings.domain.members.member_item import Image
 from standings.project.commit_moves import one_by_one
 from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks

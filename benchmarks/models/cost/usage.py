@@ -15,16 +15,21 @@ from typing import Final
 from benchmarks.harness import population
 from benchmarks.harness.capacity_units import TRANSACTIONAL, read, written
 from benchmarks.models.assumed import PER_ITEM
-from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action
-from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME, encode_image
+from standings.aws.dynamodb.rankings.ranking_actions import EXPIRY_MARGIN, entry_action
+from standings.aws.dynamodb.scores.member_items import encode_image
+from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Family, Metric, Ranking
-from standings.domain.members.member_item import REMOVAL_MARGIN, Image
+from standings.domain.boards.definitions import Family, Metric
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.counting import REMOVAL_MARGIN
+from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import FANOUT, ROOT, Path, Place, depth, ordinal, path, prefixes
+from standings.domain.scoring.sort_order import Place, ordinal
 from standings.domain.scoring.sort_order import written as sort_text
+from standings.domain.tiers.tier_path import FANOUT, ROOT, Path, depth, path, prefixes
 from standings.domain.tiers.tier_tree import deltas
-from standings.domain.windows.late_and_keep import DAY, HOUR, SECOND, Window
+from standings.domain.windows.calendar import DAY, HOUR, SECOND
+from standings.domain.windows.window import Window
 from standings.project.commit_moves import MOST_MOVES, cut, neighbourhood
 from standings.project.prune_tiers import CHANCE, LOOKED_AT, WORTH
 from tests.support.dynamodb.storage.sizes import item_size

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.domain.windows.late_and_keep import DAY
-from standings.ports.scores import Hindrance
+from standings.domain.windows.calendar import DAY
+from standings.ports.errors import Hindrance
 
 from .replacing import Change, Safeguard, becomes, returns
 
@@ -117,15 +117,15 @@ PROJECTING: Final = (
     Safeguard(
         "a row takes only what is newer than itself",
         "an older record, done late",
-        (Change("aws.dynamodb.rankings.rankings:_OLDER", becomes("(v < :v OR v >= :v)")),),
+        (Change("aws.dynamodb.rankings.ranking_actions:_OLDER", becomes("(v < :v OR v >= :v)")),),
         written="late_on_newer",
     ),
     Safeguard(
         "a row is moved from where it was counted",
         "counters that are off, when a record is missing or half done",
         (
-            Change("aws.dynamodb.rankings.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
-            Change("aws.dynamodb.rankings.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
+            Change("aws.dynamodb.rankings.ranking_actions:_UNRANKED", becomes("attribute_not_exists(nothing)")),
+            Change("aws.dynamodb.rankings.ranking_actions:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
         ),
     ),
     Safeguard(
@@ -138,7 +138,7 @@ PROJECTING: Final = (
         "the same as above, after a gap",
         (
             Change("project.commit_moves:_believe", _remembers_images),
-            Change("aws.dynamodb.rankings.rankings:_counted", _counts_by_images),
+            Change("aws.dynamodb.rankings.ranking_actions:_counted", _counts_by_images),
         ),
     ),
     Safeguard(
@@ -181,13 +181,13 @@ PROJECTING: Final = (
     Safeguard(
         "whoever leaves a ranking leaves a row",
         "an older record, which brings it back",
-        (Change("aws.dynamodb.rankings.rankings:entry_action", _row_deleted),),
+        (Change("aws.dynamodb.rankings.ranking_actions:entry_action", _row_deleted),),
         written="hidden_and_late",
     ),
     Safeguard(
         "such a row stays for 60 days",
         "the same, days later",
-        (Change("aws.dynamodb.rankings.rankings:ROW_LIFETIME", becomes(DAY)),),
+        (Change("aws.dynamodb.rankings.ranking_actions:ROW_LIFETIME", becomes(DAY)),),
         unneeded="Records of the stream live for 24 hours, and replays go by the item as it is. Three days would "
         "do; 60 cost next to nothing, and hold should a record ever come later.",
     ),

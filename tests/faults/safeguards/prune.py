@@ -46,7 +46,7 @@ PRUNING: Final = (
     Safeguard(
         "versions of nodes start at the clock",
         "a node that was removed and made anew, and looks like the one that was read",
-        (Change("aws.dynamodb.rankings.rankings:_node_update", _versions_from_0),),
+        (Change("aws.dynamodb.rankings.ranking_actions:node_update", _versions_from_0),),
         written="a_node_made_anew",
     ),
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.aws.dynamodb.keys import member_item_key
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
 
 from .replacing import Change, Safeguard, becomes, returns, unconditional, unconditionally
 
@@ -103,13 +103,13 @@ WRITING: Final = (
     Safeguard(
         "accumulators go a day after reading has ended",
         "one that goes while other clocks still read the period",
-        (Change("domain.members.member_item:REMOVAL_MARGIN", becomes(0)),),
+        (Change("domain.members.counting:REMOVAL_MARGIN", becomes(0)),),
         written="read_by_a_slower_clock",
     ),
     Safeguard(
         "a period is moved no more an hour after reading has ended",
         "accumulators that were taken off, which look like scores that fell",
-        (Change("domain.members.member_item:touched", _moves_for_ever),),
+        (Change("domain.members.open_rankings:touched", _moves_for_ever),),
     ),
     Safeguard(
         "a removed member leaves its version",
@@ -119,7 +119,7 @@ WRITING: Final = (
     Safeguard(
         "a removed member's version stays for 60 days",
         "the same, days later",
-        (Change("aws.dynamodb.scores.scores:REMOVED_LIFETIME", becomes(DAY)),),
+        (Change("aws.dynamodb.scores.member_items:REMOVED_LIFETIME", becomes(DAY)),),
         unneeded="Records of the stream live for 24 hours: later no older one comes, and a new version begins at a"
         " clock that is further on. Three days would do.",
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.domain.windows.late_and_keep import SECOND
+from standings.domain.windows.calendar import SECOND
 from tests.support.builders.checks import entries
 from tests.support.builders.redefining import live
 from tests.support.faults.faulty_client import Time

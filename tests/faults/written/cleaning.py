@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.ports.scores import Lane, Lanes
+from standings.ports.rankings import Lane, Lanes
 from standings.project.prune_tiers import prune
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict

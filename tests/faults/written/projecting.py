@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
 
 from .rig import NOW, SHARDED, rig
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from standings.domain.windows.late_and_keep import SECOND
+from standings.domain.windows.calendar import SECOND
 from tests.support.faults.faulty_client import Faulty
 
 from .rig import rig

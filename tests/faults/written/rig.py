@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
 from tests.support.aws.stack import Clock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from standings.domain.windows.late_and_keep import DAY, SECOND
+from standings.domain.windows.calendar import DAY, SECOND
 from tests.support.aws.stack import Clock
 from tests.support.faults.faulty_client import Faulty, passes
 

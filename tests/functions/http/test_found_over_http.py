@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import Path
-from standings.ports.scores import Entry, Node, Span
-from standings.read import json_values, shard_merge
+from standings.domain.boards.ranking import Ranking
+from standings.domain.tiers.tier_path import Path
+from standings.ports.ranking_reads import Entry, Node, Span
+from standings.read import cursors, shard_merge
 from tests.support.aws.stack import Clock, Stack, http_event, running
 from tests.support.builders.streaming import apply, project
 
@@ -139,7 +139,7 @@ def test_a_member_that_moves_between_two_rounds_of_one_read_leaves_the_others_in
 @pytest.mark.parametrize("name", ["", "x" * 1_025], ids=["empty", "long"])
 def test_a_forged_cursor_of_boards_is_no_failure(stack: Stack, name: str) -> None:
     """The store would refuse such a key."""
-    status, answer = stack.get("/boards", cursor=json_values.encode_name(name, ""))
+    status, answer = stack.get("/boards", cursor=cursors.encode_name(name, ""))
 
     assert (status, answer["type"]) == (400, "urn:standings:bad-argument")
 
@@ -153,8 +153,8 @@ def test_a_forged_cursor_before_all_calendars_is_no_failure(stack: Stack, window
     ranked = metric.window(window)
     assert ranked is not None
     period = metric.timetable.current(ranked, NOW) - back
-    forged = json_values.encode_cursor(
-        json_values.Cursor(period, True, "", "competition"), Ranking("b", metric, ranked, period)
+    forged = cursors.encode_cursor(
+        cursors.Cursor(period, True, "", "competition"), Ranking("b", metric, ranked, period)
     )
     status, answer = stack.get(f"/boards/b/points/{window}", cursor=forged)
 

@@ -8,9 +8,9 @@ from unittest import mock
 import orjson
 import pytest
 
+from standings.domain.errors import Problem
 from standings.members.register_hide_remove import Care
-from standings.ports.scores import StoreUnavailableError
-from standings.read.json_values import Problem
+from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.stack import Clock, Stack, http_event, running
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

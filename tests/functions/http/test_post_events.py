@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standings.aws.sqs.sender import MOST_BYTES
-from standings.ingest.post_events import _documents
-from standings.read.json_values import Problem
+from standings.domain.errors import Problem
+from standings.ingest.json_list import parse_documents
 from tests.support.aws.stack import Clock, Stack, delivered, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.streaming import project
@@ -332,7 +332,7 @@ json_values = st.recursive(
 
 @given(st.lists(json_values, min_size=1, max_size=8), st.sampled_from([None, orjson.OPT_INDENT_2]))
 def test_a_list_is_cut_into_its_values(values: list[Any], option: int | None) -> None:
-    assert [document.said for document in _documents(orjson.dumps(values, option=option))] == values
+    assert [document.said for document in parse_documents(orjson.dumps(values, option=option))] == values
 
 
 @given(st.lists(st.sampled_from(["[", "]", "{", "}", ",", ":", '"', "\\", "1", " ", '"a"', "null"]), max_size=9))
@@ -343,7 +343,7 @@ def test_what_is_no_json_is_no_list_of_events(parts: list[str]) -> None:
     except ValueError:
         expected = None
     try:
-        found = [document.said for document in _documents(body)]
+        found = [document.said for document in parse_documents(body)]
     except Problem:
         found = None
 

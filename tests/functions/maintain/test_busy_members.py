@@ -9,22 +9,15 @@ import pytest
 from standings.catalog.board_catalog import DELETE, Registry
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import coverage_of
-from standings.domain.boards.definitions import Family, Ranking
+from standings.domain.boards.definitions import Family
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image, new_image
 from standings.domain.members.moves import Move
 from standings.maintain.rebuild.rebuild import PLACING, REBUILD, REMOVING, Progress, Rebuild
-from standings.ports.scores import (
-    MOST_ACTIONS,
-    SLOTS,
-    BoardRecord,
-    ChangeObstacle,
-    Hindrance,
-    Job,
-    MemberKey,
-    MoveObstacle,
-    Rewrite,
-    StoreUnavailableError,
-)
+from standings.ports.board_records import BoardRecord, Job
+from standings.ports.errors import Hindrance, StoreUnavailableError
+from standings.ports.rankings import MOST_ACTIONS, MoveObstacle
+from standings.ports.scores import SLOTS, ChangeObstacle, MemberKey, Rewrite
 from standings.project.backfill import Placer
 from tests.support.faults import faulty_client
 

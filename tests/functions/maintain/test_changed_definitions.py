@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
 from tests.support.aws.stack import Clock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.faults import faulty_client

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings.aws.sqs.sender import MOST_BYTES
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, Chosen
 from tests.support.aws.stack import Clock, Stack, running
 from tests.support.awslambda.pollers import Context

@@ -13,9 +13,9 @@ from botocore.exceptions import ClientError
 
 from standings.aws.dynamodb.keys import member_item_key
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.member_item import open_rankings
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.open_rankings import open_rankings
+from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.parked import Chosen
 from tests.support.aws.stack import Clock, Stack, running
 from tests.support.awslambda.pollers import Context

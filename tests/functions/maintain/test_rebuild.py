@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
 from standings.maintain.rebuild.rebuild import SETTLED
 from standings.wiring import building_blocks
 from tests.support.aws.stack import Clock, Stack, running

@@ -11,7 +11,7 @@ from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
-from standings.ports.scores import StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
 from standings.project.projector import Projected, Projector, Record
 from tests.support.builders.catalogs import registry
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows

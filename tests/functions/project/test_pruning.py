@@ -11,10 +11,13 @@ from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import ROOT, Path, Place, path, prefixes
-from standings.ports.scores import MOST_ACTIONS, Hindrance, Node, Removal, StoreRefusedError, StoreUnavailableError
+from standings.domain.scoring.sort_order import Place
+from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
+from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
+from standings.ports.ranking_reads import Node
+from standings.ports.rankings import MOST_ACTIONS, Removal
 from standings.project.commit_moves import cut
 from standings.project.prune_tiers import CHANCE, Look, PrunedRankings, prune
 from standings.read.query import Query

@@ -7,7 +7,7 @@ import pytest
 
 from standings.aws.dynamodb.calls import UNPROCESSED_TIMEOUT_S, batch_get
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.ports.scores import StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
 from tests.support.faults.faulty_client import Time
 
 

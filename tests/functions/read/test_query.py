@@ -11,9 +11,9 @@ from zlib import crc32
 import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.windows.late_and_keep import DAY
-from standings.read import json_values
+from standings.domain.boards.ranking import Ranking
+from standings.domain.windows.calendar import DAY
+from standings.read import cursors
 from tests.support.aws.stack import Clock, Stack, http_event, running
 from tests.support.builders.streaming import apply
 from tests.support.oracle.model import Model, standings
@@ -351,7 +351,7 @@ def test_whoever_forges_a_cursor_gets_a_no(stack: Stack, said: Any, window: str)
     found = metric.window(window)
     assert found is not None
     content = json.dumps([*said, "competition"] if isinstance(said, list) else said).encode()
-    forged = json_values._sealed(content, json_values._list_of(Ranking("b", metric, found, 0)))
+    forged = cursors._sealed(content, cursors._list_of(Ranking("b", metric, found, 0)))
     status, answer = stack.get(f"/boards/b/points/{window}", cursor=forged)
 
     assert status == 400, answer

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
-from standings.ports.scores import Node, StoreUnavailableError
+from standings.domain.errors import Problem
+from standings.ports.errors import StoreUnavailableError
+from standings.ports.ranking_reads import Node
 from standings.read.board_list import Directory
-from standings.read.json_values import Problem
 from standings.read.query import Query
 from standings.read.reader import LAST_READ_S, Reader
 from standings.runtime.retry import Pacing

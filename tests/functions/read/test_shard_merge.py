@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from standings.domain.scoring.sort_order import Path
-from standings.ports.scores import Entry, Node, Span
+from standings.domain.tiers.tier_path import Path
+from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read import shard_merge
 from tests.support.aws.stack import Clock, Stack, running
 from tests.support.builders.streaming import apply

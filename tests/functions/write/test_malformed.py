@@ -14,9 +14,11 @@ import orjson
 import pytest
 
 from standings.aws.dynamodb.keys import member_key
-from standings.aws.dynamodb.scores.scores import decode_change, decode_image, decode_parked
+from standings.aws.dynamodb.scores.member_items import decode_image
+from standings.aws.dynamodb.scores.stream_records import decode_change, decode_parked
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.events.event_rules import RefusedEvent, parse_event
+from standings.domain.events.event import RefusedEvent
+from standings.domain.events.event_rules import parse_event
 from standings.wiring import building_blocks
 from tests.support.aws.stack import Bucket, Clock, Stack, running
 from tests.support.awslambda.pollers import Context

@@ -7,8 +7,8 @@ import pytest
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.member_item import place
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.rolling_sum import place
 from tests.support.aws.stack import Clock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries

@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from standings.aws.dynamodb.keys import member_key
-from standings.aws.dynamodb.scores.scores import DynamoScores, decode_image
+from standings.aws.dynamodb.scores.member_items import decode_image
+from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import MAX_UNITS

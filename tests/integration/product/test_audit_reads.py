@@ -9,13 +9,15 @@ from standings.aws.dynamodb.rankings.audit_reads import DynamoInspection
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import ROOT, Place, sort_key, written
+from standings.domain.scoring.sort_order import Place, sort_key, written
+from standings.domain.tiers.tier_path import ROOT
 from standings.maintain.audit.audit_reads import Edge, Listed, Pair, Root
 from standings.maintain.audit.differences import Row
-from standings.ports.scores import Rewrite, StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
+from standings.ports.scores import Rewrite
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000

@@ -15,7 +15,7 @@ from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.refused_messages import DeadLetters
 from standings.aws.sqs.sender import MOST_BYTES, Sender
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, Chosen, DeadLetterCare
-from standings.ports.scores import StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.stack import Clock
 from tests.support.builders.maintenance import pacing, soon
 

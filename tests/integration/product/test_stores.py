@@ -12,26 +12,18 @@ from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import Kept, coverage_of
-from standings.domain.boards.definitions import Family, Ranking
+from standings.domain.boards.definitions import Family
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import ROOT, Path, Place, sort_key
+from standings.domain.scoring.sort_order import Place, sort_key
+from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import nodes_for
-from standings.ports.scores import (
-    Addition,
-    BoardRecord,
-    ChangeObstacle,
-    Entry,
-    Hindrance,
-    Job,
-    Receipt,
-    ReceiptObstacle,
-    Removal,
-    Rewrite,
-    Row,
-    Span,
-    StoreRefusedError,
-)
+from standings.ports.board_records import BoardRecord, Job
+from standings.ports.errors import Hindrance, StoreRefusedError
+from standings.ports.ranking_reads import Entry, Span
+from standings.ports.rankings import Removal, Row
+from standings.ports.scores import Addition, ChangeObstacle, Receipt, ReceiptObstacle, Rewrite
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000

@@ -10,9 +10,11 @@ from typing import Any
 from standings.aws.dynamodb.keys import counter_digit, counter_name, entry_key, index_key, node_key, shard_of
 from standings.aws.dynamodb.rankings.audit_reads import DynamoInspection
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards, Ranking
-from standings.domain.members.member_item import open_rankings
-from standings.domain.scoring.sort_order import ROOT, Path, Place, path, prefixes, read_sort_key, sort_key
+from standings.domain.boards.definitions import Boards
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.open_rankings import open_rankings
+from standings.domain.scoring.sort_order import Place, read_sort_key, sort_key
+from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.maintain.audit.audit import Auditor
 from standings.runtime.retry import Pacing
 from tests.support.aws.stack import Clock, Stack

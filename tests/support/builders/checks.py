@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from standings.aws.dynamodb.keys import counter_digit
-from standings.domain.scoring.sort_order import Path, path, read_sort_key
+from standings.domain.scoring.sort_order import read_sort_key
+from standings.domain.tiers.tier_path import Path, path
 
 
 def rows(client: Any, table: str) -> list[dict[str, Any]]:

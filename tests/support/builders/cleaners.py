@@ -8,9 +8,10 @@ from standings.aws.dynamodb.keys import counter_digit
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Path, Place
+from standings.domain.scoring.sort_order import Place
+from standings.domain.tiers.tier_path import Path
 from standings.project.commit_moves import Outcome, move_in_ranking
 from standings.project.prune_tiers import Look, PrunedRankings
 from tests.support.builders.checks import nodes

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.scores.scores import DynamoScores, decode_parked
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.dynamodb.scores.stream_records import decode_parked
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.sender import Sender

@@ -10,13 +10,14 @@ from botocore.awsrequest import AWSResponse
 from botocore.session import get_session
 
 from benchmarks.harness import population
-from standings.aws.dynamodb.calls import send_as_built
+from standings.aws.dynamodb.as_built import send_as_built
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
-from standings.ports.scores import Addition, Receipt, Rewrite, StoreRefusedError
+from standings.ports.errors import StoreRefusedError
+from standings.ports.scores import Addition, Receipt, Rewrite
 from tests.support.aws.stack import Clock
 from tests.support.builders.maintenance import pacing
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from check_boards import main
 from standings.domain.boards.boards_toml import DefinitionError, parse_boards
-from standings.runtime.check_boards import main
 from standings.runtime.environment import BOARDS_FILE
 
 GOOD = 'metrics.points = { aggregate = "sum", windows = ["all"] }'

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.events.event_rules import Event, RefusedEvent, Update, parse_event
+from standings.domain.events.event import Event, RefusedEvent, Update
+from standings.domain.events.event_rules import parse_event
 
 BOARDS = parse_boards("""
 [boards."*"]

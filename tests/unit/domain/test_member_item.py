@@ -5,9 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import MAX_UNITS, Family, Ranking
-from standings.domain.members.member_item import Counted, Image, additions, beyond_bounds, expired, place, touched
-from standings.domain.windows.late_and_keep import DAY, HOUR, Unit
+from standings.domain.boards.definitions import MAX_UNITS, Family
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.counting import Counted, additions, beyond_bounds, expired
+from standings.domain.members.member_item import Image
+from standings.domain.members.open_rankings import touched
+from standings.domain.members.rolling_sum import place
+from standings.domain.windows.calendar import DAY, HOUR
+from standings.domain.windows.window import Unit
 from standings.runtime.environment import BOARDS_FILE
 
 SHIPPED = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))

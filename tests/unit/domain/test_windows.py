@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.domain.windows.late_and_keep import DAY, HOUR, Timetable, parse_window
+from standings.domain.windows.calendar import DAY, HOUR
+from standings.domain.windows.late_and_keep import Timetable
+from standings.domain.windows.window import parse_window
 
 BERLIN = ZoneInfo("Europe/Berlin")
 UNITS = ("h", "d", "w", "m", "y")

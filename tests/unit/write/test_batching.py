@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.domain.events.event_rules import Event, Update
+from standings.domain.events.event import Event, Update
 from standings.write.batching import items_of, transactions
 
 

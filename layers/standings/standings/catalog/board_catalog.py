@@ -6,7 +6,8 @@ from typing import Final
 
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Boards, Family
-from standings.ports.scores import BoardRecord, BoardRecords, StoreUnavailableError
+from standings.ports.board_records import BoardRecord, BoardRecords
+from standings.ports.errors import StoreUnavailableError
 from standings.runtime.retry import Pacing
 from standings.runtime.ttl_cache import BOARD_TTL_S, TtlCache
 

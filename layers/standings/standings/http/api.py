@@ -10,9 +10,9 @@ import orjson
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from standings.domain.events.event_rules import LONGEST_SHOWN
-from standings.ports.scores import StoreUnavailableError
-from standings.read.json_values import Problem, bad_argument, bad_body, not_found
+from standings.domain.errors import Problem, bad_argument, bad_body, not_found
+from standings.domain.events.event import LONGEST_SHOWN
+from standings.ports.errors import StoreUnavailableError
 from standings.runtime.logs import logger
 
 EVENTS: Final = "/events"

@@ -1,25 +1,17 @@
 """Takes events that are posted over HTTP: each is looked at by itself, and what can be counted goes on the queue."""
 
-import json
-import re
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, Final, NamedTuple, Protocol
 
-import orjson
-
 from standings.domain.boards.definitions import Boards
-from standings.domain.events.event_rules import BOARD_NAME, RefusedEvent, no_constant, parse_event
-from standings.read.json_values import bad_body, instant
+from standings.domain.boards.names import BOARD_NAME
+from standings.domain.events.event import RefusedEvent
+from standings.domain.events.event_rules import parse_event
+from standings.domain.events.instants import instant
+from standings.ingest.json_list import Document, parse_documents
 from standings.runtime.retry import Pacing
 
-MOST_EVENTS: Final = 100
 LONGEST_ID_SHOWN: Final = 1_000
-
-_WHITESPACE: Final = " \t\r\n"
-# A string (one without an end goes on to the end), a bracket or a comma; possessive, so that no text takes long.
-_MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
-_EXPECTED: Final = f"must be an event, or a list of 1 to {MOST_EVENTS} events"
 
 
 class Posted(NamedTuple):
@@ -44,13 +36,6 @@ class Queue(Protocol):
         """Put events on the queue. Returns why by position for those that it did not take."""
 
 
-class _Document(NamedTuple):
-    """A value of the body: its text as it came, and what it says (None where that is not even readable)."""
-
-    text: str
-    said: Any
-
-
 class Posting:
     """Posts events. What the queue gets is a client's own text, so that no amount is rounded before it is looked at.
 
@@ -65,7 +50,7 @@ class Posting:
 
     def post(self, body: bytes) -> list[dict[str, Any]]:
         """What became of each event, in their order; Problem for a body that is no event and no list of events."""
-        documents = _documents(body)
+        documents = parse_documents(body)
         now = self._pacing.now()
         refused: dict[int, str] = {}
         events: dict[int, Posted] = {}
@@ -83,7 +68,7 @@ class Posting:
             refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {why}"
         return [_result(document, refused.get(number)) for number, document in enumerate(documents)]
 
-    def _event(self, document: _Document, now: int) -> Posted:
+    def _event(self, document: Document, now: int) -> Posted:
         event = posted(*document, now, self._queue.most_bytes)
         parse_event(event.body, self._boards, now, at_filled_in=event.at_filled_in)
         return event
@@ -115,7 +100,7 @@ def _board(said: Any) -> str | None:
     return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
 
 
-def _result(document: _Document, refusal: str | None) -> dict[str, Any]:
+def _result(document: Document, refusal: str | None) -> dict[str, Any]:
     event_id = document.said.get("id") if isinstance(document.said, dict) else None
     return {
         # One that is longer was refused: shown whole, a hundred of them could make an answer that is none.
@@ -123,50 +108,3 @@ def _result(document: _Document, refusal: str | None) -> dict[str, Any]:
         "status": "queued" if refusal is None else "refused",
         "detail": refusal,
     }
-
-
-def _documents(body: bytes) -> list[_Document]:
-    try:
-        text = body.decode().strip(_WHITESPACE)
-    except ValueError as error:
-        raise bad_body(f"{_EXPECTED}, is no UTF-8: {error}") from error
-    if not text.startswith(("{", "[")):
-        raise bad_body(f"{_EXPECTED}, in JSON")
-    try:
-        texts = _split(text) if text.startswith("[") else [text]
-        if not 1 <= len(texts) <= MOST_EVENTS:
-            raise bad_body(f"{_EXPECTED}, is a list of {len(texts)}")
-        return [_Document(each, _read(each)) for each in texts]
-    except ValueError as error:
-        raise bad_body(f"{_EXPECTED}, is no JSON: {error}") from error
-
-
-def _split(text: str) -> list[str]:
-    """The texts of a list's values, which are all JSON if, and only if, the list is; ValueError where it has no end."""
-    cuts = [0]
-    depth = 0
-    for found in _MARK.finditer(text):
-        mark = found[0]
-        depth += (mark in ("[", "{")) - (mark in ("]", "}"))
-        if not depth or (depth == 1 and mark == ","):
-            cuts.append(found.start())
-            if len(cuts) > MOST_EVENTS + 1:
-                raise bad_body(f"{_EXPECTED}, is a longer list")
-    if depth or cuts[-1] != len(text) - 1 or not text.endswith("]"):
-        raise ValueError("the list has no end")
-    texts = [text[before + 1 : cut].strip(_WHITESPACE) for before, cut in pairwise(cuts)]
-    return [] if texts == [""] else texts
-
-
-def _read(text: str) -> Any:
-    """What a JSON text says; None for what only nearly can be read; ValueError for what is no JSON."""
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        # A number beyond all bounds, half a character, a nesting without end: good JSON of one bad event.
-        try:
-            said = json.loads(text, parse_int=str, parse_float=str, parse_constant=no_constant)
-            orjson.dumps(said)
-        except (RecursionError, TypeError):
-            return None
-        return said

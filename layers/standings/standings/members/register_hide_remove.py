@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from standings.catalog.board_catalog import Registry
+from standings.domain.boards.names import check_member, family_of
+from standings.domain.errors import no_such_member
 from standings.domain.members.member_item import Image, new_image, registered, removed, rewritten
-from standings.ports.scores import Rewrite, Scores, StoreUnavailableError
-from standings.read.json_values import check_member, no_such_member
-from standings.read.reader import family_of
+from standings.ports.errors import StoreUnavailableError
+from standings.ports.scores import Rewrite, Scores
 from standings.runtime.retry import RETRY_TIMEOUT_S, Backoff, Pacing, patiently
 
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.member_item import Image, place
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
-from standings.ports.scores import Rankings, StoreRefusedError, StoreUnavailableError
+from standings.domain.members.rolling_sum import place
+from standings.ports.errors import StoreRefusedError, StoreUnavailableError
+from standings.ports.rankings import Rankings
 from standings.project.commit_moves import Job, Outcome, SideBySide, move_in_ranking, neighbourhood, one_by_one
 from standings.runtime.retry import Pacing
 

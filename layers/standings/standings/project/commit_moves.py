@@ -6,16 +6,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import ROOT, Path, path, prefixes
-from standings.ports.scores import (
-    MOST_ACTIONS,
-    Hindrance,
-    MoveObstacle,
-    Rankings,
-    Row,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
+from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
+from standings.ports.rankings import MOST_ACTIONS, MoveObstacle, Rankings, Row
 from standings.runtime.retry import Backoff
 
 MOST_MOVES: Final = 5_000

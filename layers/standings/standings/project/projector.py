@@ -9,7 +9,9 @@ from typing import NamedTuple, Protocol
 
 from standings.catalog.board_catalog import Registry
 from standings.domain.members.moves import Change, Move, moves
-from standings.ports.scores import MemberKey, Rankings, StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
+from standings.ports.rankings import Rankings
+from standings.ports.scores import MemberKey
 from standings.project.commit_moves import MOST_MOVES, Outcome, SideBySide, move_in_ranking, neighbourhood, one_by_one
 from standings.runtime.retry import Pacing, patiently
 

@@ -3,21 +3,13 @@
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from standings.domain.boards.definitions import Ranking
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import ROOT, Path, path, prefixes
 from standings.domain.tiers import tier_tree
-from standings.domain.windows.late_and_keep import DAY
-from standings.ports.scores import (
-    MOST_ACTIONS,
-    Lanes,
-    MoveObstacle,
-    Rankings,
-    Removal,
-    StoreRefusedError,
-    StoreUnavailableError,
-    Trees,
-)
+from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
+from standings.domain.windows.calendar import DAY
+from standings.ports.errors import StoreRefusedError, StoreUnavailableError
+from standings.ports.rankings import MOST_ACTIONS, Lanes, MoveObstacle, Rankings, Removal, Trees
 from standings.runtime.retry import Pacing
 
 CHANCE: Final = 1 / 16

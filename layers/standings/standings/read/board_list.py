@@ -2,12 +2,15 @@
 
 from typing import Any, Final
 
-from standings.domain.boards.definitions import Metric, Ranking
-from standings.domain.events.event_rules import BOARD_NAME
-from standings.domain.members.member_item import Image, cell_of
-from standings.domain.windows.late_and_keep import DAY, HOUR, MINUTE, WEEKDAYS, Window
+from standings.domain.boards.definitions import Metric
+from standings.domain.boards.names import BOARD_NAME, check_member
+from standings.domain.boards.ranking import Ranking
+from standings.domain.errors import bad_argument, no_such_member
+from standings.domain.windows.calendar import DAY, HOUR, MINUTE
+from standings.domain.windows.window import WEEKDAYS, Window
 from standings.read import json_values
-from standings.read.json_values import bad_argument, check_member, decode_name, encode_name, no_such_member
+from standings.read.cursors import decode_name, encode_name
+from standings.read.member_card import score_in_window, total_score
 from standings.read.member_ranks import Ranks, read_ranks
 from standings.read.rank_numbering import Method, method_of
 from standings.read.reader import Reader, Request
@@ -90,9 +93,10 @@ class Directory:
             "metrics": [
                 {
                     "metric": metric.name,
-                    "score": _total(image, metric),
+                    "score": total_score(image, metric),
                     "windows": [
-                        _in_window(image, current[metric.name, window.name], member, found) for window in metric.windows
+                        score_in_window(image, current[metric.name, window.name], member, found)
+                        for window in metric.windows
                     ],
                 }
                 for metric in family.metrics.values()
@@ -108,27 +112,6 @@ def _ranks(request: Request, rankings: list[Ranking], member: str, method: Metho
     built = {ranking: there for ranking in rankings if (there := request.built(ranking)) is not None}
     found = read_ranks(request, [(there, member) for there in built.values()], method) if built else {}
     return {ranking: found[there] for ranking, there in built.items()}
-
-
-def _total(image: Image, metric: Metric) -> Any:
-    cell = image.cell(metric.total())
-    return None if cell is None else json_values.score_of(cell.value, metric)
-
-
-def _in_window(image: Image, ranking: Ranking, member: str, found: dict[Ranking, Ranks] | None) -> dict[str, Any]:
-    cell = cell_of(image, ranking.metric, ranking.window, ranking.period)
-    answer: dict[str, Any] = {
-        "window": ranking.window.name,
-        "period": json_values.period(ranking),
-        "score": None if cell is None else json_values.score_of(cell.value, ranking.metric),
-    }
-    if found is None:
-        return answer
-    ranked = found[ranking].of.get(member) if ranking in found else None
-    if ranked is None:
-        return {**answer, "rank": None, "percentile": None, "total": None}
-    percentile = json_values.percentile(ranked.total - ranked.ahead, ranked.total)
-    return {**answer, "rank": ranked.rank, "percentile": percentile, "total": ranked.total}
 
 
 def _span(milliseconds: int) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import ROOT, Path
+from standings.domain.boards.ranking import Ranking
 from standings.domain.tiers import tier_tree
-from standings.ports.scores import Entry, Node
+from standings.domain.tiers.tier_path import ROOT, Path
+from standings.ports.ranking_reads import Entry, Node
 from standings.read.rank_numbering import Method, counters_of, ranks
 from standings.read.reader import RankingReads, Request
 

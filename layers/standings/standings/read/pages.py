@@ -7,12 +7,14 @@ page before was read a while ago.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import ROOT, Path, read_sort_key, written
+from standings.domain.boards.ranking import Ranking
+from standings.domain.errors import bad_argument
+from standings.domain.scoring.sort_order import read_sort_key, written
 from standings.domain.tiers import tier_tree
-from standings.ports.scores import Entry, Node
-from standings.read import json_values
-from standings.read.json_values import ENDS, Cursor, bad_argument
+from standings.domain.tiers.tier_path import ROOT, Path
+from standings.ports.ranking_reads import Entry, Node
+from standings.read import cursors
+from standings.read.cursors import ENDS, Cursor
 from standings.read.rank_numbering import METHODS, MOST_EQUALS, Base, Method, base_of, counters_of, select, too_far
 from standings.read.reader import RankingReads
 from standings.read.shard_merge import read_around, read_stretch
@@ -92,7 +94,7 @@ def page_around(reads: RankingReads, entry: Entry, radius: int) -> Page:
 
 def cursor_at(ranking: Ranking, end: str | None, method: Method, *, forward: bool) -> str | None:
     """The cursor that reads on from a key; None where the list ends."""
-    return None if end is None else json_values.encode_cursor(Cursor(ranking.period, forward, end, method), ranking)
+    return None if end is None else cursors.encode_cursor(Cursor(ranking.period, forward, end, method), ranking)
 
 
 def read_cursor(reads: RankingReads, text: str, *, method: Method | None, named: bool) -> Cursor:
@@ -102,7 +104,7 @@ def read_cursor(reads: RankingReads, text: str, *, method: Method | None, named:
     """
     ranking = reads.ranking
     try:
-        cursor = json_values.decode_cursor(text, ranking)
+        cursor = cursors.decode_cursor(text, ranking)
     except ValueError as error:
         raise bad_argument("cursor", "is altered, or of another list") from error
     if cursor.method not in METHODS:

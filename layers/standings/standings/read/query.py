@@ -4,12 +4,15 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import ROOT, Path, ordinal
+from standings.domain.boards.names import check_member
+from standings.domain.boards.ranking import Ranking
+from standings.domain.errors import Problem, bad_argument, no_such_member, not_found
+from standings.domain.events import instants
+from standings.domain.scoring.sort_order import ordinal
 from standings.domain.tiers import distribution, tier_tree
-from standings.ports.scores import Entry, Node
+from standings.domain.tiers.tier_path import ROOT, Path
+from standings.ports.ranking_reads import Entry, Node
 from standings.read import json_values
-from standings.read.json_values import Problem, bad_argument, check_member, no_such_member, not_found
 from standings.read.member_ranks import Ranked, Ranks, read_ranks
 from standings.read.pages import Page, check_radius, cursor_at, page_around, page_at, read_cursor, read_page
 from standings.read.rank_numbering import Method, counters_of, distinct_ahead, method_of, page_ranks, select
@@ -225,7 +228,7 @@ def _about(ranking: Ranking, method: Method, nodes: Mapping[Path, Node], entries
         "period": json_values.period(ranking),
         "order": ranking.metric.order,
         "method": method,
-        "as_of": json_values.instant(max(stamps, default=None)),
+        "as_of": instants.instant(max(stamps, default=None)),
     }
 
 

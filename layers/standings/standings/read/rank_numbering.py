@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, Literal, NamedTuple, cast
 
-from standings.domain.events.event_rules import LONGEST_SHOWN
-from standings.domain.scoring.sort_order import ROOT, Path, written
+from standings.domain.errors import Problem, bad_argument
+from standings.domain.events.event import LONGEST_SHOWN
+from standings.domain.scoring.sort_order import written
 from standings.domain.tiers import tier_tree
-from standings.ports.scores import Entry, Node, Span
-from standings.read.json_values import Problem, bad_argument
+from standings.domain.tiers.tier_path import ROOT, Path
+from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read.reader import RankingReads
 from standings.read.shard_merge import fair_share
 

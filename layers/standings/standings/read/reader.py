@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from standings.domain.boards.definitions import Boards, Family, Metric, Ranking
-from standings.domain.events.event_rules import BOARD_NAME
-from standings.domain.scoring.sort_order import ROOT, Path
-from standings.domain.windows.late_and_keep import Window
-from standings.ports.scores import BoardRecord, Entry, Node, Span, Standing, StoreUnavailableError
-from standings.read import json_values
-from standings.read.json_values import bad_argument, not_found
+from standings.domain.boards.definitions import Boards, Family, Metric
+from standings.domain.boards.names import family_of
+from standings.domain.boards.ranking import Ranking
+from standings.domain.errors import bad_argument, not_found
+from standings.domain.events import instants
+from standings.domain.tiers.tier_path import ROOT, Path
+from standings.domain.windows.window import Window
+from standings.ports.board_records import BoardRecord
+from standings.ports.errors import StoreUnavailableError
+from standings.ports.ranking_reads import Entry, Node, Span, Standing
 from standings.runtime.retry import RETRY_TIMEOUT_S, Backoff, Pacing, retrying
 from standings.runtime.ttl_cache import BOARD_TTL_S, RANKING_TTL_S, TtlCache
 
@@ -166,7 +169,7 @@ def _readable_until(ranking: Ranking, record: BoardRecord | None) -> int | None:
 def _check_kept(ranking: Ranking, record: BoardRecord | None, now: int) -> None:
     until = _readable_until(ranking, record)
     if until is not None and now >= until:
-        detail = f"this period of {ranking.window.name!r} could be read until {json_values.instant(until)}"
+        detail = f"this period of {ranking.window.name!r} could be read until {instants.instant(until)}"
         raise not_found("period-gone", "Period no longer kept", detail)
 
 
@@ -184,13 +187,3 @@ def _check_built(ranking: Ranking, record: BoardRecord | None) -> None:
             f"{ranking.window.name!r} like this: it can be read once the board has been rebuilt"
         )
     raise not_found("not-built", "Ranking not built yet", detail)
-
-
-def family_of(boards: Boards, board: str) -> Family:
-    """The family of a board; Problem for a name that is none, or that no family matches."""
-    if not BOARD_NAME.fullmatch(board) or board in (".", ".."):
-        raise not_found("no-such-board", "No such board", f"{board[:80]!r} is no name of a board")
-    family = boards.family(board)
-    if family is None:
-        raise not_found("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
-    return family

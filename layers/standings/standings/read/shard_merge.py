@@ -9,8 +9,8 @@ from itertools import chain
 from math import isqrt
 from typing import NamedTuple
 
-from standings.domain.scoring.sort_order import Path
-from standings.ports.scores import Entry, Node, Span
+from standings.domain.tiers.tier_path import Path
+from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read.reader import RankingReads
 
 

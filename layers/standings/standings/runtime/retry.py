@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
-from standings.ports.scores import StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
 
 FIRST_WAIT: Final = 0.02
 LONGEST_WAIT: Final = 2.0

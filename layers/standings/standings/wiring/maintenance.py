@@ -6,7 +6,8 @@ from typing import Any
 from standings.aws.dynamodb.rankings.audit_reads import DynamoInspection
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.scores.scores import DynamoScores, decode_parked
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.dynamodb.scores.stream_records import decode_parked
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.sender import Sender
 from standings.catalog.board_catalog import Registry

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from standings.domain.events.event_rules import Event
-from standings.ports.scores import MOST_ACTIONS, MemberKey
+from standings.domain.events.event import Event
+from standings.ports.rankings import MOST_ACTIONS
+from standings.ports.scores import MemberKey
 
 
 def items_of(event: Event) -> list[MemberKey]:

@@ -4,17 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from standings.domain.boards.definitions import MAX_UNITS, Boards, Family
-from standings.domain.events.event_rules import Event, Rule
-from standings.domain.members.member_item import (
-    Counted,
-    Image,
-    additions,
-    beyond_bounds,
-    counting,
-    expired,
-    new_image,
-    rewritten,
-)
+from standings.domain.events.event import Event, Rule
+from standings.domain.members.counting import Counted, additions, beyond_bounds, counting, expired
+from standings.domain.members.member_item import Image, new_image, rewritten
 from standings.ports.scores import Addition, ItemChange, MemberKey, Rewrite
 from standings.write.batching import items_of
 

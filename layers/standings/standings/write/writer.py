@@ -5,20 +5,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from standings.catalog.board_catalog import Registry
-from standings.domain.events.event_rules import Event, RefusedEvent, parse_event
+from standings.domain.events.event import Event, RefusedEvent
+from standings.domain.events.event_rules import parse_event
 from standings.domain.members.member_item import Image
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.windows.calendar import DAY
+from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
 from standings.ports.scores import (
     REPLAYABLE_DAYS,
     ChangeObstacle,
-    Hindrance,
     ItemChange,
     MemberKey,
     Receipt,
     ReceiptObstacle,
     Scores,
-    StoreRefusedError,
-    StoreUnavailableError,
 )
 from standings.runtime.retry import Backoff, Pacing
 from standings.write.batching import items_of, transactions

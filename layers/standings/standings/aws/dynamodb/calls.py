@@ -1,19 +1,18 @@
 """Calls DynamoDB, and says in the services' words what stood in the way."""
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import orjson
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
-from standings.ports.scores import Hindrance, StoreRefusedError, StoreUnavailableError
+from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
 from standings.runtime.retry import Pacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mypy_boto3_dynamodb.client import DynamoDBClient
+
 
 Item = Mapping[str, Mapping[str, Any]]
 """An item with DynamoDB's type descriptors, as the low-level client and the stream have it."""
@@ -32,7 +31,6 @@ _HINDRANCE: Final = {
     "ValidationError": Hindrance.INVALID,
     "ItemCollectionSizeLimitExceeded": Hindrance.INVALID,
 }
-_ACTIONS: Final = "standings.actions"
 
 
 class Cancellation(NamedTuple):
@@ -56,36 +54,6 @@ def store_error(error: ClientError | BotoCoreError) -> StoreUnavailableError | S
     # The same transaction, asked for by a try whose answer was lost, is still going on.
     wait = IN_PROGRESS_WAIT if code == "TransactionInProgressException" else 0.0
     return StoreUnavailableError(str(error), wait)
-
-
-def send_as_built(client: Any) -> None:
-    """Have a client of botocore put the actions of a transaction into its request as they are.
-
-    botocore would look at every value of them and copy it, which takes longer than everything else that becomes of an
-    event. They are built here, in the form in which they travel, all but bytes; the first one it still checks.
-    """
-    client.meta.events.register("provide-client-params.dynamodb.TransactWriteItems", _set_aside)
-    client.meta.events.register("before-call.dynamodb.TransactWriteItems", _put_in)
-
-
-def _set_aside(params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> dict[str, Any]:
-    context[_ACTIONS] = params["TransactItems"]
-    return {**params, "TransactItems": params["TransactItems"][:1]}
-
-
-def _put_in(params: dict[str, Any], context: Mapping[str, Any], **_: Any) -> None:
-    try:
-        # What else there is in the request, a token for one, stays.
-        request = {**orjson.loads(params["body"]), "TransactItems": context[_ACTIONS]}
-        params["body"] = orjson.dumps(request, default=_written)
-    except orjson.JSONEncodeError as error:
-        raise ParamValidationError(report=str(error)) from error
-
-
-def _written(value: Any) -> str:
-    if not isinstance(value, bytes):
-        raise TypeError(type(value))
-    return b64encode(value).decode()
 
 
 def transact(client: "DynamoDBClient", actions: Sequence[Any]) -> list[Cancellation]:

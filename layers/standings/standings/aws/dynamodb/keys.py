@@ -17,8 +17,8 @@ Names of boards hold neither `#` nor `/`, so no two of these can be the same tex
 from typing import Final
 from zlib import crc32
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import FANOUT, Path
+from standings.domain.boards.ranking import Ranking
+from standings.domain.tiers.tier_path import FANOUT, Path
 from standings.ports.scores import SLOTS
 
 BOARDS: Final = "#boards"

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from standings.ports.scores import Kept, StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
+from standings.ports.objects import Kept
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 
 class FailureBucket:
-    """Keeps objects whole (`ports.scores.Objects`). The client is made when it is first needed: hardly ever."""
+    """Keeps objects whole (`ports.objects.Objects`). The client is made when it is first needed: hardly ever."""
 
     def __init__(self, client: "Callable[[], S3Client]", bucket: str) -> None:
         self._make_client = client

@@ -20,7 +20,7 @@ from standings.aws.sqs.refused_messages import (
 )
 from standings.aws.sqs.sender import MOST_BYTES, MOST_ENTRIES, Attributes, Message, Sender, size
 from standings.maintain.failures.dead_letters import DeadLetter
-from standings.ports.scores import StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient

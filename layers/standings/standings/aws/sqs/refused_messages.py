@@ -10,7 +10,7 @@ import orjson
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.activity_queue import AT_FILLED_IN, FIRST_RECEIVED, first_received, group_of
 from standings.aws.sqs.sender import MOST_ATTRIBUTES, MOST_BYTES, Attributes, Message, Sender, size
-from standings.ports.scores import StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
 
 REASON: Final = "reason"
 KEPT_IN: Final = "kept_in"

@@ -7,16 +7,9 @@ from typing import Any, Final, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from standings.domain.boards.definitions import Boards, Family, Metric
-from standings.domain.windows.late_and_keep import (
-    DAY,
-    HOUR,
-    LONGEST_GRACE,
-    MINUTE,
-    WEEKDAYS,
-    Timetable,
-    Window,
-    parse_window,
-)
+from standings.domain.windows.calendar import DAY, HOUR, MINUTE
+from standings.domain.windows.late_and_keep import LONGEST_GRACE, Timetable
+from standings.domain.windows.window import WEEKDAYS, Window, parse_window
 
 METRIC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 MOST_METRICS: Final = 20

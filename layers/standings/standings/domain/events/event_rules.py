@@ -5,93 +5,27 @@ A body becomes a frozen `Event`, or a `RefusedEvent` that names the field, the v
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final, NoReturn
 
 import orjson
 
 from standings.domain.boards.boards_toml import METRIC_NAME, MOST_METRICS
-from standings.domain.boards.definitions import MAX_UNITS, Boards, Metric
+from standings.domain.boards.definitions import Boards
+from standings.domain.boards.names import BOARD_NAME, LONGEST_MEMBER
+from standings.domain.events.amounts import canonical_amount, parse_amount
+from standings.domain.events.event import Event, Field, RefusedEvent, Update, refuse, shown
+from standings.domain.events.instants import read_at
 from standings.domain.scoring.aggregates import Cell, combined
-from standings.domain.windows.late_and_keep import MINUTE, SECOND
 
-MOST_AHEAD: Final = 5 * MINUTE
 LONGEST_ID: Final = 128
-LONGEST_MEMBER: Final = 256
 MOST_BOARDS: Final = 10
 MOST_UPDATES: Final = 20
 MOST_PAIRS: Final = 50
-MOST_DIGITS: Final = 15
-LONGEST_SHOWN: Final = 80
-
-BOARD_NAME: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_INSTANT: Final = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:)([0-9]{2})((\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9]))"
-)
 # A number that a float may hold only nearly, or not at all: such a body is parsed again, with exact numbers.
 _INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_SURELY_KEPT: Final = 10**MOST_DIGITS - 1
-"""Units, and so digits, of which a whole number breaks no rule."""
 _TRIPLE: Final = ("board", "member", "metrics")
-
-
-Field = Literal["id", "at", "member"]
-"""A field whose value must be text."""
-
-Rule = Literal[
-    Field,
-    "age",
-    "ahead",
-    "amount",
-    "board",
-    "bounds",
-    "internal",
-    "json",
-    "metrics",
-    "missing",
-    "size",
-    "store",
-    "unknown",
-    "unregistered",
-    "updates",
-]
-"""What an event can be refused for: a dimension of a metric, so few words, and none that an event brings."""
-
-
-class RefusedEvent(ValueError):
-    """An event that can never be applied. `rule` is for metrics; the message is for people."""
-
-    def __init__(self, rule: Rule, message: str) -> None:
-        super().__init__(message)
-        self.rule = rule
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """What an event adds to one member of one board: units by metric."""
-
-    board: str
-    member: str
-    amounts: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event: it counts on all of its updates or on none. `at` is in milliseconds since 1970.
-
-    `digest` is the same for two bodies that say the same, whatever their order of fields and notation of numbers. An
-    `at` that was filled in for the producer is not something that its event says.
-    """
-
-    id: str
-    at: int
-    updates: tuple[Update, ...]
-    digest: bytes
 
 
 def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = False) -> Event:
@@ -104,9 +38,9 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
     _only(document, known, "")
     event_id = _text(document, "id", "id")
     if not 1 <= len(event_id) <= LONGEST_ID:
-        _refuse(
+        refuse(
             "id",
-            f"id: must have 1 to {LONGEST_ID} characters, has {len(event_id)}: {_show(event_id)}",
+            f"id: must have 1 to {LONGEST_ID} characters, has {len(event_id)}: {shown(event_id)}",
         )
     at = read_at(_text(document, "at", "at"), now)
     pairs: dict[tuple[str, str], dict[str, int]] = {}
@@ -117,7 +51,7 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
             for name, units in amounts.items():
                 merged[name] = _merged(boards, board, name, merged.get(name), units)
     if len(pairs) > MOST_PAIRS:
-        _refuse(
+        refuse(
             "updates",
             f"updates: {len(pairs)} different pairs of board and member, at most {MOST_PAIRS}",
         )
@@ -145,7 +79,7 @@ def _document(body: str) -> dict[str, Any]:
     except (ValueError, RecursionError, ArithmeticError, TypeError) as error:
         raise RefusedEvent("json", f"body: cannot be read: {error!r}") from error
     if not isinstance(document, dict):
-        _refuse("json", f"body: must be a JSON object, is {_show(document)}")
+        refuse("json", f"body: must be a JSON object, is {shown(document)}")
     return document
 
 
@@ -159,15 +93,15 @@ def _triples(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         return [("", document)]
     updates = document["updates"]
     if not isinstance(updates, list) or not 1 <= len(updates) <= MOST_UPDATES:
-        _refuse(
+        refuse(
             "updates",
-            f"updates: must be a list of 1 to {MOST_UPDATES} objects, is {_show(updates)}",
+            f"updates: must be a list of 1 to {MOST_UPDATES} objects, is {shown(updates)}",
         )
     triples = []
     for number, update in enumerate(updates):
         field = f"updates[{number}]"
         if not isinstance(update, dict):
-            _refuse("updates", f"{field}: must be an object, is {_show(update)}")
+            refuse("updates", f"{field}: must be an object, is {shown(update)}")
         _only(update, set(_TRIPLE), f"{field}.")
         triples.append((f"{field}.", update))
     return triples
@@ -180,28 +114,28 @@ def _updates(
     member = _text(triple, "member", f"{field}member")
     size = len(member.encode())
     if not 1 <= size <= LONGEST_MEMBER:
-        _refuse(
+        refuse(
             "member",
-            f"{field}member: must have 1 to {LONGEST_MEMBER} bytes of UTF-8, has {size}: {_show(member)}",
+            f"{field}member: must have 1 to {LONGEST_MEMBER} bytes of UTF-8, has {size}: {shown(member)}",
         )
     metrics = _required(triple, "metrics", f"{field}metrics")
     if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MOST_METRICS:
-        _refuse(
+        refuse(
             "metrics",
-            f"{field}metrics: must be an object of 1 to {MOST_METRICS} numbers, is {_show(metrics)}",
+            f"{field}metrics: must be an object of 1 to {MOST_METRICS} numbers, is {shown(metrics)}",
         )
     found = []
     for board in names:
         family = boards.family(board)
         if family is None:
-            _refuse("board", f"{field}board: no family in boards.toml matches {board!r}")
+            refuse("board", f"{field}board: no family in boards.toml matches {board!r}")
         amounts = {}
         for name, value in metrics.items():
             metric = family.metrics.get(name)
             if metric is None:
                 hint = "" if METRIC_NAME.fullmatch(name) else ", nor could there be"
-                _refuse("metrics", f"{field}metrics: board {board!r} has no metric {_show(name)}{hint}")
-            amounts[name] = _units(f"{field}metrics.{name}", value, metric)
+                refuse("metrics", f"{field}metrics: board {board!r} has no metric {shown(name)}{hint}")
+            amounts[name] = parse_amount(f"{field}metrics.{name}", value, metric)
             precisions[board, name] = metric.precision
         found.append((board, member, amounts))
     return found
@@ -211,118 +145,47 @@ def _boards(field: str, triple: dict[str, Any]) -> list[str]:
     value = _required(triple, "board", f"{field}board")
     names = value if isinstance(value, list) else [value]
     if not 1 <= len(names) <= MOST_BOARDS:
-        _refuse(
+        refuse(
             "board",
             f"{field}board: must be one board or a list of 1 to {MOST_BOARDS}, is a list of {len(names)}",
         )
     for name in names:
         if not isinstance(name, str) or not BOARD_NAME.fullmatch(name) or name in (".", ".."):
-            _refuse(
+            refuse(
                 "board",
-                f"{field}board: must be 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., is {_show(name)}",
+                f"{field}board: must be 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., is {shown(name)}",
             )
     if len(set(names)) < len(names):
-        _refuse("board", f"{field}board: a board stands there twice: {_show(names)}")
+        refuse("board", f"{field}board: a board stands there twice: {shown(names)}")
     return names
-
-
-def _units(field: str, value: Any, metric: Metric) -> int:
-    """An amount as a whole number of the metric's units."""
-    if type(value) is int:
-        whole: int = value * 10**metric.precision
-        if abs(whole) <= _SURELY_KEPT:
-            return whole
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        _refuse("amount", f"{field}: must be a number, is {_show(value)}")
-    sign, all_digits, exponent = Decimal(repr(value) if isinstance(value, float) else value).as_tuple()
-    if not isinstance(exponent, int):
-        _refuse("amount", f"{field}: must be a finite number, is {_show(value)}")
-    digits = "".join(map(str, all_digits)).lstrip("0")
-    kept = digits.rstrip("0")
-    exponent += len(digits) - len(kept)
-    if not kept:
-        return 0
-    if len(kept) > MOST_DIGITS:
-        _refuse("amount", f"{field}: more than {MOST_DIGITS} significant digits: {_show(value)}")
-    if exponent < -metric.precision:
-        _refuse("amount", f"{field}: at most {metric.precision} decimals are kept, got {_show(value)}")
-    zeros = exponent + metric.precision
-    if len(kept) + zeros > len(str(MAX_UNITS)) or (units := int(kept) * 10**zeros) > MAX_UNITS:
-        _refuse(
-            "amount",
-            f"{field}: beyond ±(2^53 - 1) units of {metric.precision} decimals: {_show(value)}",
-        )
-    return -int(units) if sign else int(units)
-
-
-def read_at(text: str, now: int) -> int:
-    """When an event says that it was, in milliseconds; RefusedEvent where that is no instant, or is ahead of `now`."""
-    try:
-        if not (match := _INSTANT.fullmatch(text)):
-            raise ValueError(text)
-        # A leap second is legal, and Python has none: it is taken for the first of the next minute.
-        leap = match[2] == "60"
-        plain = f"{match[1]}59{match[3]}" if leap else text
-        at = (datetime.fromisoformat(plain.upper()) - _EPOCH) // timedelta(milliseconds=1) + leap * SECOND
-    except (ValueError, OverflowError) as error:
-        message = f"at: must be an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, is {_show(text)}"
-        raise RefusedEvent("at", message) from error
-    if at > now + MOST_AHEAD:
-        _refuse("ahead", f"at: more than 5 minutes ahead of the writer's clock: {_show(text)}")
-    return at
 
 
 def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[str, str], int]) -> bytes:
     said = sorted(
-        [update.board, update.member, name, *_canonical(units, precisions[update.board, name])]
+        [update.board, update.member, name, *canonical_amount(units, precisions[update.board, name])]
         for update in updates
         for name, units in update.amounts.items()
     )
     return blake2b(orjson.dumps([at, said]), digest_size=12).digest()
 
 
-def _canonical(units: int, precision: int) -> tuple[int, int]:
-    """A decimal in one way only, so that a changed precision does not make a known event another."""
-    while precision and units % 10 == 0:
-        units //= 10
-        precision -= 1
-    return units, precision
-
-
 def _required(table: dict[str, Any], key: str, field: str) -> Any:
     if key not in table:
-        _refuse("missing", f"{field}: is missing")
+        refuse("missing", f"{field}: is missing")
     return table[key]
 
 
 def _text(table: dict[str, Any], key: Field, field: str) -> str:
     value = _required(table, key, field)
     if not isinstance(value, str):
-        _refuse(key, f"{field}: must be text, is {_show(value)}")
+        refuse(key, f"{field}: must be text, is {shown(value)}")
     return value
 
 
 def _only(table: dict[str, Any], known: set[str], prefix: str) -> None:
     for key in table:
         if key not in known:
-            _refuse(
+            refuse(
                 "unknown",
-                f"{prefix}{_show(key)[1:-1]}: no such field; there are {', '.join(sorted(known))}",
+                f"{prefix}{shown(key)[1:-1]}: no such field; there are {', '.join(sorted(known))}",
             )
-
-
-def _show(value: Any) -> str:
-    """A value for a person to read: short, and with nothing in it that could break a line of a log."""
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    if isinstance(value, dict):
-        return f"an object of {len(value)}"
-    if isinstance(value, str):
-        text = ascii(value[:LONGEST_SHOWN])
-    else:
-        text = str(value) if isinstance(value, Decimal) else json.dumps(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
-
-
-def _refuse(rule: Rule, message: str) -> NoReturn:
-    raise RefusedEvent(rule, message)

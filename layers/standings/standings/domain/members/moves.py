@@ -4,8 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from standings.domain.boards.definitions import Boards, Ranking
-from standings.domain.members.member_item import Image, place, touched
+from standings.domain.boards.definitions import Boards
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.member_item import Image
+from standings.domain.members.open_rankings import touched
+from standings.domain.members.rolling_sum import place
 from standings.domain.scoring.sort_order import Place
 
 

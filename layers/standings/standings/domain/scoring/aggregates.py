@@ -7,16 +7,11 @@ of equals was first, independent of the order in which events arrive.
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from standings.domain.boards.definitions import MAX_UNITS, Metric
-from standings.domain.scoring.sort_order import Place, ordinal, read_written, written
-
-UNMARKED: Final = ""
-"""The mark of what was counted without one: before all others."""
-
-LONG_AGO: Final = -MAX_UNITS
-"""The instant of what has no mark."""
+from standings.domain.boards.definitions import Metric
+from standings.domain.scoring.sort_order import Place, ordinal
+from standings.domain.scoring.ties import UNMARKED, mark_of, since_of
 
 
 class Cell(NamedTuple):
@@ -31,9 +26,7 @@ class Cell(NamedTuple):
 
 def of_event(metric: Metric, units: int, at: int, event_id: str) -> Cell:
     """The cell that one event is."""
-    if not metric.marked:
-        return Cell(units)
-    return Cell(units, written(at) + event_id if metric.aggregate == "last" else written(at))
+    return Cell(units, mark_of(metric, at, event_id))
 
 
 def combined(metric: Metric, one: Cell, other: Cell) -> Cell:
@@ -59,7 +52,4 @@ def total(metric: Metric, cells: Iterable[Cell]) -> Cell | None:
 
 def place_of(metric: Metric, cell: Cell) -> Place:
     """Where a member with that cell stands in the metric's lists."""
-    number = ordinal(cell.value, descending=metric.descending)
-    if not metric.dated:
-        return Place(number)
-    return Place(number, read_written(cell.mark)[0] if cell.mark else LONG_AGO)
+    return Place(ordinal(cell.value, descending=metric.descending), since_of(metric, cell.mark))

@@ -6,24 +6,12 @@ a head, which says the sign and how many digits there are, and that many digits;
 So a text of any length sorts as the number does, small numbers are short, and no range is configured or outgrown.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final, NamedTuple
 
-FANOUT: Final = 128
-"""Children of a node of the tier tree, and so scores of a leaf: such a node stays near 1 KB, one write unit."""
-
-_MIDDLE: Final = FANOUT // 2
 # Printable, in the order of their bytes, which is DynamoDB's order of text.
 _DIGITS: Final = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 _VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
 _ZERO_HEAD: Final = ord("O")
-
-Path = tuple[int, ...]
-"""The digits from a tree's root to one of its nodes."""
-
-ROOT: Final[Path] = ()
-"""The node whose children are heads."""
 
 
 class Place(NamedTuple):
@@ -41,7 +29,8 @@ def ordinal(score: int, *, descending: bool) -> int:
     return -score if descending else score
 
 
-def _digits_of(number: int, base: int) -> list[int]:
+def digits_of(number: int, base: int) -> list[int]:
+    """The digits of a number, the most significant first; those of a negative number are mirrored."""
     digits: list[int] = []
     rest = abs(number)
     while rest:
@@ -51,38 +40,9 @@ def _digits_of(number: int, base: int) -> list[int]:
     return digits if number >= 0 else [base - 1 - digit for digit in digits]
 
 
-# Asked several times for one move; members share scores.
-@lru_cache(maxsize=16384)
-def path(number: int) -> Path:
-    """The way from the root of the tier tree to an ordinal: a head, then base-128 digits."""
-    digits = _digits_of(number, FANOUT)
-    return (_MIDDLE + len(digits) if number >= 0 else _MIDDLE - len(digits), *digits)
-
-
-def ordinal_at(way: Path) -> int:
-    """The ordinal at the end of a whole path: the inverse of `path`."""
-    head, *digits = way
-    negative = head < _MIDDLE
-    number = 0
-    for digit in digits:
-        number = number * FANOUT + (FANOUT - 1 - digit if negative else digit)
-    return -number if negative else number
-
-
-def depth(head: int) -> int:
-    """How many digits follow a head."""
-    return abs(head - _MIDDLE)
-
-
-def prefixes(way: Path) -> Iterator[Path]:
-    """The nodes that count a path: the root first, its leaf last."""
-    for length in range(len(way)):
-        yield way[:length]
-
-
 def written(number: int) -> str:
     """A number as text of which none begins another, in the order of the numbers."""
-    digits = _digits_of(number, len(_DIGITS))
+    digits = digits_of(number, len(_DIGITS))
     head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
     return head + "".join([_DIGITS[digit] for digit in digits])
 

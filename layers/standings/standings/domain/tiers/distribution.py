@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import FANOUT, Path, depth, ordinal, ordinal_at, path
+from standings.domain.scoring.sort_order import ordinal
+from standings.domain.tiers.tier_path import FANOUT, Path, depth, ordinal_at, path
 from standings.domain.tiers.tier_tree import Nodes, span
 
 _ROOT: Final[Path] = ()

@@ -15,7 +15,7 @@ for again. Nodes may be of different moments, while members move: such an answer
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from standings.domain.scoring.sort_order import FANOUT, Path, depth, ordinal_at, path, prefixes
+from standings.domain.tiers.tier_path import FANOUT, Path, depth, ordinal_at, path, prefixes
 
 Counters = Mapping[int, int]
 Nodes = Mapping[Path, Counters]

@@ -26,9 +26,11 @@ from typing import Any, Final
 
 from standings.catalog.board_catalog import DELETE, Registry
 from standings.domain.boards.coverage import Coverage
-from standings.domain.boards.definitions import Boards, Family, Ranking
-from standings.domain.members.member_item import Image, kept, open_rankings
-from standings.domain.windows.late_and_keep import MINUTE, SECOND
+from standings.domain.boards.definitions import Boards, Family
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.member_item import Image
+from standings.domain.members.open_rankings import kept, open_rankings
+from standings.domain.windows.calendar import MINUTE, SECOND
 from standings.maintain.audit.audit_reads import Evidence
 from standings.maintain.audit.differences import expected_key
 from standings.maintain.audit.report import Look, Report

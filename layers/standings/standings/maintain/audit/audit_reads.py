@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from standings.domain.boards.definitions import Ranking
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
-from standings.domain.scoring.sort_order import Path, Place
+from standings.domain.scoring.sort_order import Place
+from standings.domain.tiers.tier_path import Path
 from standings.maintain.audit.differences import Row
 
 

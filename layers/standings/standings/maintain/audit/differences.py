@@ -3,8 +3,9 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.member_item import Image, place
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.member_item import Image
+from standings.domain.members.rolling_sum import place
 from standings.domain.scoring.sort_order import sort_key
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from standings.domain.boards.definitions import Ranking
+from standings.domain.boards.ranking import Ranking
 from standings.maintain.audit.audit_reads import Evidence
 from standings.maintain.audit.differences import NO_DIFFERENCE, Kind, difference, expected_key
-from standings.ports.scores import StoreUnavailableError
+from standings.ports.errors import StoreUnavailableError
 from standings.runtime.retry import RETRY_TIMEOUT_S, Pacing, patiently
 
 MOST_EXAMPLES: Final = 20

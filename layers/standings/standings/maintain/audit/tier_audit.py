@@ -17,8 +17,9 @@ from functools import partial
 from heapq import merge
 from typing import Any, Final
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import ROOT, Path, depth, path, written
+from standings.domain.boards.ranking import Ranking
+from standings.domain.scoring.sort_order import written
+from standings.domain.tiers.tier_path import ROOT, Path, depth, path
 from standings.domain.tiers.tier_tree import span
 from standings.maintain.audit.audit_reads import Listed, Picture, Root
 from standings.maintain.audit.differences import Kind

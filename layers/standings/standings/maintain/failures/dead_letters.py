@@ -7,10 +7,11 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
-from standings.domain.windows.late_and_keep import DAY
+from standings.domain.events.instants import instant
+from standings.domain.windows.calendar import DAY
 from standings.maintain.task_arguments import Arguments, task_of, texts
-from standings.ports.scores import REPLAYABLE_DAYS, StoreUnavailableError
-from standings.read.json_values import instant
+from standings.ports.errors import StoreUnavailableError
+from standings.ports.scores import REPLAYABLE_DAYS
 from standings.runtime.retry import Pacing, patiently
 
 MOST_SHOWN: Final = 1_000

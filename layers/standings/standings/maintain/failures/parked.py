@@ -9,22 +9,16 @@ from typing import Any, Final, NamedTuple
 
 from standings.catalog.board_catalog import LONGEST_ATTEMPT
 from standings.domain.boards.definitions import Boards
-from standings.domain.members.member_item import Image, open_rankings
+from standings.domain.events.instants import instant
+from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
-from standings.domain.windows.late_and_keep import DAY, MINUTE
+from standings.domain.members.open_rankings import open_rankings
+from standings.domain.windows.calendar import DAY, MINUTE
 from standings.maintain.task_arguments import Arguments, task_of, texts
-from standings.ports.scores import (
-    REPLAYABLE_DAYS,
-    Kept,
-    MemberKey,
-    Named,
-    Objects,
-    Scores,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.ports.errors import StoreRefusedError, StoreUnavailableError
+from standings.ports.objects import Kept, Named, Objects
+from standings.ports.scores import REPLAYABLE_DAYS, MemberKey, Scores
 from standings.project.backfill import Placer, placings
-from standings.read.json_values import instant
 from standings.runtime.retry import Backoff, Pacing, patiently
 
 OURS: Final = "parked/"

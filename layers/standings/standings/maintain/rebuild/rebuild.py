@@ -25,22 +25,14 @@ from typing import Any, Final, Protocol
 from standings.catalog.board_catalog import DELETE, LONGEST_ATTEMPT, Registry
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Family
-from standings.domain.members.member_item import Image, kept, registered, removed, rewritten
+from standings.domain.members.member_item import Image, registered, removed, rewritten
 from standings.domain.members.moves import Move
-from standings.domain.windows.late_and_keep import SECOND
-from standings.ports.scores import (
-    MOST_ACTIONS,
-    SLOTS,
-    BoardRecord,
-    ChangeObstacle,
-    Hindrance,
-    Job,
-    ReceiptObstacle,
-    Rewrite,
-    Scores,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.domain.members.open_rankings import kept
+from standings.domain.windows.calendar import SECOND
+from standings.ports.board_records import BoardRecord, Job
+from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
+from standings.ports.rankings import MOST_ACTIONS
+from standings.ports.scores import SLOTS, ChangeObstacle, ReceiptObstacle, Rewrite, Scores
 from standings.project.backfill import Placer, placings
 from standings.project.commit_moves import MOST_MOVES
 from standings.runtime.retry import Pacing, patiently

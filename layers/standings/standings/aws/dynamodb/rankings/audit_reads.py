@@ -9,10 +9,13 @@ from standings.aws.dynamodb.calls import Item, batch_get, query, store_error
 from standings.aws.dynamodb.keys import PLACES, entry_key, index_key, member_item_key, node_key, shard_of
 from standings.aws.dynamodb.rankings.rankings import MOST_LANES
 from standings.aws.dynamodb.rankings.tier_trees import lane_of
-from standings.aws.dynamodb.scores.scores import DynamoScores, decode_image
-from standings.domain.boards.definitions import MAX_UNITS, Ranking
+from standings.aws.dynamodb.scores.member_items import decode_image
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
-from standings.domain.scoring.sort_order import ROOT, Path, Place, read_sort_key, sort_key
+from standings.domain.scoring.sort_order import Place, read_sort_key, sort_key
+from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import summed
 from standings.maintain.audit.audit_reads import Edge, Listed, Pair, Picture, Root
 from standings.maintain.audit.differences import Row

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from standings.aws.dynamodb.calls import Item, batch_delete, batch_get, query
 from standings.aws.dynamodb.keys import PLACES, counter_digit, index_key_of, node_key_of
-from standings.domain.boards.definitions import generation_code
-from standings.domain.scoring.sort_order import ROOT, Path, depth
-from standings.domain.windows.late_and_keep import DAY, Timetable, window_of
+from standings.domain.boards.ranking import generation_code
+from standings.domain.tiers.tier_path import ROOT, Path, depth
+from standings.domain.windows.calendar import DAY
+from standings.domain.windows.late_and_keep import Timetable
+from standings.domain.windows.window import window_of
 from standings.runtime.retry import RETRY_TIMEOUT_S, Pacing, patiently
 
 if TYPE_CHECKING:

@@ -9,11 +9,13 @@ from standings.aws.dynamodb.keys import PLACES, entry_key, index_key
 from standings.aws.dynamodb.rankings.tier_trees import KnownLanes, lane_of
 from standings.aws.dynamodb.scores.board_records import list_boards, read_records
 from standings.aws.dynamodb.scores.scores import read_image
-from standings.domain.boards.definitions import Ranking
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
-from standings.domain.scoring.sort_order import Path, read_sort_key
+from standings.domain.scoring.sort_order import read_sort_key
+from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
-from standings.ports.scores import BoardRecord, Entry, Node, Span
+from standings.ports.board_records import BoardRecord
+from standings.ports.ranking_reads import Entry, Node, Span
 from standings.runtime.retry import Pacing
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ T = TypeVar("T")
 
 
 class DynamoStanding:
-    """Rankings, the list of boards and members' items (`ports.scores.Standing`).
+    """Rankings, the list of boards and members' items (`ports.ranking_reads.Standing`).
 
     Reads are eventually consistent, but for a member's item.
     """

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from standings.aws.dynamodb.calls import Item, batch_get, transact
 from standings.aws.dynamodb.keys import counter_digit, counter_name, node_key
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import ROOT, Path
-from standings.ports.scores import Hindrance, Lane, Lanes, Removal
+from standings.domain.boards.ranking import Ranking
+from standings.domain.tiers.tier_path import ROOT, Path
+from standings.ports.errors import Hindrance
+from standings.ports.rankings import Lane, Lanes, Removal
 from standings.runtime.retry import Pacing
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
@@ -62,7 +63,7 @@ class KnownLanes:
 
 
 class DynamoTrees:
-    """Tier trees (`ports.scores.Trees`), strongly consistent."""
+    """Tier trees (`ports.rankings.Trees`), strongly consistent."""
 
     def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Pacing) -> None:
         self._client = client

@@ -11,7 +11,7 @@ import orjson
 from standings.aws.dynamodb.calls import Item, batch_get, put_if, query
 from standings.aws.dynamodb.keys import BOARDS
 from standings.domain.boards.coverage import Coverage, Kept
-from standings.ports.scores import BoardRecord, Job
+from standings.ports.board_records import BoardRecord, Job
 from standings.runtime.retry import Pacing
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DynamoBoards:
-    """Board records (`ports.scores.BoardRecords`)."""
+    """Board records (`ports.board_records.BoardRecords`)."""
 
     def __init__(self, client: "DynamoDBClient", scores: str, pacing: Pacing) -> None:
         self._client = client

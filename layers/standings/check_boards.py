@@ -1,4 +1,4 @@
-"""Checks a `boards.toml`: `python -m standings.runtime.check_boards PATH`. A mistake is told with its line."""
+"""Checks a `boards.toml`: `python check_boards.py PATH`. A mistake is told with its line."""
 
 import sys
 from pathlib import Path

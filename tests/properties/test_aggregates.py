@@ -10,7 +10,8 @@ from standings.domain.boards.definitions import Aggregate, Metric, Ties
 from standings.domain.scoring import aggregates
 from standings.domain.scoring.aggregates import Cell
 from standings.domain.scoring.sort_order import Place
-from standings.domain.windows.late_and_keep import Timetable, parse_window
+from standings.domain.windows.late_and_keep import Timetable
+from standings.domain.windows.window import parse_window
 
 Event = tuple[int, int, str]
 """Units, at, id."""

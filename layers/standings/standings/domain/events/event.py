@@ -1,0 +1,81 @@
+"""An event, and the error for one that breaks a rule."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, Literal, NoReturn
+
+LONGEST_SHOWN: Final = 80
+
+
+Field = Literal["id", "at", "member"]
+"""A field whose value must be text."""
+
+Rule = Literal[
+    Field,
+    "age",
+    "ahead",
+    "amount",
+    "board",
+    "bounds",
+    "internal",
+    "json",
+    "metrics",
+    "missing",
+    "size",
+    "store",
+    "unknown",
+    "unregistered",
+    "updates",
+]
+"""What an event can be refused for: a dimension of a metric, so few words, and none that an event brings."""
+
+
+class RefusedEvent(ValueError):
+    """An event that can never be applied. `rule` is for metrics; the message is for people."""
+
+    def __init__(self, rule: Rule, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What an event adds to one member of one board: units by metric."""
+
+    board: str
+    member: str
+    amounts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: it counts on all of its updates or on none. `at` is in milliseconds since 1970.
+
+    `digest` is the same for two bodies that say the same, whatever their order of fields and notation of numbers. An
+    `at` that was filled in for the producer is not something that its event says.
+    """
+
+    id: str
+    at: int
+    updates: tuple[Update, ...]
+    digest: bytes
+
+
+def shown(value: Any) -> str:
+    """A value for a person to read: short, and with nothing in it that could break a line of a log."""
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    if isinstance(value, str):
+        text = ascii(value[:LONGEST_SHOWN])
+    else:
+        text = str(value) if isinstance(value, Decimal) else json.dumps(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+
+
+def refuse(rule: Rule, message: str) -> NoReturn:
+    """Raise RefusedEvent."""
+    raise RefusedEvent(rule, message)

@@ -1,0 +1,39 @@
+"""Instants: RFC 3339 text to milliseconds since 1970, and back."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from standings.domain.events.event import RefusedEvent, refuse, shown
+from standings.domain.windows.calendar import MINUTE, SECOND
+
+MOST_AHEAD: Final = 5 * MINUTE
+_INSTANT: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:)([0-9]{2})((\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9]))"
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def read_at(text: str, now: int) -> int:
+    """When an event says that it was, in milliseconds; RefusedEvent where that is no instant, or is ahead of `now`."""
+    try:
+        if not (match := _INSTANT.fullmatch(text)):
+            raise ValueError(text)
+        # A leap second is legal, and Python has none: it is taken for the first of the next minute.
+        leap = match[2] == "60"
+        plain = f"{match[1]}59{match[3]}" if leap else text
+        at = (datetime.fromisoformat(plain.upper()) - _EPOCH) // timedelta(milliseconds=1) + leap * SECOND
+    except (ValueError, OverflowError) as error:
+        message = f"at: must be an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, is {shown(text)}"
+        raise RefusedEvent("at", message) from error
+    if at > now + MOST_AHEAD:
+        refuse("ahead", f"at: more than 5 minutes ahead of the writer's clock: {shown(text)}")
+    return at
+
+
+def instant(at: int | None) -> str | None:
+    """An instant in UTC, to the millisecond."""
+    if at is None:
+        return None
+    when = _EPOCH + timedelta(milliseconds=at)
+    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,86 @@
+"""What an event changes in a member's item."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from standings.domain.boards.definitions import MAX_UNITS, Family, Metric
+from standings.domain.members.member_item import Image
+from standings.domain.members.rolling_sum import cell_of
+from standings.domain.scoring import aggregates
+from standings.domain.windows.calendar import DAY
+
+REMOVAL_MARGIN: Final = DAY
+"""An accumulator goes this long after reading of it has ended: longer than any clock is wrong."""
+
+
+class Counted(NamedTuple):
+    """What one event brings to one item: units by metric."""
+
+    event_id: str
+    at: int
+    amounts: Mapping[str, int]
+
+
+def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str, int]:
+    """What events add to an item's attributes, decided at the instant `now`, where all metrics add up.
+
+    An amount of 0 is an addition too: it makes the member take part.
+    """
+    adds: dict[str, int] = {}
+    for event in counted:
+        for metric, name in _accumulators(family, event, now):
+            adds[name] = adds.get(name, 0) + event.amounts[metric.name]
+    return adds
+
+
+def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Image, list[str]]:
+    """The image with one event counted in it, and the accumulators that it changed: none where nothing improves."""
+    values, marks = dict(image.values), dict(image.marks)
+    changed = []
+    for metric, name in _accumulators(family, event, now):
+        mine = aggregates.of_event(metric, event.amounts[metric.name], event.at, event.event_id)
+        before = image.cell(name)
+        after = mine if before is None else aggregates.combined(metric, before, mine)
+        if after != before:
+            changed.append(name)
+            values[name] = after.value
+            marks[name] = after.mark
+    return replace(image, values=values, marks={name: mark for name, mark in marks.items() if mark}), changed
+
+
+def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Metric, str]]:
+    """The accumulators in which an event counts.
+
+    Always a metric's total; a bucket or calendar period that some window needs, if it still takes events.
+    """
+    for metric_name in event.amounts:
+        metric = family.metrics[metric_name]
+        yield metric, metric.total()
+        for unit in metric.bucket_codes:
+            index = family.timetable.takes(unit, event.at, now)
+            if index is not None:
+                yield metric, metric.bucket(unit, index)
+
+
+def expired(family: Family, image: Image, now: int) -> list[str]:
+    """The accumulators of an item that no readable period contains any more, by more than a clock can be wrong."""
+    return [attribute for attribute in image.values if family.has_expired(attribute, now - REMOVAL_MARGIN)]
+
+
+def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str | None:
+    """The window in which a changed attribute takes a score beyond ±(2^53 - 1) units; None where all is well."""
+    for attribute in changed:
+        accumulator = family.accumulator(attribute)
+        if accumulator is None:
+            continue
+        metric, unit, bucket = accumulator
+        if abs(image.values[attribute]) > MAX_UNITS:
+            return f"{metric.name} in {'all' if unit is None else 'one ' + unit}"
+        for window in metric.windows:
+            if window.unit == unit and window.rolling:
+                for period in range(bucket, bucket + window.size):
+                    cell = cell_of(image, metric, window, period)
+                    if cell is not None and abs(cell.value) > MAX_UNITS:
+                        return f"{metric.name} in {window.name}"
+    return None
