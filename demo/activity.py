@@ -11,10 +11,10 @@ from demo import model
 from demo.model import Event, Share
 
 SPREAD = timedelta(days=40)
-MOST_SHARES_OF_A_MEMBER = 100
-MOST_SHARES_OF_AN_EVENT = 16
+MAX_SHARES_OF_A_MEMBER = 100
+MAX_SHARES_OF_AN_EVENT = 16
 # Nothing is generated whose acceptance could change while a run lasts.
-LONGEST_RUN = timedelta(hours=1)
+MAX_RUN_LENGTH = timedelta(hours=1)
 
 _REGULARS = 0.3
 _CORRECTIONS, _TOGETHER, _DELAYED, _REPEATED = 0.01, 0.6, 0.1, 0.05
@@ -81,13 +81,13 @@ def _names(rng: Random, count: int) -> list[str]:
 def _moments(rng: Random, now: datetime) -> Iterator[datetime]:
     """Yield when one member was active: at least once, in bursts of some minutes."""
     regular = rng.random() < _REGULARS
-    wanted = min(MOST_SHARES_OF_A_MEMBER, int(rng.paretovariate(1.25))) if regular else 1
+    wanted = min(MAX_SHARES_OF_A_MEMBER, int(rng.paretovariate(1.25))) if regular else 1
     made = 0
     while made < wanted:
         at = _start(rng, now)
         for _ in range(min(wanted - made, 1 + int(rng.expovariate(0.4)))):
             at = min(at + timedelta(milliseconds=rng.randrange(250, 900_000, 250)), now)
-            if model.acceptance_is_settled(at, now, LONGEST_RUN):
+            if model.acceptance_is_settled(at, now, MAX_RUN_LENGTH):
                 yield at
                 made += 1
 
@@ -112,7 +112,7 @@ def _gather(rng: Random, done: list[_Done]) -> Iterator[Event]:
     for at, share in rest:
         shares = [share]
         if rng.random() < _TOGETHER:
-            others = rng.randrange(1, MOST_SHARES_OF_AN_EVENT)
+            others = rng.randrange(1, MAX_SHARES_OF_AN_EVENT)
             shares += [other for _, (_, other) in zip(range(others), rest, strict=False)]
         yield Event(identifier(rng), at, tuple(shares))
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from demo import model
-from demo.activity import LONGEST_RUN, Activity, message
+from demo.activity import MAX_RUN_LENGTH, Activity, message
 from demo.model import Event, Share
 
 _TWICE = 0.1
@@ -52,7 +52,7 @@ def recorded(rows: Sequence[Row], board: str, now: datetime, seed: int) -> Activ
     all_of_them = (
         Event(row.id, datetime.fromtimestamp(row.epoch_seconds + shift, UTC), (Share(row.member, 1),)) for row in rows
     )
-    events = tuple(event for event in all_of_them if model.acceptance_is_settled(event.at, now, LONGEST_RUN))
+    events = tuple(event for event in all_of_them if model.acceptance_is_settled(event.at, now, MAX_RUN_LENGTH))
     messages = [message(rng, board, event) for event in events for _ in range(1 + (rng.random() < _TWICE))]
     rng.shuffle(messages)
     return Activity(tuple({event.shares[0].member: None for event in events}), events, tuple(messages))

@@ -13,11 +13,11 @@ from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.definitions import Boards
 from standings.project.projector import Projector
 from standings.project.prune_tiers import PrunedRankings
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from standings.write.writer import Writer
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -30,8 +30,8 @@ class Pipeline:
         self.client = Engine()
         create_tables(self.client)
         self._meter = Meter(self.client)
-        tools = Pacing(pacing().now, time.monotonic, time.sleep, Random(seed).random)
-        registry = Registry(boards, DynamoBoards(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
+        tools = Clock(pacing().now, time.monotonic, time.sleep, Random(seed).random)
+        registry = BoardCatalog(boards, DynamoBoards(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
         rankings = PrunedRankings(
             DynamoRankings(self._meter, "Rankings", tools),  # type: ignore[arg-type]
             DynamoTrees(self._meter, "Rankings", tools),  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from benchmarks.measure.units import event, pacing, project_batch, write
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.project.projector import Projector
 from standings.write.writer import Writer
@@ -59,7 +59,7 @@ class Pipeline:
         if family is None:
             raise LookupError(population.BOARD)
         shapes.place(self.client, population.ranking_of(family), scores, chosen)
-        registry = Registry(boards, DynamoBoards(self.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
+        registry = BoardCatalog(boards, DynamoBoards(self.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
         self._writer = Writer(registry, DynamoScores(self.meter, "Scores", "Receipts", pacing()), pacing())  # type: ignore[arg-type]
         self._projectors = []
         for lane in range(lanes):

@@ -159,13 +159,13 @@ def tiers(scores: Scores) -> dict[Path, Counter[int]]:
 
 def place(client: Engine, ranking: Ranking, scores: Scores, entries: Iterable[int]) -> None:
     """Put in place the tiers that count everybody, and the entries of some members by number."""
-    version, stamp = {"N": str(NOW)}, {"N": str(NOW)}
+    version, written_at_ms = {"N": str(NOW)}, {"N": str(NOW)}
 
     def nodes() -> Iterator[dict[str, Any]]:
         for way, counters in tiers(scores).items():
             named = {"n": {"NS": [str(ranking.metric.shards)]}} if not way and ranking.metric.shards > 1 else {}
             counted = {counter_name(digit): {"N": str(count)} for digit, count in counters.items()}
-            yield {"pk": {"S": node_key(ranking, way)}, "t": stamp, "v": version, **named, **counted}
+            yield {"pk": {"S": node_key(ranking, way)}, "t": written_at_ms, "v": version, **named, **counted}
 
     client.load("Rankings", nodes())
     client.load("Rankings", (_entry(ranking, number, scores[number]) for number in sorted(set(entries))))

@@ -13,13 +13,13 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unittest import mock
 
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from benchmarks.harness.meter import Meter
-    from standings.runtime.retry import Pacing
+    from standings.runtime.retry import Clock
 
 T = TypeVar("T")
 _READS: Final = {"get_item", "batch_get_item", "query"}
@@ -96,7 +96,7 @@ class SideBySide(Executor):
         return (one.result() for one in jobs)
 
 
-def standing(client: Trips, ticks: Ticks, pacing: Pacing) -> DynamoStanding:
+def standing(client: Trips, ticks: Ticks, pacing: Clock) -> DynamoRankingsReader:
     """The readers' store on a client that counts trips."""
     with mock.patch("standings.aws.dynamodb.rankings.ranking_reads.ThreadPoolExecutor", partial(SideBySide, ticks)):
-        return DynamoStanding(client, "Rankings", "Scores", pacing)  # type: ignore[arg-type]
+        return DynamoRankingsReader(client, "Rankings", "Scores", pacing)  # type: ignore[arg-type]

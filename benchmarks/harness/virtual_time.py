@@ -19,7 +19,7 @@ TRANSACTION: Final = 0.020
 READ: Final = 0.005
 
 
-class Clock:
+class VirtualClock:
     """Virtual seconds."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Clock:
 class Meeting:
     """A client on which a transaction that begins while another has one of its items is cancelled."""
 
-    def __init__(self, client: Any, clock: Clock) -> None:
+    def __init__(self, client: Any, clock: VirtualClock) -> None:
         self._client = client
         self._clock = clock
         self._taken: set[str] = set()

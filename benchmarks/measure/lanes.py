@@ -14,18 +14,18 @@ from benchmarks.harness import population
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.results_file import output
 from benchmarks.harness.truth import Truth
-from benchmarks.harness.virtual_time import TRANSACTION, Clock, Meeting
+from benchmarks.harness.virtual_time import TRANSACTION, Meeting, VirtualClock
 from benchmarks.measure import rising
-from standings.aws.dynamodb.rankings.rankings import MOST_LANES, DynamoRankings
+from standings.aws.dynamodb.rankings.rankings import MAX_LANES, DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.ports.errors import StoreUnavailableError
 from standings.project.projector import Projected, Projector, Record
 from standings.project.prune_tiers import PrunedRankings
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
@@ -52,7 +52,7 @@ class Run:
         self.seconds = seconds
         self.engine = Engine()
         create_tables(self.engine)
-        self.clock = Clock()
+        self.clock = VirtualClock()
         self.client = Meeting(self.engine, self.clock)
         self.boards = population.boards()
         self.ranking = population.ranking_of(population.family())
@@ -64,7 +64,7 @@ class Run:
         names = list(self.scores)
         for number in range(projectors):
             tools = self._tools(Random(f"{seed} {number}"))
-            registry = Registry(self.boards, DynamoBoards(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
+            registry = BoardCatalog(self.boards, DynamoBoards(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
             rankings = PrunedRankings(
                 DynamoRankings(self.client, "Rankings", tools, most_lanes),  # type: ignore[arg-type]
                 DynamoTrees(self.client, "Rankings", tools),  # type: ignore[arg-type]
@@ -75,8 +75,8 @@ class Run:
             self.clock.start(job)
         self.clock.run()
 
-    def _tools(self, rng: Random) -> Pacing:
-        return Pacing(
+    def _tools(self, rng: Random) -> Clock:
+        return Clock(
             lambda: population.NOW + int(self.clock.now * 1000), lambda: self.clock.now, self.clock.sleep, rng.random
         )
 
@@ -126,7 +126,7 @@ class _NoParking:
 
 def busy(seconds: float) -> Iterator[dict[str, Any]]:
     """Projectors that always have work."""
-    for most in (1, MOST_LANES):
+    for most in (1, MAX_LANES):
         for count in PROJECTORS:
             yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
 
@@ -134,7 +134,7 @@ def busy(seconds: float) -> Iterator[dict[str, Any]]:
 def quiet(seconds: float) -> Iterator[dict[str, Any]]:
     """Boards with a batch of ten now and then: seconds between one projector's batches, on average."""
     for count, pause in ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2)):
-        yield _shown({"projectors": count, "pause": pause, **Run(count, MOST_LANES, 10, pause, seconds).row()})
+        yield _shown({"projectors": count, "pause": pause, **Run(count, MAX_LANES, 10, pause, seconds).row()})
 
 
 def reads() -> Iterator[dict[str, Any]]:

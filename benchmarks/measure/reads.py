@@ -22,9 +22,9 @@ from benchmarks.measure.units import pacing
 from benchmarks.pages import peers
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
-from standings.read.query import MOST_MEMBERS
+from standings.read.query import MAX_MEMBERS
 from standings.runtime.environment import BOARDS_FILE
 from standings.write.writer import Message, Writer
 
@@ -56,10 +56,10 @@ def usual(board: Board, truth: Truth) -> Iterator[Answer]:
     yield board.row("rank of a member", map(ask.rank, ask.sample()))
     yield board.row("rank of a member, ordinal", (ask.rank(member, "ordinal") for member in ask.sample()))
     yield board.row("rank of a score", (ask.score(truth.scores[member] + 1) for member in ask.sample()))
-    yield board.row(f"ranks of a group of {MOST_MEMBERS}", (ask.group(ask.sample(MOST_MEMBERS)) for _ in range(GROUPS)))
+    yield board.row(f"ranks of a group of {MAX_MEMBERS}", (ask.group(ask.sample(MAX_MEMBERS)) for _ in range(GROUPS)))
     yield board.row(
-        f"ranks of a group of {MOST_MEMBERS}, ordinal",
-        (ask.group(ask.sample(MOST_MEMBERS), "ordinal") for _ in range(GROUPS)),
+        f"ranks of a group of {MAX_MEMBERS}, ordinal",
+        (ask.group(ask.sample(MAX_MEMBERS), "ordinal") for _ in range(GROUPS)),
     )
     yield board.row("score at a percentile", map(ask.percentile, (1, 10, 50, 90, 99)))
     yield board.row("distribution, 50 buckets", [ask.distribution(50)])
@@ -121,11 +121,11 @@ def periods(count: int) -> Iterator[Answer]:
 
         return lambda: board.directory.member(board.name, member, ranks=ranks, method=None), is_right
 
-    group = asked[:MOST_MEMBERS]
+    group = asked[:MAX_MEMBERS]
     ranks = [(now.rank(member), before.rank(member)) for member in group]
     yield board.row("rank of a member with the previous rank", map(rank, asked))
     yield board.row(
-        f"ranks of a group of {MOST_MEMBERS} with previous ranks",
+        f"ranks of a group of {MAX_MEMBERS} with previous ranks",
         [
             (
                 lambda: board.query.group(board.about("day"), members=group, previous=True),
@@ -140,7 +140,7 @@ def periods(count: int) -> Iterator[Answer]:
 def _write(board: Board, members: Sequence[str], scores: dict[str, int]) -> None:
     """Give members their items, by events."""
     writer = Writer(
-        Registry(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing()),  # type: ignore[arg-type]
+        BoardCatalog(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing()),  # type: ignore[arg-type]
         DynamoScores(board.client, "Scores", "Receipts", pacing()),  # type: ignore[arg-type]
         pacing(),
     )
@@ -187,7 +187,7 @@ def directory() -> Iterator[Answer]:
     """The list of boards, and what one of them is."""
     board = Board(population.boards())
     names = [f"board-{number:04}" for number in range(2_000)]
-    registry = Registry(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
+    registry = BoardCatalog(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
     registry.register(names)
 
     def boards(limit: int) -> Asked:

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from benchmarks.harness.meter import Meter
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context, LocalStream, Queue, SqsPoller, StreamPoller
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.local import DynamoDBLocal
@@ -111,7 +111,7 @@ def _before(window: str, on: datetime) -> datetime:
 
 def exactness(rows: list[Row], now: datetime, seed: int) -> dict[str, Any]:
     """Post the rows to the functions over DynamoDB Local and compare, now and a day, a week and a month later."""
-    clock = Clock(int(now.timestamp() * 1000))
+    clock = ManualClock(int(now.timestamp() * 1000))
     rng = Random(seed)
     with DynamoDBLocal.started() as server, running(client := server.client(), clock) as stack:
         create_tables(client, expire=False)
@@ -154,7 +154,7 @@ def units(rows: list[Row], now: datetime) -> dict[str, Any]:
     engine = Engine()
     create_tables(engine)
     meter = Meter(engine)
-    with running(meter, Clock(int(now.timestamp() * 1000))) as stack:
+    with running(meter, ManualClock(int(now.timestamp() * 1000))) as stack:
         for start in range(0, len(rows), BATCH):
             records = [
                 {"messageId": row.id, "body": row.body, "messageAttributes": {}} for row in rows[start : start + BATCH]

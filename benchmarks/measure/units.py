@@ -16,18 +16,18 @@ import orjson
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
 from benchmarks.harness.results_file import output
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.dynamodb.scores.stream_records import decode_change
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.project.projector import Projector, Record
 from standings.read.query import Query
 from standings.read.reader import Reader
 from standings.runtime.environment import BOARDS_FILE
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from standings.write.writer import Message, Writer
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -43,16 +43,16 @@ BATCHES: Final = 10
 ASKED: Final = 200
 
 
-def pacing() -> Pacing:
+def pacing() -> Clock:
     """Clocks that stand still: what is remembered of a board never expires, and no deadline comes."""
-    return Pacing(lambda: population.NOW, lambda: 0.0, time.sleep, lambda: 0.5)
+    return Clock(lambda: population.NOW, lambda: 0.0, time.sleep, lambda: 0.5)
 
 
 def reads(members: int, seed: int) -> dict[str, Any]:
     """The cost of a member's rank and of the top 100 on a board of that many members."""
     client, scores = _board(members, seed)
     meter = Meter(client)
-    standing = DynamoStanding(meter, "Rankings", "Scores", pacing())  # type: ignore[arg-type]
+    standing = DynamoRankingsReader(meter, "Rankings", "Scores", pacing())  # type: ignore[arg-type]
     query = Query(Reader(population.boards(), standing, pacing()))
     asked = query.asked(population.BOARD, "points", "all")
     query.page(asked, limit=1, cursor=None)  # reads the board's record
@@ -80,7 +80,7 @@ def writes(seed: int, families: str, board: str, batches: int = BATCHES) -> dict
     meter = Meter(client)
     boards = parse_boards(families)
     # What is known of boards is read once a minute: that is not counted.
-    registry = Registry(boards, DynamoBoards(client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
+    registry = BoardCatalog(boards, DynamoBoards(client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
     writer = Writer(registry, DynamoScores(meter, "Scores", "Receipts", pacing()), pacing())  # type: ignore[arg-type]
     projector = Projector(registry, DynamoRankings(meter, "Rankings", pacing()), pacing())  # type: ignore[arg-type]
     chosen = population.sample(rng, scores, BATCH * batches)

@@ -21,7 +21,7 @@ ANSWER: Final = 0.015
 """Seconds of the query function for one answer: two rounds of reads, and its own work."""
 
 SIDE_BY_SIDE: Final = 8
-"""Rankings in which one projector has transactions under way at once (`wiring.building_blocks.MOST_CALLS`)."""
+"""Rankings in which one projector has transactions under way at once (`wiring.building_blocks.MAX_CALLS`)."""
 
 MEMORY: Final = 1.024
 """Gigabytes of each function: the template's default."""

@@ -20,8 +20,8 @@ from benchmarks.models.contention import BUSY, Drawn, busy
 from benchmarks.models.cost.usage import Traffic, usage
 from benchmarks.models.grid import ALL, SHIPPED
 from benchmarks.models.lag import PER_SHARD, Deployment, Scene, as_row, found, writers_rate
-from standings.aws.dynamodb.rankings.rankings import MOST_LANES
-from standings.domain.boards.boards_toml import MOST_SHARDS
+from standings.aws.dynamodb.rankings.rankings import MAX_LANES
+from standings.domain.boards.boards_toml import MAX_SHARDS
 from standings.ports.scores import SLOTS
 
 PAGE: Final = "docs/capacity.md"
@@ -52,7 +52,7 @@ def checked(*, small: bool) -> Iterator[dict[str, Any]]:
     for batch in BATCHES[:1] if small else BATCHES:
         for count in PROJECTORS[:3] if small else PROJECTORS:
             real = [run(count, batch, seconds, seed) for seed in range(1, runs + 1)]
-            told = [busy(drawn, count, MOST_LANES, batch, seed, seconds) for seed in range(1, models + 1)]
+            told = [busy(drawn, count, MAX_LANES, batch, seed, seconds) for seed in range(1, models + 1)]
             ran, modelled = _means(real), _means(told)
             off = round(modelled["moves_per_second"] / ran["moves_per_second"] - 1, 3)
             row = {"projectors": count, "batch": batch, "run": ran, "model": modelled, "off": off}
@@ -62,7 +62,7 @@ def checked(*, small: bool) -> Iterator[dict[str, Any]]:
 
 def run(projectors: int, batch: int, seconds: float, seed: int) -> dict[str, float]:
     """The real projectors, always with work: moves a second of batches done in time, and the share cancelled."""
-    ran = lanes.Run(projectors, MOST_LANES, batch, 0.0, seconds, seed)
+    ran = lanes.Run(projectors, MAX_LANES, batch, 0.0, seconds, seed)
     return {"moves_per_second": ran.in_time / seconds, "cancelled_share": ran.row()["cancelled_share"]}
 
 
@@ -81,7 +81,7 @@ def limits(rows: list[dict[str, Any]]) -> dict[str, float]:
         "writers_most": round(writers_rate(replace(usual, writers=1_000))),
         "scores": SLOTS * PER_SHARD,
         "index": usual.shards * PER_SHARD,
-        "index_most": MOST_SHARDS * PER_SHARD,
+        "index_most": MAX_SHARDS * PER_SHARD,
         "lanes": max(row["model"]["moves_per_second"] for row in rows),
         "stream": lag.FIRST_SHARDS * PER_SHARD,
     }
@@ -120,7 +120,7 @@ def _least(scene: Scene, drawn: Drawn, lanes_rate: float) -> dict[str, Any] | No
     each = writers_rate(Deployment(writers=1))
     usual = Deployment(
         writers=max(Deployment().writers, ceil(scene.rate / SPARE / each)),
-        shards=min(MOST_SHARDS, ceil(scene.rate / scene.boards / SPARE / PER_SHARD)),
+        shards=min(MAX_SHARDS, ceil(scene.rate / scene.boards / SPARE / PER_SHARD)),
     )
     for parallelization, warm in WIDER:
         deployment = replace(usual, parallelization=parallelization, warm=warm)
@@ -156,7 +156,7 @@ def of_limits(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"| Scores: {SLOTS} keys of a board | {at['stream']} at first | {at['scores']} | warm throughput of Scores |"
     yield f"| sorted index of a ranking | {at['index']} | {at['index_most']} | `shards` of the family |"
     most = at["lanes"]
-    tiers = f"tiers of a ranking, {MOST_LANES} lanes, batches of {BATCHES[-1]}"
+    tiers = f"tiers of a ranking, {MAX_LANES} lanes, batches of {BATCHES[-1]}"
     yield f"| {tiers} | {most} | {most} | batches, not projectors |"
 
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from benchmarks.harness import population
-from benchmarks.harness.virtual_time import Clock
+from benchmarks.harness.virtual_time import VirtualClock
 from benchmarks.models.assumed import READ, TRANSACTION
 from benchmarks.models.cost.usage import Traffic
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS
@@ -20,9 +20,9 @@ from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, ordinal
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.domain.tiers.tier_tree import deltas
-from standings.project.commit_moves import cut, neighbourhood
+from standings.project.commit_moves import commit_order, cut
 from standings.project.prune_tiers import CHANCE, LOOKED_AT
-from standings.runtime.retry import Backoff, Pacing
+from standings.runtime.retry import Backoff, Clock
 
 Tier = tuple[int, Path]
 """A node in one of its lanes."""
@@ -71,7 +71,7 @@ class Drawn:
             new = old + rng.randint(*self._traffic.steps)
             places = [Place(ordinal(score, descending=True)) for score in (old, new)]
             found.append(Move(self._ranking, "", places[0], places[1], 1, 0))
-        found.sort(key=neighbourhood)
+        found.sort(key=commit_order)
         return [self._part(chunk) for chunk in cut(found)]
 
     def _part(self, chunk: Sequence[Move]) -> Part:
@@ -87,7 +87,7 @@ class Drawn:
 class Contention:
     """One ranking, and whoever is at work on it."""
 
-    def __init__(self, clock: Clock, drawn: Drawn, most_lanes: int, seed: int) -> None:
+    def __init__(self, clock: VirtualClock, drawn: Drawn, most_lanes: int, seed: int) -> None:
         self.counted = Counted()
         self._drawn = drawn
         self.named = 1
@@ -104,7 +104,7 @@ class Contention:
         self._workers += 1
         rng = Random(f"{self._seed} {self._workers}")
         lane = _Lane()
-        pacing = Pacing(lambda: 0, lambda: self._clock.now, self._clock.sleep, rng.random)
+        pacing = Clock(lambda: 0, lambda: self._clock.now, self._clock.sleep, rng.random)
 
         def project(parts: Sequence[Part]) -> None:
             backoff = pacing.backoff(float("inf"))
@@ -173,7 +173,7 @@ def busy(
     drawn: Drawn, projectors: int, most_lanes: int, batch: int, seed: int, seconds: float = BUSY
 ) -> dict[str, float]:
     """Projectors that always have work: moves a second of batches done in time, and the share that was cancelled."""
-    clock = Clock()
+    clock = VirtualClock()
     contention = Contention(clock, drawn, most_lanes, seed)
     in_time = 0
     for number in range(projectors):

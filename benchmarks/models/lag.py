@@ -13,10 +13,10 @@ from math import ceil
 from random import Random
 from typing import Any, Final
 
-from benchmarks.harness.virtual_time import Clock
+from benchmarks.harness.virtual_time import VirtualClock
 from benchmarks.models import assumed
 from benchmarks.models.contention import Contention, Drawn
-from standings.aws.dynamodb.rankings.rankings import MOST_LANES
+from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 
 POLL: Final = 0.25
 """Seconds between polls of a shard that has nothing new.
@@ -126,10 +126,10 @@ class _Pipeline:
         self._deployment = deployment
         self._drawn = drawn
         self._rng = Random(seed)
-        self._clock = Clock()
+        self._clock = VirtualClock()
         self._queues: list[deque[float]] = []
         self._lags: list[float] = []
-        self._contention = Contention(self._clock, drawn, MOST_LANES, seed)
+        self._contention = Contention(self._clock, drawn, MAX_LANES, seed)
         self._end = SECONDS
 
     def run(self) -> Found:

@@ -10,7 +10,7 @@ from benchmarks.rivals.counting import CountAbove, FixedTiers
 from benchmarks.rivals.sampled import SampledCurve
 from benchmarks.rivals.table import Listed
 from benchmarks.rivals.tree import CountTree
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.read.query import Query
 from standings.read.reader import Reader
 from tests.support.dynamodb.engine import Engine
@@ -62,6 +62,6 @@ def place(client: Engine, scores: Scores, most: int) -> None:
 
 def ours(client: Any) -> Callable[[str], int]:
     """Our ranks, read through a client of an engine that has our board."""
-    query = Query(Reader(population.boards(), DynamoStanding(client, "Rankings", "Scores", pacing()), pacing()))
+    query = Query(Reader(population.boards(), DynamoRankingsReader(client, "Rankings", "Scores", pacing()), pacing()))
     about = query.asked(population.BOARD, "points", "all")
     return lambda name: int(query.rank(about, member=name)["rank"])

@@ -50,7 +50,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         building_blocks.deadline(context.get_remaining_time_in_millis()),
     )
     metrics.add_metric("Moves", MetricUnit.Count, projected.moves)
-    metrics.add_metric("MovesKnown", MetricUnit.Count, projected.old_news)
+    metrics.add_metric("MovesKnown", MetricUnit.Count, projected.stale_moves)
     metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
     metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
     metrics.add_metric("TiersRemoved", MetricUnit.Count, _removed(looks))
@@ -69,7 +69,7 @@ def _removed(looks: list[Look]) -> int:
     """How many dead tiers a batch has removed; what kept others is no harm, but for what nothing will mend."""
     for look in looks:
         if look.unexpected:
-            logger.error("dead tiers cannot be removed", extra={"reason": look.hindrance})
+            logger.error("dead tiers cannot be removed", extra={"reason": look.reason})
     return sum(look.removed for look in looks)
 
 

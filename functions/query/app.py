@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from standings.domain.boards.names import LONGEST_MEMBER
+from standings.domain.boards.names import MAX_MEMBER_BYTES
 from standings.domain.errors import bad_argument, bad_body
 from standings.http import api
 from standings.read.board_list import Directory
-from standings.read.query import MOST_MEMBERS, Asked, Query
+from standings.read.query import MAX_MEMBERS, Asked, Query
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
@@ -168,10 +168,10 @@ def _members() -> list[str]:
     if not isinstance(document, dict) or set(document) != {"members"}:
         raise bad_body('must be an object such as {"members": ["u1", "u2"]}')
     members = document["members"]
-    if not isinstance(members, list) or not 1 <= len(members) <= MOST_MEMBERS:
-        raise bad_body(f"members: must be a list of 1 to {MOST_MEMBERS} members")
-    if not all(isinstance(member, str) and 1 <= len(member.encode()) <= LONGEST_MEMBER for member in members):
-        raise bad_body(f"members: each must be text of 1 to {LONGEST_MEMBER} bytes of UTF-8")
+    if not isinstance(members, list) or not 1 <= len(members) <= MAX_MEMBERS:
+        raise bad_body(f"members: must be a list of 1 to {MAX_MEMBERS} members")
+    if not all(isinstance(member, str) and 1 <= len(member.encode()) <= MAX_MEMBER_BYTES for member in members):
+        raise bad_body(f"members: each must be text of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
     if len(set(members)) < len(members):
         raise bad_body("members: one of them stands there twice")
     return members

@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import Any, Final, TypeVar
 
 from standings.aws.sqs.activity_queue import message_of
-from standings.aws.sqs.sender import MOST_ENTRIES, Message
+from standings.aws.sqs.sender import MAX_ENTRIES, Message
 from standings.domain.boards.boards_toml import read_span
 from standings.domain.boards.names import BOARD_NAME
 from standings.domain.events.event import RefusedEvent
@@ -34,7 +34,7 @@ _TICK_S: Final = 0.05
 _KEPT_UP_S: Final = 1.0
 """How late events may be sent before it is said."""
 
-_MOST_MEMBERS: Final = 10_000_000
+_MAX_MEMBERS: Final = 10_000_000
 _AMOUNTS: Final = re.compile(r"(-?[0-9]{1,15})(?::(-?[0-9]{1,15}))?", re.ASCII)
 _RUN: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _T = TypeVar("_T")
@@ -55,7 +55,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--events", type=_whole(1), metavar="N", help="how many")
     parser.add_argument("--boards", type=_whole(1), default=1, metavar="N", help="over BOARD-1 to BOARD-N (BOARD)")
     parser.add_argument(
-        "--members", type=_whole(1, _MOST_MEMBERS), default=10_000, metavar="N", help="how many there are (10000)"
+        "--members", type=_whole(1, _MAX_MEMBERS), default=10_000, metavar="N", help="how many there are (10000)"
     )
     parser.add_argument(
         "--skew", type=_number(0.0), default=1.0, metavar="S", help="member k is as active as 1/k^S (1.0); 0: all alike"
@@ -123,7 +123,7 @@ class Schedule:
                 self.sleep(max(_TICK_S, (sent + 1) / self.rate - now))
                 continue
             self.most_behind = max(self.most_behind, now - (sent + 1) / self.rate)
-            batch = list(enumerate(islice(things, min(due, MOST_ENTRIES)), sent))
+            batch = list(enumerate(islice(things, min(due, MAX_ENTRIES)), sent))
             sent += len(batch)
             yield batch
 

@@ -24,8 +24,8 @@ from standings_cli.terminal.text import ago, as_json, members, number, ranking, 
 
 _EVERY_S: Final = 2.0
 _SHORTEST_S: Final = 0.2
-_LONGEST_S: Final = 3_600
-_LONGEST_NAP_S: Final = 30.0
+_MAX_S_LENGTH: Final = 3_600
+_MAX_NAP_S_LENGTH: Final = 30.0
 _TICK_S: Final = 1.0
 _HEAD: Final = 3
 """Lines above the entries: the ranking, how it stands, the names of the columns."""
@@ -74,7 +74,7 @@ class Watch:
         """Seconds until the next look: growing ones, unequal for many who watch, while no answer comes."""
         if not self._failures:
             return self.every
-        nap = min(max(self.every, 1.0) * 2.0 ** min(self._failures, 10), _LONGEST_NAP_S)
+        nap = min(max(self.every, 1.0) * 2.0 ** min(self._failures, 10), _MAX_NAP_S_LENGTH)
         return nap * (0.5 + self.api.chance() / 2)
 
     def movement(self, entry: Mapping[str, Any]) -> Text:
@@ -235,6 +235,6 @@ def _fitting(entries: list[dict[str, Any]], lines: int, member: str | None) -> l
 
 def _seconds(text: str) -> float:
     value = float(text)
-    if not _SHORTEST_S <= value <= _LONGEST_S:
-        raise argparse.ArgumentTypeError(f"must be from {_SHORTEST_S} to {_LONGEST_S} seconds, is {text}")
+    if not _SHORTEST_S <= value <= _MAX_S_LENGTH:
+        raise argparse.ArgumentTypeError(f"must be from {_SHORTEST_S} to {_MAX_S_LENGTH} seconds, is {text}")
     return value

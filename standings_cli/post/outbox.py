@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
 SENDERS: Final = 8
-MOST_WAITING: Final = 64
+MAX_WAITING: Final = 64
 """Batches that may be on their way, or be taken and wait for an earlier one that is not."""
 
 _ATTEMPTS: Final = 8
-_LONGEST_NAP_S: Final = 10.0
+_MAX_NAP_S_LENGTH: Final = 10.0
 _SERVER_FAULT: Final = 500
 _TOO_MANY: Final = 429
 _T = TypeVar("_T")
@@ -55,7 +55,7 @@ class Outbox:
             try:
                 for batch in batches:
                     waiting.append((batch, pool.submit(self._send, messages(batch))))
-                    while waiting and (len(waiting) >= MOST_WAITING or waiting[0][1].done()):
+                    while waiting and (len(waiting) >= MAX_WAITING or waiting[0][1].done()):
                         yield _first(waiting)
                 while waiting:
                     yield _first(waiting)
@@ -88,7 +88,7 @@ class Outbox:
         raise NotTakenError(why)
 
     def _pause(self, attempt: int) -> None:
-        seconds = min(2.0 ** (attempt - 3), _LONGEST_NAP_S) * (0.5 + self.chance() / 2)
+        seconds = min(2.0 ** (attempt - 3), _MAX_NAP_S_LENGTH) * (0.5 + self.chance() / 2)
         (self.nap or self._over.wait)(seconds)
         if self._over.is_set():
             raise NotTakenError("stopped")

@@ -15,9 +15,9 @@ from standings.aws.sqs.activity_queue import ActivityQueue, message_of
 from standings.aws.sqs.sender import Message
 from standings.domain.boards.boards_toml import METRIC_NAME
 from standings.domain.boards.definitions import Boards
-from standings.domain.boards.names import BOARD_NAME, LONGEST_MEMBER
-from standings.domain.events.event import LONGEST_SHOWN, RefusedEvent
-from standings.domain.events.event_rules import LONGEST_ID, parse_event
+from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
+from standings.domain.events.event import MAX_SHOWN_LENGTH, RefusedEvent
+from standings.domain.events.event_rules import MAX_ID_LENGTH, parse_event
 from standings.domain.events.instants import read_at
 from standings.ingest.post_events import posted
 
@@ -27,7 +27,7 @@ NO_MARK: Final = ""
 _AMOUNT: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_TIME: Final = re.compile(r"[0-9]{1,14}", re.ASCII)
-_MOST_DIGITS_OF_SECONDS: Final = 11
+_MAX_DIGITS_OF_SECONDS: Final = 11
 _WHITESPACE: Final = " \t\r\n"
 
 
@@ -151,7 +151,7 @@ def check_amount(name: str, amount: str) -> None:
     if not METRIC_NAME.fullmatch(name):
         raise RefusedEvent("metrics", f"{name!r} can be no metric: a name is a-z, then a-z, 0-9 and _, at most 64")
     if not _AMOUNT.fullmatch(amount):
-        shown = ascii(amount[:LONGEST_SHOWN])
+        shown = ascii(amount[:MAX_SHOWN_LENGTH])
         raise RefusedEvent("amount", f"metrics.{name}: must be a plain number such as 3, -2 or 11.25, is {shown}")
 
 
@@ -262,7 +262,7 @@ def _instant(cell: str) -> str:
     """An instant as events say it: of seconds since 1970, of milliseconds (12 digits and more), or as it stands."""
     if not _EPOCH_TIME.fullmatch(cell):
         return cell
-    milliseconds = int(cell) * (1000 if len(cell) <= _MOST_DIGITS_OF_SECONDS else 1)
+    milliseconds = int(cell) * (1000 if len(cell) <= _MAX_DIGITS_OF_SECONDS else 1)
     at = _EPOCH + timedelta(milliseconds=milliseconds)
     return at.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds").replace("+00:00", "Z")
 
@@ -279,12 +279,12 @@ def _check(said: Mapping[str, Any], now: int) -> None:
     for name in sorted(said.keys() - needed - {"at"}):
         raise RefusedEvent("unknown", f"{name!a}: no such field; there are at, {', '.join(sorted(needed))}")
     event_id, board, member, at = (said.get(name, "") for name in FIELDS)
-    if not isinstance(event_id, str) or not 1 <= len(event_id) <= LONGEST_ID:
-        raise RefusedEvent("id", f"id: must be text of 1 to {LONGEST_ID} characters")
+    if not isinstance(event_id, str) or not 1 <= len(event_id) <= MAX_ID_LENGTH:
+        raise RefusedEvent("id", f"id: must be text of 1 to {MAX_ID_LENGTH} characters")
     if isinstance(board, str) and "board" in said and (not BOARD_NAME.fullmatch(board) or board in (".", "..")):
         raise RefusedEvent("board", f"board: must be 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., is {board!a}")
-    if isinstance(member, str) and "member" in said and not 1 <= len(member.encode()) <= LONGEST_MEMBER:
-        raise RefusedEvent("member", f"member: must have 1 to {LONGEST_MEMBER} bytes of UTF-8")
+    if isinstance(member, str) and "member" in said and not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
+        raise RefusedEvent("member", f"member: must have 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
     if "at" in said:
         if not isinstance(at, str):
             raise RefusedEvent("at", "at: must be text")

@@ -21,7 +21,7 @@ LOST: Final = (HTTPClientError, NoConnectionError)
 """What it raises where no answer came."""
 
 _TIMEOUT_S: Final = 35
-_LONGEST_NAP_S: Final = 4.0
+_MAX_NAP_S_LENGTH: Final = 4.0
 _OK: Final = 200
 _UNCHANGED: Final = 304
 _FAILED: Final = 500
@@ -121,7 +121,7 @@ class Api:
             except LOST:
                 if attempt == self.attempts:
                     raise
-            self.sleep(min(2.0 ** (attempt - 2), _LONGEST_NAP_S) * (0.5 + self.chance() / 2))
+            self.sleep(min(2.0 ** (attempt - 2), _MAX_NAP_S_LENGTH) * (0.5 + self.chance() / 2))
         return answer.status_code, answer.headers, answer.content
 
     def _send(self, url: str, headers: Mapping[str, str]) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-LONGEST_NAP_S: Final = 30.0
+MAX_NAP_S_LENGTH: Final = 30.0
 """Whoever waits longer is told in between."""
 
 
@@ -40,7 +40,7 @@ class Maintenance:
                 asked["cursor"] = answer["cursor"]
             elif action is None:
                 asked["begin"] = False
-            self.sleep(min(answer.get("wait") or 0.0, LONGEST_NAP_S))
+            self.sleep(min(answer.get("wait") or 0.0, MAX_NAP_S_LENGTH))
 
     def _answer(self, task: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         payload = json.dumps({task: arguments}).encode()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.stack import Clock
+from tests.support.aws.stack import ManualClock
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
@@ -18,9 +18,9 @@ def engine() -> Any:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """The clock of a stack, by which it also waits: a test that asks for it waits by no other."""
-    own = Clock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
+    own = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
     monkeypatch.setattr("time.monotonic", own.monotonic)
     monkeypatch.setattr("time.sleep", own.sleep)
     return own

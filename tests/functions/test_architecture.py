@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.checks import rows
 from tests.support.builders.streaming import apply
 
@@ -52,7 +52,7 @@ def recorder(engine: Any) -> Recorder:
 
 @pytest.fixture
 def stack(recorder: Recorder) -> Iterator[Stack]:
-    with running(recorder, Clock(round(NOW.timestamp() * 1000)), BOARDS) as deployed:
+    with running(recorder, ManualClock(round(NOW.timestamp() * 1000)), BOARDS) as deployed:
         apply(deployed, EVENTS)
         for _ in range(2):  # what is known of boards is read once
             deployed.get("/boards/berlin-2026/points/all")

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from standings.runtime.logs import logger
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.streaming import project
 
@@ -28,7 +28,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
         yield deployed
 
 
@@ -116,7 +116,7 @@ def test_what_a_producer_did_wrong_is_no_bug(stack: Stack, log: Lines) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", ["standings.aws.dynamodb.scores.member_items.decode_image", "standings.project.projector.moves"]
+    "function", ["standings.aws.dynamodb.scores.stream_records.decode_image", "standings.project.projector.moves"]
 )
 def test_of_the_projector(stack: Stack, log: Lines, function: str) -> None:
     write(stack)
@@ -145,7 +145,7 @@ def test_of_a_replay(stack: Stack, log: Lines) -> None:
     for number, record in enumerate(shard):
         body = json.dumps({"reason": "as a test says", "record": json.loads(json.dumps(record))}).encode()
         stack.bucket.put_object("failures", f"parked/2026-11-21/{number}.json", body, "application/json")
-    with has_a_bug("standings.aws.dynamodb.scores.scores.member_key"):
+    with has_a_bug("standings.aws.dynamodb.scores.stream_records.member_key"):
         answer = stack.maintenance({"parked": {"replay": {}}}, Context(seconds=900))
 
     the_stack_in(log(), "parked record not read")

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from standings.runtime.environment import Config, ConfigurationError
 from standings.wiring import building_blocks
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.streaming import apply, project
 from tests.support.faults.faulty_client import cancelled
@@ -20,7 +20,7 @@ NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 
 
 @pytest.fixture
-def stack(engine: Any, clock: Clock) -> Iterator[Stack]:
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
     with running(engine, clock) as deployed:
         yield deployed
 

@@ -15,15 +15,15 @@ from standings.project.commit_moves import one_by_one
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime.logs import metrics
 from standings.wiring import projector
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.faults.faulty_client import cancelled
 
 NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
 # https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
-MOST_METRICS: Final = 100
-MOST_DIMENSIONS: Final = 30
-LONGEST_LINE: Final = 1_048_576
+MAX_METRICS: Final = 100
+MAX_DIMENSIONS: Final = 30
+MAX_LINE_LENGTH: Final = 1_048_576
 UNITS: Final = {"Count", "Milliseconds"}
 
 WRITER: Final = {
@@ -46,7 +46,7 @@ PROJECTOR: Final = {
 
 
 @pytest.fixture
-def stack(engine: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+def stack(engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
     # In other tests nothing is told, so that it adds up.
     metrics.clear_metrics()
@@ -72,15 +72,15 @@ def told(capsys: pytest.CaptureFixture[str]) -> Any:
 
 def metrics_of(line: str) -> tuple[tuple[tuple[str, str], ...], dict[str, float]]:
     """The dimensions and metrics of a line, which is valid by the specification of the embedded metric format."""
-    assert len(line.encode()) <= LONGEST_LINE
+    assert len(line.encode()) <= MAX_LINE_LENGTH
     root = json.loads(line)
     assert isinstance(root["_aws"]["Timestamp"], int)
     (directive,) = root["_aws"]["CloudWatchMetrics"]
     assert directive["Namespace"] == "Standings"
     (names,) = directive["Dimensions"]
-    assert len(names) <= MOST_DIMENSIONS
+    assert len(names) <= MAX_DIMENSIONS
     assert all(isinstance(root[name], str) and 1 <= len(root[name]) <= 1024 for name in names)
-    assert 1 <= len(directive["Metrics"]) <= MOST_METRICS
+    assert 1 <= len(directive["Metrics"]) <= MAX_METRICS
     values: dict[str, float] = {}
     for metric in directive["Metrics"]:
         given = root[metric["Name"]]
@@ -193,7 +193,7 @@ def test_tiers_that_a_call_removed_count_in_no_other(
     engine: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: Any
 ) -> None:
     """The first board's tiers are removed before the second board breaks the call."""
-    monkeypatch.setattr(projector, "side_by_side", lambda: one_by_one)
+    monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
     removals = []
 
     def breaks(operation: str, request: dict[str, Any]) -> None:
@@ -202,7 +202,7 @@ def test_tiers_that_a_call_removed_count_in_no_other(
             if "b01" in str(request):
                 raise MemoryError
 
-    with running(engine, Clock(NOW), CLEANED) as stack:
+    with running(engine, ManualClock(NOW), CLEANED) as stack:
         stack.projector({"Records": records_of(stack, 300, 2)}, Context())
         moved = records_of(stack, 20_000, 2)
         engine.before.append(breaks)
@@ -221,7 +221,7 @@ def test_tiers_that_a_call_removed_count_in_no_other(
 def test_tiers_removed_by_threads_side_by_side_all_count(
     engine: Any, capsys: pytest.CaptureFixture[str], told: Any
 ) -> None:
-    with running(engine, Clock(NOW), CLEANED) as stack:
+    with running(engine, ManualClock(NOW), CLEANED) as stack:
         stack.projector({"Records": records_of(stack, 300, BOARD_COUNT)}, Context())
         moved = records_of(stack, 20_000, BOARD_COUNT)
         capsys.readouterr()

@@ -9,8 +9,8 @@ from unittest import mock
 import orjson
 import pytest
 
-from standings.members.register_hide_remove import Care
-from tests.support.aws.stack import Clock, Stack, running
+from standings.members.register_hide_remove import MemberAdmin
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.streaming import project
 
@@ -24,7 +24,7 @@ def sample(name: str) -> dict[str, Any]:
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp() * 1000))) as deployed:
+    with running(engine, ManualClock(int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp() * 1000))) as deployed:
         yield deployed
 
 
@@ -79,7 +79,7 @@ def test_posted_events(stack: Stack) -> None:
 
 
 def test_a_member_is_hidden_and_removed(stack: Stack) -> None:
-    with mock.patch.multiple(Care, put=mock.DEFAULT, remove=mock.DEFAULT) as care:
+    with mock.patch.multiple(MemberAdmin, put=mock.DEFAULT, remove=mock.DEFAULT) as care:
         care["put"].return_value = {"board": "berlin-2026", "member": "u123", "hidden": True}
         put = stack.command(sample("put-member"), Context())
         delete = stack.command(sample("delete-member"), Context())

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.domain.boards.definitions import Aggregate, Metric, Ties
+from standings.domain.boards.definitions import AggregateFunction, Metric, Ties
 from standings.domain.scoring import aggregates
-from standings.domain.scoring.aggregates import Cell
+from standings.domain.scoring.aggregates import Aggregate
 from standings.domain.scoring.sort_order import Place
 from standings.domain.windows.late_and_keep import Timetable
 from standings.domain.windows.window import parse_window
@@ -26,11 +26,11 @@ kinds = pytest.mark.parametrize("ties", ["member", "first"])
 every_aggregate = pytest.mark.parametrize("aggregate", ["sum", "max", "min", "last"])
 
 
-def metric(aggregate: Aggregate, ties: Ties) -> Metric:
+def metric(aggregate: AggregateFunction, ties: Ties) -> Metric:
     return Metric("m", aggregate, 0, "descending", ties, (parse_window("all"),), Timetable("UTC", 0, 0, 0))
 
 
-def total(kind: Metric, found: list[Event]) -> Cell:
+def total(kind: Metric, found: list[Event]) -> Aggregate:
     cell = aggregates.total(kind, [aggregates.of_event(kind, units, at, name) for units, at, name in found])
     assert cell is not None
     return cell
@@ -54,7 +54,7 @@ def expected(kind: Metric, found: list[Event]) -> Place:
 @every_aggregate
 @given(found=events, data=st.data())
 def test_any_order_and_any_split_come_to_the_same(
-    aggregate: Aggregate, ties: Ties, found: list[Event], data: st.DataObject
+    aggregate: AggregateFunction, ties: Ties, found: list[Event], data: st.DataObject
 ) -> None:
     kind = metric(aggregate, ties)
     shuffled = data.draw(st.permutations(found))
@@ -68,7 +68,7 @@ def test_any_order_and_any_split_come_to_the_same(
 
 def test_what_was_counted_before_marks_were_kept_stands_first() -> None:
     kind = metric("sum", "first")
-    old = Cell(5)
+    old = Aggregate(5)
 
     assert aggregates.place_of(kind, old) < aggregates.place_of(kind, total(kind, [(5, -(10**14), "a")]))
     assert aggregates.place_of(kind, aggregates.combined(kind, old, aggregates.of_event(kind, 0, 7, "b"))) == Place(

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.streaming import project
 from tests.support.dynamodb.engine import Engine
@@ -166,7 +166,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.engine = Engine(shards=2)
         create_tables(self.engine, expire=False)
-        self.clock = Clock(0)
+        self.clock = ManualClock(0)
         self.functions = ExitStack()
         self.boards: Mapping[str, Board] = {}
         self.members: Sequence[str] = ()

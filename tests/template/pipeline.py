@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from standings.aws.dynamodb.scores.member_items import REMOVED_LIFETIME
 from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
-from standings.catalog.board_catalog import LONGEST_ATTEMPT
+from standings.catalog.board_catalog import MAX_ATTEMPT_S
 from standings.domain.windows.calendar import DAY
 from tests.template.expansion import Expanded, named
 
 _SECOND: Final = 1000
 _LEAST_RECEIVES: Final = 5
-_MOST_RECEIVES: Final = 1000
+_MAX_RECEIVES: Final = 1000
 _STREAM_SECONDS: Final = 86400
 _DEFAULT_TIMEOUT: Final = 3
 
@@ -32,14 +32,14 @@ def attempts_end_in_time(template: Expanded) -> Iterator[str]:
     """
     for name, function in template.of("Lambda::Function"):
         timeout = int(function.get("Timeout", _DEFAULT_TIMEOUT))
-        if name != "MaintenanceFunction" and timeout > LONGEST_ATTEMPT:
-            yield f"{name}: Timeout {timeout} is more than the {LONGEST_ATTEMPT} s that a rebuild waits for an attempt"
+        if name != "MaintenanceFunction" and timeout > MAX_ATTEMPT_S:
+            yield f"{name}: expected a Timeout of at most {MAX_ATTEMPT_S} s, got {timeout}: a rebuild waits no longer"
 
 
 def retries_are_finite(template: Expanded) -> Iterator[str]:
     for name, _, queue in template.mappings("SQS::Queue"):
         receives = template.properties(queue).get("RedrivePolicy", {}).get("maxReceiveCount")
-        if receives is None or not _LEAST_RECEIVES <= int(receives) <= _MOST_RECEIVES:
+        if receives is None or not _LEAST_RECEIVES <= int(receives) <= _MAX_RECEIVES:
             yield f"{queue}: {name} may try for ever, or too seldom: maxReceiveCount is {receives}"
     for name, mapping, _ in template.mappings("DynamoDB::Table"):
         for limit in ("MaximumRetryAttempts", "MaximumRecordAgeInSeconds"):

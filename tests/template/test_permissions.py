@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from standings.wiring import building_blocks
-from tests.support.aws.stack import ENVIRONMENT, Clock, Sqs, Stack, delivered, running
+from tests.support.aws.stack import ENVIRONMENT, ManualClock, Sqs, Stack, delivered, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.streaming import project
@@ -152,7 +152,7 @@ def watch() -> Watch:
     seen = Watch()
     engine: Any = Engine()
     create_tables(engine)
-    clock = Clock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
+    clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
 
     def sleep(seconds: float) -> None:
         clock.milliseconds += round(seconds * 1000) + 1

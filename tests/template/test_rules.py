@@ -282,10 +282,10 @@ def test_a_weakened_template_fails_by_its_own_rule(weakening: Weakening) -> None
 
 
 def test_a_rebuild_that_waits_less_for_an_attempt_fails_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.template.pipeline.LONGEST_ATTEMPT", 59)
+    monkeypatch.setattr("tests.template.pipeline.MAX_ATTEMPT_S", 59)
 
     assert complaints(expanded(read())) == [
-        ("attempts_end_in_time", f"{name}: Timeout 60 is more than the 59 s that a rebuild waits for an attempt")
+        ("attempts_end_in_time", f"{name}: expected a Timeout of at most 59 s, got 60: a rebuild waits no longer")
         for name in ("WriterFunction", "ProjectorFunction")
     ]
 

@@ -18,10 +18,10 @@ from benchmarks.harness.shapes import SHAPES, Sorted
 from benchmarks.measure.comparison.compared import seconds
 from benchmarks.measure.units import pacing
 from benchmarks.pages.plots import plot
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.domain.errors import Problem
 from standings.read.query import Query
-from standings.read.rank_numbering import MOST_EQUALS
+from standings.read.rank_numbering import MAX_EQUALS
 from standings.read.reader import Reader
 
 PAGE: Final = "docs/performance.md"
@@ -71,7 +71,7 @@ def reads(shape: str, count: int) -> Iterator[Row]:
     middle = count // 2
     members = sorted({number * (count - 1) // (ASKED - 1) for number in range(ASKED)} | {middle})
     first = truth.ahead(scores[middle - 1])
-    is_deep = middle - 1 - first <= MOST_EQUALS
+    is_deep = middle - 1 - first <= MAX_EQUALS
     listed: set[int] = set(range(min(count, PAGE_SIZE + 2)))
     for number in members:
         listed |= set(range(max(0, number - RADIUS - 2), min(count, number + RADIUS + 3)))
@@ -118,7 +118,7 @@ def _refused(board: Board, position: int) -> None:
 
 def _times(board: Board, name: str, middle: int, *, is_deep: bool) -> dict[str, float]:
     """How long each read takes in this process, in GetItems of the same engine."""
-    query = Query(Reader(board.boards, DynamoStanding(board.client, "Rankings", "Scores", pacing()), pacing()))  # type: ignore[arg-type]
+    query = Query(Reader(board.boards, DynamoRankingsReader(board.client, "Rankings", "Scores", pacing()), pacing()))  # type: ignore[arg-type]
     about = query.asked(board.name, "points", "all")
     after = query.page_around(about, member=name, radius=RADIUS)["next"]
     do: dict[str, Callable[[], Any]] = {

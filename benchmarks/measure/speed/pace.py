@@ -320,7 +320,7 @@ def profile(function: str, level: str, members: int, count: int) -> dict[str, An
     else:
         without_network(app, Transport())
     if function == "projector":
-        app._projector.side_by_side = one_by_one  # noqa: SLF001 - a profiler sees one thread
+        app._projector.run_parallel = one_by_one  # noqa: SLF001 - a profiler sees one thread
     given = batches(function, population.BOARDS, members, BATCH, 2 * count)
     _run(app, given[:count])
     profiler = cProfile.Profile()

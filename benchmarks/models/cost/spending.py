@@ -11,7 +11,7 @@ from benchmarks.models.cost.usage import Settings, Traffic, storage, usage
 
 GIGABYTE: Final = 1e9
 DAY: Final = 86_400
-MOST_RECEIVED: Final = 10
+MAX_RECEIVED: Final = 10
 """Messages that one request takes off a queue, or removes from it."""
 
 READS: Final = {
@@ -63,7 +63,7 @@ def of_event(load: Load) -> Bill:
     return Bill(
         write_units=used.write_units,
         read_units=used.read_units,
-        queue_requests=1 / load.sent_together + 2 / min(MOST_RECEIVED, batch),
+        queue_requests=1 / load.sent_together + 2 / min(MAX_RECEIVED, batch),
         invocations=2 / batch,
         gigabyte_seconds=assumed.MEMORY * (writer + projector) / batch,
         logged_gigabytes=2 * assumed.LOGGED / batch / GIGABYTE,

@@ -30,7 +30,7 @@ from standings.domain.tiers.tier_path import FANOUT, ROOT, Path, depth, path, pr
 from standings.domain.tiers.tier_tree import deltas
 from standings.domain.windows.calendar import DAY, HOUR, SECOND
 from standings.domain.windows.window import Window
-from standings.project.commit_moves import MOST_MOVES, cut, neighbourhood
+from standings.project.commit_moves import MAX_MOVES, commit_order, cut
 from standings.project.prune_tiers import CHANCE, LOOKED_AT, WORTH
 from tests.support.dynamodb.storage.sizes import item_size
 
@@ -265,9 +265,9 @@ def _image(family: Family, traffic: Traffic) -> Image:
             mark = sort_text(population.NOW) + ("e" * 26 if metric.aggregate == "last" else "")
             marks.update(dict.fromkeys(names, mark))
     now_stamp = population.NOW
-    magnitude = sum(values.values())
+    abs_total = sum(values.values())
     name = population.member(0)
-    return Image(population.BOARD, name, now_stamp, now_stamp, magnitude, hidden=False, values=values, marks=marks)
+    return Image(population.BOARD, name, now_stamp, now_stamp, abs_total, hidden=False, values=values, marks=marks)
 
 
 def _kept(metric: Metric, window: Window, traffic: Traffic) -> float:
@@ -308,7 +308,7 @@ class _Drawn:
         self._traffic = traffic
         self._rng = Random(seed)
         # So many members of a batch are done together.
-        self._together = max(1, MOST_MOVES // (metrics * sum(window.size for window in metric.windows)))
+        self._together = max(1, MAX_MOVES // (metrics * sum(window.size for window in metric.windows)))
         self._batches = max(3, -(-DRAWN // traffic.batch))
         # Each batch by member: where it was and where it is, in units.
         self._drawn = [dict(self._batch()) for _ in range(self._batches)]
@@ -352,7 +352,7 @@ class _Drawn:
                     found.append(_move(ranking, None, self._place(score)))
                 else:
                     found.append(_move(ranking, self._place(old), self._place(new)))
-            found.sort(key=neighbourhood)
+            found.sort(key=commit_order)
             for chunk in cut(found):
                 pairs = [(move.old.ordinal if move.old else None, move.new.ordinal) for move in chunk if move.new]
                 moves += len(chunk)

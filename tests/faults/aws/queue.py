@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VISIBILITY: Final = 420 * SECOND
 ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
-MOST_WRITERS: Final = 3
+MAX_WRITERS: Final = 3
 
 
 @dataclass(eq=False)
@@ -60,7 +60,7 @@ class Queue:
         self._poke()
 
     def _poke(self) -> None:
-        if not self._polling and self._visible and self._writers < MOST_WRITERS:
+        if not self._polling and self._visible and self._writers < MAX_WRITERS:
             self._polling = True
             self._world.clock.at(self._world.round(self._rng.randint(200_000, 2_000_000)), self._poll)
 

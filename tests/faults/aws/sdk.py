@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.faults.clockwork import Process
     from tests.faults.world.world import World
 
-MOST_TRIES: Final = building_blocks.ATTEMPTS
+MAX_TRIES: Final = building_blocks.ATTEMPTS
 # What botocore's standard mode tries again by itself: https://github.com/boto/botocore, retries/standard.py
 _RETRIED: Final = frozenset(
     {
@@ -80,13 +80,13 @@ class Sdk:
         if operation == TRANSACT and fault is not None:
             request = {"ClientRequestToken": f"{self._rng.getrandbits(64):016x}", **request}
         reading = process.reading
-        for number in range(1, MOST_TRIES + 1):
+        for number in range(1, MAX_TRIES + 1):
             answer = self._try(Call(getcurrent(), operation, request, fault if number <= tries else None, reading))
             if fault == CRASH_AFTER:
                 self._clock.die(process)
             if not isinstance(answer, Exception):
                 break
-            if number == MOST_TRIES or not _is_retried(answer):
+            if number == MAX_TRIES or not _is_retried(answer):
                 raise answer
             self._clock.sleep(self._rng.randint(0, 50_000 << number))
         if fault in (LOST, FAILED_AFTER, SLOW):

@@ -138,8 +138,8 @@ class Server:
         if call.process.kind != "writer":
             return
         for entry, reason in zip(call.request["TransactItems"], reasons, strict=True):
-            stamp = int(reason.get("Item", {}).get("t", {"N": "0"})["N"])
-            if "Update" in entry and stamp > int(entry["Update"]["ExpressionAttributeValues"][":t"]["N"]):
+            written_at_ms = int(reason.get("Item", {}).get("t", {"N": "0"})["N"])
+            if "Update" in entry and written_at_ms > int(entry["Update"]["ExpressionAttributeValues"][":t"]["N"]):
                 self._world.trap("clocks: decided again")
 
     def _answer(self, call: Call, answer: Any) -> None:

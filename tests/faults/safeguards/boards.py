@@ -23,7 +23,7 @@ BOARDS: Final = (
     Safeguard(
         "an event on a board that is being deleted is seen",
         "a board that has members and is on no list",
-        (Change("catalog.board_catalog:Registry._registered", _not_seen_again),),
+        (Change("catalog.board_catalog:BoardCatalog._registered", _not_seen_again),),
         written="counted_while_a_board_goes",
     ),
     Safeguard(

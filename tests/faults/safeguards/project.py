@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.windows.calendar import DAY
-from standings.ports.errors import Hindrance
+from standings.ports.errors import CancelReason
 
 from .replacing import Change, Safeguard, becomes, returns
 
@@ -55,7 +55,7 @@ def _equals_done(original: Callable[..., Any]) -> Callable[..., Any]:
         otherwise = [
             id(chunk[each.position])
             for each in obstacles
-            if each.position is not None and each.hindrance is Hindrance.CONDITION
+            if each.position is not None and each.reason is CancelReason.CONDITION
         ]
         equal = [id(move) for move in left if id(move) in otherwise and move.old == move.new]
         outcome.done += [move for move in left if id(move) in equal]
@@ -107,7 +107,7 @@ def _unknown_dropped(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _shards_unnamed(original: Callable[..., Any]) -> Callable[..., Any]:
     def commit(self: Any, ranking: Any, moves: Any) -> Any:
-        self._named.add((ranking.key, ranking.metric.shards))
+        self._named.put((ranking.key, ranking.metric.shards), value=True)
         return original(self, ranking, moves)
 
     return commit

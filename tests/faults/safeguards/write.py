@@ -33,7 +33,7 @@ def _checks_nothing(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _moves_for_ever(original: Callable[..., Any]) -> Callable[..., Any]:
     def touched(family: Any, old: Image | None, new: Image) -> Any:
-        return original(family, old, replace(new, stamp=0))
+        return original(family, old, replace(new, written_at_ms=0))
 
     return touched
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from standings.aws.dynamodb.keys import BOARDS
 from tests.faults.clockwork import MINUTE
 from tests.faults.judge import EPOCH
-from tests.support.aws.stack import ActivityQueue, Bucket, Clock, DeadLetterQueue, Stack
+from tests.support.aws.stack import ActivityQueue, Bucket, DeadLetterQueue, ManualClock, Stack
 from tests.support.oracle.comparing import compare_every_read
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Comparison:
         """Compare what a client reads over HTTP: some rankings of each board, and its members."""
         self._world.trap("read over HTTP")
         query = self._world.instances.load("query", self._world.shape.text).handle
-        now = Clock(self._world.clock.now // 1000)
+        now = ManualClock(self._world.clock.now // 1000)
         queues = ActivityQueue(), DeadLetterQueue(), Bucket()
         stack = Stack(now, self._world.sdk, query, query, query, query, query, *queues)
         for board, model in self._world.judge.models.items():

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from .running import Options
 
-MOST_STEPS: Final = 60_000
+MAX_STEPS: Final = 60_000
 LIFETIME: Final = 60
 """Seconds that an invocation may take at most: the functions' timeout."""
 POLLS: Final = 250_000
@@ -77,7 +77,7 @@ class World:
         self.deployed = 0
         self.script = Script(self)
         self.began = self.script.began
-        self.clock = Clockwork(self.began, MOST_STEPS)
+        self.clock = Clockwork(self.began, MAX_STEPS)
         self.busy = rng.random() < 0.35
         """Whether projectors crowd, and trees are cleaned whenever there is a chance."""
         self.rebuilt = rng.random() < 0.35

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 from standings.domain.windows.calendar import DAY
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -32,7 +32,7 @@ class Rig:
     """The functions over one engine, where each step is done by hand. Time passes only by waiting."""
 
     stacks: ExitStack = field(default_factory=ExitStack)
-    clock: Clock = field(default_factory=lambda: Clock(NOW))
+    clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
     engine: Any = field(default_factory=Engine)
     client: Faulty = field(init=False)
     numbers: Iterator[int] = field(default_factory=count)
@@ -50,7 +50,7 @@ class Rig:
     def _sleep(self, seconds: float) -> None:
         self.clock.milliseconds += round(seconds * 1000) + 1
 
-    def functions(self, boards: str = POINTS, client: Any = None, clock: Clock | None = None) -> Stack:
+    def functions(self, boards: str = POINTS, client: Any = None, clock: ManualClock | None = None) -> Stack:
         """Functions of their own, warm from now on."""
         return self.stacks.enter_context(running(client or self.client, clock or self.clock, boards))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from standings.domain.windows.calendar import DAY, SECOND
-from tests.support.aws.stack import Clock
+from tests.support.aws.stack import ManualClock
 from tests.support.faults.faulty_client import Faulty, passes
 
 from .rig import BEST, LATE, NOW, rig
@@ -52,7 +52,7 @@ def best_of_somebody_removed() -> None:
 def read_by_a_slower_clock() -> None:
     """For one clock a day can no longer be read and its accumulator goes, for another it still can."""
     with rig() as all_:
-        fast = Clock(NOW)
+        fast = ManualClock(NOW)
         ahead, stack = all_.functions(LATE, clock=fast), all_.functions(LATE)
         all_.send(stack, "a", 5)
         all_.project(stack, *all_.records())

@@ -15,7 +15,7 @@ from standings_cli.__main__ import main
 from standings_cli.commands.load import Schedule
 from standings_cli.post import outbox
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
-from tests.support.aws.stack import Clock, Stack, check_batch, delivered, running
+from tests.support.aws.stack import ManualClock, Stack, check_batch, delivered, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.streaming import project
 
@@ -167,7 +167,7 @@ def test_an_option_that_cannot_be(option: str) -> None:
 
 
 def test_a_queue_that_does_not_take_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "_LONGEST_NAP_S", 0.0)
+    monkeypatch.setattr(outbox, "_MAX_NAP_S_LENGTH", 0.0)
     queue = Queue(failed=[{"Id": "0", "Code": "InternalError", "SenderFault": False}])
     assert load(queue, "b", "--events", "1", "--rate", "100") == UNREACHABLE
     said = capsys.readouterr()
@@ -197,7 +197,7 @@ def test_a_load_that_is_not_kept_up(capsys: pytest.CaptureFixture[str], monkeypa
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(NOW)) as deployed:
+    with running(engine, ManualClock(NOW)) as deployed:
         yield deployed
 
 

@@ -15,7 +15,7 @@ from standings_cli.__main__ import main, parser
 from standings_cli.stack.connection import Connection, StackError
 from standings_cli.stack.maintenance_calls import Maintenance
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.streaming import apply, event
@@ -41,8 +41,8 @@ class Lambda:
 
 @pytest.fixture
 def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
-    clock = Clock(NOW)
-    monkeypatch.setattr(projector, "side_by_side", lambda: one_by_one)
+    clock = ManualClock(NOW)
+    monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
     monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
     with running(engine, clock) as deployed:

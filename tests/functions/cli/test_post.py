@@ -17,7 +17,7 @@ from standings.runtime.environment import BOARDS_FILE
 from standings_cli.__main__ import main
 from standings_cli.post import outbox
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
-from tests.support.aws.stack import Clock, Stack, check_batch, delivered, running
+from tests.support.aws.stack import ManualClock, Stack, check_batch, delivered, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.streaming import project
 
@@ -64,14 +64,14 @@ def queue() -> Queue:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock(NOW)
+def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    clock = ManualClock(NOW)
     monkeypatch.setattr("time.time_ns", lambda: clock() * 1_000_000)
     return clock
 
 
 @pytest.fixture(autouse=True)
-def in_a_folder(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_a_folder(clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert clock() == NOW
     monkeypatch.chdir(tmp_path)
 
@@ -247,7 +247,7 @@ def test_what_the_queue_never_takes_is_named_and_passed(queue: Queue, capsys: py
 def test_what_the_queue_does_not_take_now_is_gone_on_with(
     queue: Queue, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "_LONGEST_NAP_S", 0.0)
+    monkeypatch.setattr(outbox, "_MAX_NAP_S_LENGTH", 0.0)
     queue.refuses = lambda body: ("InternalError", False) if '"m17"' in body else None
     write(*(f"m{n:02},{n}" for n in range(30)))
     assert post_csv(queue, "--json") == UNREACHABLE
@@ -281,9 +281,9 @@ def test_a_queue_that_is_closed_ends_it(
 
 
 def test_receipts_that_may_be_gone(
-    queue: Queue, clock: Clock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    queue: Queue, clock: ManualClock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "_LONGEST_NAP_S", 0.0)
+    monkeypatch.setattr(outbox, "_MAX_NAP_S_LENGTH", 0.0)
     write("a,1", "b,2")
     queue.refuses = lambda _: ("InternalError", False)
     assert post_csv(queue) == UNREACHABLE
@@ -388,12 +388,12 @@ def test_batches_stay_within_what_a_queue_takes(queue: Queue) -> None:
 
 
 @pytest.fixture
-def stack(engine: Any, clock: Clock) -> Iterator[Stack]:
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
     with running(engine, clock) as deployed:
         yield deployed
 
 
-def test_a_file_that_is_posted_again_a_day_later_counts_once(queue: Queue, clock: Clock, stack: Stack) -> None:
+def test_a_file_that_is_posted_again_a_day_later_counts_once(queue: Queue, clock: ManualClock, stack: Stack) -> None:
     write("a,1", "a,1", "b,2")
     for arguments in ([], ["--again"]):
         assert post_csv(queue, *arguments) == OK

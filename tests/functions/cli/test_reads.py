@@ -2,7 +2,6 @@
 
 import json
 import socket
-import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from standings_cli.__main__ import main
 from standings_cli.stack.api import Api, transport
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.gateway import serving
-from tests.support.aws.stack import Clock, running
+from tests.support.aws.stack import ManualClock, running
 from tests.support.builders.streaming import apply
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -47,7 +46,7 @@ def event(member: str, points: float, board: str = "b", hour: int = 9, **metrics
 def api() -> Iterator[Api]:
     engine: Any = Engine()
     create_tables(engine)
-    with running(engine, Clock(NOW), BOARDS) as stack, serving(stack) as gateway:
+    with running(engine, ManualClock(NOW), BOARDS) as stack, serving(stack) as gateway:
         apply(stack, [event(f"m{number}", number * 10.25) for number in range(25)])
         apply(stack, [event("m3", 0.5, hour=10), event("m2", 11, hour=10), event("late", 1, hour=10)])
         apply(stack, [event(member, 5, "odd:1", best=number) for number, member in enumerate((*HOSTILE, *ODD))])
@@ -233,15 +232,6 @@ def test_the_check_of_a_boards_toml(api: Api, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err.startswith("boards.toml:2: windows: no such window: 'fortnight'")
     assert run(api, "boards", "check", str(tmp_path / "none.toml")) == WRONG
 
-
-def test_it_needs_no_more_of_standings_than_is_installed_with_it() -> None:
-    project = Path(__file__).parents[3]
-    sources = project.glob("cli/*.py")
-    imported = [line for source in sources for line in source.read_text("utf-8").splitlines() if "standings." in line]
-    ours = [line for line in imported if line.startswith(("from standings", "import standings"))]
-    assert ours
-    installed = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
-    assert {line.split()[1].rpartition(".")[0] for line in ours} <= set(installed)
 
 
 def test_a_board_with_nobody(api: Api, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from standings_cli.commands.rankings import Question
 from standings_cli.stack.api import Api, transport
 from standings_cli.terminal.exit_status import OK, WRONG
 from tests.support.aws.gateway import Gateway, serving
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.streaming import apply, event, project
 
 NOW = 1_795_256_100_000
@@ -29,7 +29,7 @@ HOSTILE = "\x1b]0;owned\x07[red]用户"
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(NOW)) as deployed:
+    with running(engine, ManualClock(NOW)) as deployed:
         apply(deployed, [event("anna", 30), event("ben", 20), event("cleo", 10), event(HOSTILE, 5)])
         yield deployed
 
@@ -44,7 +44,7 @@ def gateway(stack: Stack) -> Iterator[Gateway]:
 class Sleeper:
     """Passes time on a clock; at each full look, the next thing happens; after the last, Ctrl-C."""
 
-    def __init__(self, clock: Clock, happenings: Sequence[Callable[[], Any]], looks: Callable[[], int]) -> None:
+    def __init__(self, clock: ManualClock, happenings: Sequence[Callable[[], Any]], looks: Callable[[], int]) -> None:
         self._clock = clock
         self._happenings = list(happenings)
         self._looks = looks
@@ -77,7 +77,7 @@ class Counting:
 
 def run_watch(
     address: str,
-    clock: Clock,
+    clock: ManualClock,
     *happenings: Callable[[], Any],
     console: Console | None = None,
     session: Any = None,

@@ -11,7 +11,7 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.tiers.tier_path import Path
 from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read import cursors, shard_merge
-from tests.support.aws.stack import Clock, Stack, http_event, running
+from tests.support.aws.stack import ManualClock, Stack, http_event, running
 from tests.support.builders.streaming import apply, project
 
 NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
@@ -75,7 +75,7 @@ def client(engine: Any) -> Between:
 
 @pytest.fixture
 def stack(client: Between) -> Iterator[Stack]:
-    with running(client, Clock(NOW), BOARDS.format(1)) as deployed:
+    with running(client, ManualClock(NOW), BOARDS.format(1)) as deployed:
         yield deployed
 
 
@@ -98,9 +98,9 @@ def post(stack: Stack, scores: Mapping[str, int], event: str = "e") -> None:
 def test_the_dense_rank_of_a_score_after_shards_were_lowered(engine: Any) -> None:
     """The root says that there were more shards than now."""
     scores = {f"m{number}": 1_000 * number for number in range(50)}
-    with running(engine, Clock(NOW), BOARDS.format(7)) as before:
+    with running(engine, ManualClock(NOW), BOARDS.format(7)) as before:
         post(before, scores)
-    with running(engine, Clock(NOW), BOARDS.format(1)) as after:
+    with running(engine, ManualClock(NOW), BOARDS.format(1)) as after:
         status, answer = after.get(f"{ALL}/rank", score=0, method="dense")
 
     assert (status, answer["rank"]) == (200, 50)

@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from standings.domain.errors import Problem
-from standings.members.register_hide_remove import Care
+from standings.members.register_hide_remove import MemberAdmin
 from standings.ports.errors import StoreUnavailableError
-from tests.support.aws.stack import Clock, Stack, http_event, running
+from tests.support.aws.stack import ManualClock, Stack, http_event, running
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 ALL = "/boards/b/points/all"
@@ -20,13 +20,13 @@ MEMBER = "/boards/b/member"
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(int(NOW.timestamp() * 1000))) as deployed:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000))) as deployed:
         yield deployed
 
 
 @pytest.fixture
 def care() -> Iterator[dict[str, mock.Mock]]:
-    with mock.patch.multiple(Care, put=mock.DEFAULT, remove=mock.DEFAULT) as methods:
+    with mock.patch.multiple(MemberAdmin, put=mock.DEFAULT, remove=mock.DEFAULT) as methods:
         methods["put"].side_effect = lambda board, member, hidden: {
             "board": board,
             "member": member,

@@ -14,7 +14,7 @@ import pytest
 import schemathesis
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 
-from tests.support.aws.stack import Clock, Handler, Stack, http_event, running
+from tests.support.aws.stack import Handler, ManualClock, Stack, http_event, running
 from tests.support.builders.streaming import apply
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
@@ -74,7 +74,7 @@ def assert_valid(node: dict[str, Any], value: Any, what: str) -> None:
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
         apply(deployed, list(events()))
         yield deployed
 

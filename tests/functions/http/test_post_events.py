@@ -12,10 +12,10 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.aws.sqs.sender import MOST_BYTES
+from standings.aws.sqs.sender import MAX_BYTES
 from standings.domain.errors import Problem
 from standings.ingest.json_list import parse_documents
-from tests.support.aws.stack import Clock, Stack, delivered, running
+from tests.support.aws.stack import ManualClock, Stack, delivered, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.streaming import project
 
@@ -31,7 +31,7 @@ TIMELESS = {name: value for name, value in EVENT.items() if name != "at"}
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
         yield deployed
 
 
@@ -152,7 +152,7 @@ REFUSED = [
     (raw(9, f'"metrics":{"[" * 5000}{"]" * 5000}'), "body: cannot be read"),
     (raw(9, f'"at":{"[" * 100_000}{"]" * 100_000}'), "body: cannot be read"),
     (raw(9, member="m" * 257), "member: must have 1 to 256 bytes"),
-    (raw(9, f'"metrics":{{"points":1}}{" " * MOST_BYTES}'), "bytes, the queue takes"),
+    (raw(9, f'"metrics":{{"points":1}}{" " * MAX_BYTES}'), "bytes, the queue takes"),
     (raw(9, '"at":"2026-11-21T10:21:00Z","metrics":{"points":1}'), "at: more than 5 minutes ahead"),
     (raw(9, '"at":"2026-11-21T10:00:00Z","metrics":{"points":1},"hidden":true'), "hidden: no such field"),
 ]
@@ -214,7 +214,7 @@ def test_batches_are_no_larger_than_the_queue_takes_them(stack: Stack) -> None:
 
 
 def test_the_largest_event_is_taken_and_a_larger_one_refused(stack: Stack) -> None:
-    most = MOST_BYTES - len("at_filled_in") - len("String") - len("true") - len('"at":"2026-11-21T10:15:00.000Z",')
+    most = MAX_BYTES - len("at_filled_in") - len("String") - len("true") - len('"at":"2026-11-21T10:15:00.000Z",')
     start = raw(1)[:-1]
     text = start + " " * (most - len(start) - 1) + "}"
 

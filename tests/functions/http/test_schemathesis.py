@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.aws.gateway import Gateway, serving
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.streaming import apply
 
 ROOT = Path(__file__).parents[3]
@@ -30,7 +30,7 @@ NAMED = ["m1", "m2", "images/1.jpg", "用户", "clan#7", "a,b", "x y+z&w=1"]
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
         apply(deployed, list(events()))
         yield deployed
 

@@ -12,7 +12,7 @@ import pytest
 from standings.maintain.audit import report
 from standings.project.commit_moves import one_by_one
 from standings.wiring import projector
-from tests.support.aws.stack import Clock, running
+from tests.support.aws.stack import ManualClock, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.auditing import (
     BOARD,
@@ -38,7 +38,7 @@ KINDS = (
 
 
 @contextmanager
-def board(seed: int, members: int = 25, events: int = 80, clock: Clock | None = None) -> Iterator[Audited]:
+def board(seed: int, members: int = 25, events: int = 80, clock: ManualClock | None = None) -> Iterator[Audited]:
     """A board of 1 or 3 shards, with ties of either kind, that has come to rest.
 
     Answers have all examples, and calls run one after the other, so that the seed decides everything.
@@ -49,9 +49,9 @@ def board(seed: int, members: int = 25, events: int = 80, clock: Clock | None = 
     rng = random.Random(seed)
     text, boards = family(rng.choice([1, 3]), rng.choice(["member", "first"]))
     with (
-        mock.patch.object(report, "MOST_EXAMPLES", 10_000),
-        mock.patch.object(projector, "side_by_side", return_value=one_by_one),
-        running(engine, clock or Clock(NOW), text) as stack,
+        mock.patch.object(report, "MAX_EXAMPLES", 10_000),
+        mock.patch.object(projector, "run_parallel", return_value=one_by_one),
+        running(engine, clock or ManualClock(NOW), text) as stack,
     ):
         audited = Audited(stack, rng, boards)
         populate(audited, members, events)
@@ -123,7 +123,7 @@ def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
     assert off == counters
 
 
-def _mend_while_events_flow(seed: int, clock: Clock) -> None:
+def _mend_while_events_flow(seed: int, clock: ManualClock) -> None:
     with board(seed, clock=clock) as audited:
         corruption = Corruption(audited)
         for kind in KINDS:
@@ -154,7 +154,7 @@ def _mend_while_events_flow(seed: int, clock: Clock) -> None:
 
 @pytest.mark.parametrize("seed", seeds(3, 15))
 def test_a_rebuild_mends_all_that_is_corrupted_while_events_flow(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(NOW)
+    clock = ManualClock(NOW)
     # Time by this clock alone: the seed decides all.
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
     monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))

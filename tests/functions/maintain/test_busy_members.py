@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from standings.catalog.board_catalog import DELETE, Registry
+from standings.catalog.board_catalog import DELETE, BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Family
@@ -15,10 +15,10 @@ from standings.domain.members.member_item import Image, new_image
 from standings.domain.members.moves import Move
 from standings.maintain.rebuild.rebuild import PLACING, REBUILD, REMOVING, Progress, Rebuild
 from standings.ports.board_records import BoardRecord, Job
-from standings.ports.errors import Hindrance, StoreUnavailableError
-from standings.ports.rankings import MOST_ACTIONS, MoveObstacle
-from standings.ports.scores import SLOTS, ChangeObstacle, MemberKey, Rewrite
-from standings.project.backfill import Placer
+from standings.ports.errors import CancelReason, StoreUnavailableError
+from standings.ports.rankings import MAX_ACTIONS, MoveConflict
+from standings.ports.scores import SLOTS, ItemConflict, MemberKey, Rewrite
+from standings.project.backfill import Backfill
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000
@@ -37,7 +37,7 @@ class Store:
         self.time = time
         self.items = {name: new_image("b", name, NOW) for name in NAMES}
         self.busy: dict[str, float] = {}
-        self.hindrance = Hindrance.CONDITION
+        self.reason = CancelReason.CONDITION
         self.record = BoardRecord("b", 1, NOW, coverage_of(_family()), _family().rankings())
         self.calls = 0
         self.placed: dict[str, int] = {}
@@ -58,15 +58,15 @@ class Store:
         self._call()
         return found
 
-    def apply(self, receipts: Sequence[object], changes: Sequence[Rewrite], now: int) -> list[ChangeObstacle]:
+    def apply(self, receipts: Sequence[object], changes: Sequence[Rewrite], now: int) -> list[ItemConflict]:
         assert not receipts
         assert now == NOW
-        assert len(changes) <= MOST_ACTIONS
+        assert len(changes) <= MAX_ACTIONS
         self._call()
         current = [self._current(change.member) for change in changes]
         obstacles = [
-            ChangeObstacle(
-                position, self.hindrance, found if self.hindrance is Hindrance.CONDITION else None, "it is in the way"
+            ItemConflict(
+                position, self.reason, found if self.reason is CancelReason.CONDITION else None, "it is in the way"
             )
             for position, (change, found) in enumerate(zip(changes, current, strict=True))
             if found.version != change.seen
@@ -86,7 +86,7 @@ class Store:
         self.record = record
         return True
 
-    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveObstacle]:
+    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
         assert ranking.generation == 1
         self.placed.update((move.member, move.version) for move in moves)
         return []
@@ -126,8 +126,8 @@ def go_on(store: Store, task: str, seconds: float) -> Progress:
     pacing = store.time.pacing()
     deadline = store.time.monotonic() + seconds
     store.latest = deadline + 2 * CALL
-    registry = Registry(BOARDS, store, pacing)
-    service = Rebuild(registry, store, Placer(store, pacing), Purging(), pacing)  # type: ignore[arg-type]
+    registry = BoardCatalog(BOARDS, store, pacing)
+    service = Rebuild(registry, store, Backfill(store, pacing), Purging(), pacing)  # type: ignore[arg-type]
     return service.go_on("b", task, deadline, begin=False)
 
 
@@ -159,10 +159,10 @@ def test_a_job_whose_members_are_all_busy_ends_at_its_deadline_and_goes_on_at_th
 
 
 @TASKS
-@pytest.mark.parametrize("hindrance", [Hindrance.CONDITION, Hindrance.BUSY])
-def test_a_few_busy_members_hold_up_no_others(store: Store, task: str, after: str, hindrance: Hindrance) -> None:
+@pytest.mark.parametrize("hindrance", [CancelReason.CONDITION, CancelReason.BUSY])
+def test_a_few_busy_members_hold_up_no_others(store: Store, task: str, after: str, reason: CancelReason) -> None:
     store.begin(task)
-    store.hindrance = hindrance
+    store.reason = reason
     busy = {NAMES[0], NAMES[64], NAMES[150]}
     store.busy = dict.fromkeys(busy, ALWAYS)
 

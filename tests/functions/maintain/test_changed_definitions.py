@@ -6,7 +6,7 @@ import orjson
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.windows.calendar import DAY
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.faults import faulty_client
 
@@ -31,9 +31,9 @@ def project(stack: Stack) -> None:
 
 def test_a_board_that_an_older_function_does_not_know_is_parked_whole(engine: Any) -> None:
     """The writer is new already, one projector still the old one."""
-    with running(engine, Clock(NOW), ANOTHER_FAMILY + ALL) as new:
+    with running(engine, ManualClock(NOW), ANOTHER_FAMILY + ALL) as new:
         write(new, "1", "m", points=5)
-    with running(engine, Clock(NOW), ANOTHER_FAMILY) as old:
+    with running(engine, ManualClock(NOW), ANOTHER_FAMILY) as old:
         project(old)
 
     (parked,) = old.bucket.objects.values()
@@ -43,9 +43,9 @@ def test_a_board_that_an_older_function_does_not_know_is_parked_whole(engine: An
 def test_a_best_that_was_improved_while_nobody_kept_marks_is_not_dated_by_the_one_before(engine: Any) -> None:
     """The mark of the 10 is none of the 12: this has none."""
     dated, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
-    with running(engine, Clock(NOW), dated) as stack:
+    with running(engine, ManualClock(NOW), dated) as stack:
         write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
-    with running(engine, Clock(NOW), plain) as stack:
+    with running(engine, ManualClock(NOW), plain) as stack:
         write(stack, "2", "m", "2026-11-21T10:00:00Z", points=12)
     image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
     assert image is not None
@@ -56,9 +56,9 @@ def test_a_best_that_was_improved_while_nobody_kept_marks_is_not_dated_by_the_on
 def test_an_equal_best_changes_nothing_where_marks_are_left_over(engine: Any) -> None:
     dated, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
     scores_ = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing())
-    with running(engine, Clock(NOW), dated) as stack:
+    with running(engine, ManualClock(NOW), dated) as stack:
         write(stack, "1", "m", points=10)
-    with running(engine, Clock(NOW), plain) as stack:
+    with running(engine, ManualClock(NOW), plain) as stack:
         write(stack, "2", "m", points=10)
         once = scores_.image(("b", "m"))
         write(stack, "3", "m", points=10)
@@ -72,9 +72,9 @@ def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any) -> None:
         '[boards."b"]\nlate = "1 day"\nkeep = "1 day"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
         'metrics.latest = { aggregate = "last", windows = ["all", "day"] }\n'
     )
-    with running(engine, Clock(NOW), boards) as stack:
+    with running(engine, ManualClock(NOW), boards) as stack:
         write(stack, "1", "m", latest=1)
-    with running(engine, Clock(NOW + 10 * DAY), boards) as stack:
+    with running(engine, ManualClock(NOW + 10 * DAY), boards) as stack:
         write(stack, "2", "m", "2026-12-01T10:15:00Z", points=1)
     image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
     assert image is not None
@@ -83,9 +83,9 @@ def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any) -> None:
 
 def test_a_sum_that_was_added_to_while_nobody_kept_marks_is_dated_by_none(engine: Any) -> None:
     dated = '[boards."b"]\nmetrics.points = { aggregate = "sum", ties = "first", windows = ["all"] }\n'
-    with running(engine, Clock(NOW), dated) as stack:
+    with running(engine, ManualClock(NOW), dated) as stack:
         write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
-    with running(engine, Clock(NOW), ALL) as stack:
+    with running(engine, ManualClock(NOW), ALL) as stack:
         write(stack, "2", "m", "2026-11-21T10:00:00Z", points=2)
     image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
     assert image is not None

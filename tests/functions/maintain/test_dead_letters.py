@@ -11,10 +11,10 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.sqs.sender import MOST_BYTES
+from standings.aws.sqs.sender import MAX_BYTES
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, Chosen
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.maintenance import dead_letter_care, soon
@@ -40,7 +40,7 @@ def milliseconds() -> int:
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(milliseconds()), RIGHT) as deployed:
+    with running(engine, ManualClock(milliseconds()), RIGHT) as deployed:
         yield deployed
 
 
@@ -87,7 +87,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> No
     """Refused by a wrong file, listed, replayed after the fix: twice, and with events that were applied meanwhile."""
     rng = random.Random(3)
     model = Model()
-    clock = Clock(milliseconds())
+    clock = ManualClock(milliseconds())
     events = [event(f"e{n}", f"m{rng.randrange(20)}", rng.randrange(1, 300)) for n in range(300)]
     for one in events:
         model.add(one["id"], one["member"], NOW, one["metrics"]["points"], NOW)
@@ -226,7 +226,7 @@ def test_at_filled_in_survives_a_refusal_and_a_replay(stack: Stack) -> None:
 
 def test_a_body_without_room_even_for_its_age_is_shown_and_stays(stack: Stack) -> None:
     small = orjson.dumps(event("1", points=3)).decode()
-    body = small + " " * (MOST_BYTES - len(small))
+    body = small + " " * (MAX_BYTES - len(small))
     send(stack, body)
     with mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug")):
         write(stack)
@@ -248,7 +248,7 @@ def test_a_body_without_room_even_for_its_age_is_shown_and_stays(stack: Stack) -
 @pytest.mark.parametrize("gone", [False, True])
 def test_a_body_that_was_kept_whole_comes_back(stack: Stack, gone: bool) -> None:
     small = orjson.dumps(event("1", points=3)).decode()
-    body = small + " " * (MOST_BYTES - len(small) - 34)
+    body = small + " " * (MAX_BYTES - len(small) - 34)
     send(stack, body)
     with mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug")):
         write(stack)

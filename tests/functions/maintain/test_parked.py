@@ -17,7 +17,7 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.parked import Chosen
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
 from tests.support.builders.maintenance import parked_care, soon
@@ -35,7 +35,7 @@ metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
         yield deployed
 
 
@@ -132,7 +132,7 @@ def test_poison_that_a_fix_has_made_harmless(engine: Any) -> None:
     """The store refuses a member's row; days later, with more said of others, its records are replayed."""
     rng = random.Random(5)
     model = Model()
-    clock = Clock(int(NOW.timestamp() * 1000))
+    clock = ManualClock(int(NOW.timestamp() * 1000))
     faulty = Faulty(engine)
 
     def refuses_poison(_: Faulty, request: dict[str, Any]) -> Any:
@@ -360,7 +360,7 @@ def test_any_records_parked_and_replayed_at_any_time(engine: Any, seed: int) -> 
     """Random records are lost to the projector and parked; replays come at random, also twice and before the others."""
     print(f"seed {seed}")
     rng = random.Random(seed)
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as stack:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as stack:
         care = parked_care(stack, BOARDS)
         for number in range(60):
             anything(stack, rng, number)

@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from standings.domain.windows.calendar import DAY
-from standings.maintain.rebuild.rebuild import SETTLED
+from standings.maintain.rebuild.rebuild import PROPAGATION_WAIT
 from standings.wiring import building_blocks
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.streaming import project
@@ -76,7 +76,7 @@ def _time(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> No
 
 
 def test_a_rebuild_makes_everything_anew_while_events_go_on(engine: Any) -> None:
-    with running(engine, Clock(NOW), DAYS) as stack:
+    with running(engine, ManualClock(NOW), DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(120)
         assert upkeep.page() == (200, upkeep.totals)
@@ -97,7 +97,7 @@ def test_a_rebuild_makes_everything_anew_while_events_go_on(engine: Any) -> None
 
 
 def test_a_rebuild_mends_what_is_wrong(engine: Any) -> None:
-    with running(engine, Clock(NOW), DAYS) as stack:
+    with running(engine, ManualClock(NOW), DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(60)
         for row in rows(engine, "Rankings")[::2]:
@@ -112,7 +112,7 @@ def test_a_rebuild_mends_what_is_wrong(engine: Any) -> None:
 
 
 def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kept(engine: Any) -> None:
-    clock = Clock(NOW)
+    clock = ManualClock(NOW)
     with running(engine, clock, ALL) as stack:
         Upkeep(stack).event("before", 5)
         project(stack)
@@ -138,7 +138,7 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kep
 
 
 def test_a_window_that_was_dropped_is_not_whole_when_it_comes_back(engine: Any) -> None:
-    clock = Clock(NOW)
+    clock = ManualClock(NOW)
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.event("m", 5)
@@ -158,9 +158,9 @@ def test_a_window_that_was_dropped_is_not_whole_when_it_comes_back(engine: Any) 
 
 
 def test_a_board_that_begins_beside_older_functions_is_whole_for_what_these_keep_up(engine: Any) -> None:
-    with running(engine, Clock(NOW), DAYS) as new:
+    with running(engine, ManualClock(NOW), DAYS) as new:
         Upkeep(new).event("m", 5)
-        with running(engine, Clock(NOW), ALL) as old:
+        with running(engine, ManualClock(NOW), ALL) as old:
             Upkeep(old).event("n", 1)
         project(new)
         assert new.get("/boards/b/points/all")[1]["total"] == 2
@@ -168,7 +168,7 @@ def test_a_board_that_begins_beside_older_functions_is_whole_for_what_these_keep
 
 
 def test_more_shards_are_in_use_for_everyone_after_a_rebuild(engine: Any) -> None:
-    clock = Clock(NOW)
+    clock = ManualClock(NOW)
     with running(engine, clock, ALL) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(40)
@@ -182,7 +182,7 @@ def test_more_shards_are_in_use_for_everyone_after_a_rebuild(engine: Any) -> Non
 
 
 def test_a_deleted_board_is_gone_and_begins_anew(engine: Any) -> None:
-    with running(engine, Clock(NOW), DAYS) as stack:
+    with running(engine, ManualClock(NOW), DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(60)
         phases = upkeep.job("delete", lambda: project(stack))
@@ -193,7 +193,7 @@ def test_a_deleted_board_is_gone_and_begins_anew(engine: Any) -> None:
         assert entries(engine) == {}
         assert stack.get("/boards/b/member", id="m1")[0] == 404
 
-        stack.clock.milliseconds += SETTLED
+        stack.clock.milliseconds += PROPAGATION_WAIT
         upkeep.totals.clear()
         upkeep.event("m1", 4)
         project(stack)
@@ -204,7 +204,7 @@ def test_a_deleted_board_is_gone_and_begins_anew(engine: Any) -> None:
 
 
 def test_whoever_comes_while_a_board_is_deleted_is_on_the_board_that_begins_anew(engine: Any) -> None:
-    with running(engine, Clock(NOW), DAYS) as stack:
+    with running(engine, ManualClock(NOW), DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(20)
         answer = stack.maintenance({"delete": {"board": "b"}}, Context())
@@ -222,7 +222,7 @@ def test_whoever_comes_while_a_board_is_deleted_is_on_the_board_that_begins_anew
 
 def test_all_boards_that_match_are_rebuilt_side_by_side(engine: Any) -> None:
     boards = '[boards."b-*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
-    with running(engine, Clock(NOW), boards + boards.replace("b-*", "c")) as stack:
+    with running(engine, ManualClock(NOW), boards + boards.replace("b-*", "c")) as stack:
         for number, board in enumerate(("b-1", "b-2", "b-3", "c")):
             event = {"id": board, "board": board, "member": "m", "metrics": {"points": number}}
             assert stack.post("/events", event)[0] == 202
@@ -255,14 +255,14 @@ def test_all_boards_that_match_are_rebuilt_side_by_side(engine: Any) -> None:
     ],
 )
 def test_a_task_that_is_none_is_an_error_that_says_why(engine: Any, event: dict[str, Any]) -> None:
-    with running(engine, Clock(NOW), DAYS) as stack, pytest.raises(ValueError, match=r"[a-z]"):
+    with running(engine, ManualClock(NOW), DAYS) as stack, pytest.raises(ValueError, match=r"[a-z]"):
         stack.maintenance(event, Context())
 
 
 def test_longer_limits_hold_after_a_rebuild_and_for_what_was_still_there(engine: Any) -> None:
     """Day by day under short limits: what went then does not come back by longer ones."""
     short = DAYS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
-    clock = Clock(NOW)
+    clock = ManualClock(NOW)
     with running(engine, clock, short) as stack:
         upkeep = Upkeep(stack)
         for _ in range(6):

@@ -114,7 +114,7 @@ def test_a_batch_again_changes_nothing(subject: Subject) -> None:
     subject.project(*batch)
     again = subject.project(*batch)
 
-    assert (again.moves, again.old_news) == (0, 2)
+    assert (again.moves, again.stale_moves) == (0, 2)
     assert subject.scores() == {"m": 12, "n": 5}
 
 
@@ -137,7 +137,7 @@ def test_a_late_hand_is_too_late(subject: Subject) -> None:
     one, two, three, four = history("m", 10, 11, 12, 13)
     subject.project(one, two)
     subject.project(four)
-    assert subject.project(three).old_news == 1
+    assert subject.project(three).stale_moves == 1
 
     assert subject.scores() == {"m": 13}
 
@@ -176,7 +176,7 @@ def test_a_lost_answer_counts_once(subject: Subject) -> None:
     subject.client.steps = deque([faulty_client.lost_answer])
     projected = subject.project(*history("m", 10), *history("n", 20))
 
-    assert (projected.failed, projected.old_news) == (None, 2)
+    assert (projected.failed, projected.stale_moves) == (None, 2)
     assert subject.scores() == {"m": 10, "n": 20}
 
 
@@ -208,7 +208,7 @@ def test_a_conflict_and_a_condition_in_one_cancellation(subject: Subject, engine
     subject.client.steps = deque([both])
     projected = subject.project(two, other)
 
-    assert (projected.failed, projected.old_news, projected.conflicts) == (None, 1, 1)
+    assert (projected.failed, projected.stale_moves, projected.conflicts) == (None, 1, 1)
     assert subject.scores() == {"m": 12, "n": 5}
 
 
@@ -306,7 +306,7 @@ def test_a_large_batch_is_cut_into_transactions_that_fit(subject: Subject) -> No
 
 
 def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("standings.project.projector.MOST_MOVES", 20)
+    monkeypatch.setattr("standings.project.projector.MAX_MOVES", 20)
 
     def slow(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(slow)
@@ -344,7 +344,7 @@ def test_a_refused_move_beside_a_busy_one_is_no_failure_of_the_batch(subject: Su
 def test_rankings_go_side_by_side(engine: Any) -> None:
     subject = Subject(engine)
     pool = ThreadPoolExecutor(8)
-    subject.projector.side_by_side = lambda jobs: pool.map(lambda job: job(), jobs)
+    subject.projector.run_parallel = lambda jobs: pool.map(lambda job: job(), jobs)
     rng = random.Random(5)
     latest: dict[str, tuple[int, int]] = {}
     for _ in range(15):
@@ -356,7 +356,7 @@ def test_rankings_go_side_by_side(engine: Any) -> None:
             batch.append(record(old, image(member, version + 1, points, board="rolling")))
             latest[member] = (points, version + 1)
         assert subject.project(*batch).failed is None
-        assert subject.project(*batch).old_news > 0
+        assert subject.project(*batch).stale_moves > 0
 
     assert subject.scores("rolling") == {member: points for member, (points, _) in latest.items()}
 

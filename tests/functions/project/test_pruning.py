@@ -8,16 +8,16 @@ import pytest
 
 from benchmarks.measure import rising
 from standings.aws.dynamodb.keys import node_key
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
-from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
+from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
 from standings.ports.ranking_reads import Node
-from standings.ports.rankings import MOST_ACTIONS, Removal
+from standings.ports.rankings import MAX_ACTIONS, Removal
 from standings.project.commit_moves import cut
 from standings.project.prune_tiers import CHANCE, Look, PrunedRankings, prune
 from standings.read.query import Query
@@ -116,7 +116,7 @@ def test_a_transaction_holds_a_lane_and_the_root_that_names_the_shards() -> None
     found = [Move(spread, f"m{n}", None, Place(rng.randrange(2**40)), 1, NOW) for n in range(400)]
     for chunk in cut(found):
         ways = {way for move in chunk if move.new for way in prefixes(path(move.new.ordinal))}
-        assert len(chunk) + len(ways) + 1 <= MOST_ACTIONS
+        assert len(chunk) + len(ways) + 1 <= MAX_ACTIONS
 
 
 def test_a_rank_is_the_sum_over_lanes(engine: Any) -> None:
@@ -135,7 +135,7 @@ def test_a_rank_is_the_sum_over_lanes(engine: Any) -> None:
     assert {lane for _, _, lane, _ in nodes(engine)} == {0, 1, 2, 3}
     assert_tiers_count_the_entries(engine)
 
-    standing = DynamoStanding(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
     query = Query(Reader(BOARDS, standing, workers[0].tools))
     asked = query.asked("b", "points", "all")
     for member, score in scores.items():
@@ -150,7 +150,7 @@ def test_lanes_that_are_not_known_are_learned_from_the_root_at_any_read(engine: 
     worker.move(moved("b", None, 300, 1))
     assert lanes(engine) == {RANKING.key: 2}
     time = faulty_client.Time(NOW)
-    standing = DynamoStanding(engine, "Rankings", "Scores", time.pacing())
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", time.pacing())
 
     for _ in range(2):
         assert standing.nodes([(RANKING, (66,))]) == {(RANKING, (66,)): Node({2: 2}, NOW)}
@@ -169,11 +169,11 @@ def test_a_lane_whose_counters_are_below_zero_for_a_moment_counts_nobody(engine:
         UpdateExpression="SET l = :l REMOVE t",
         ExpressionAttributeValues={":l": {"N": "2"}},
     )
-    standing = DynamoStanding(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
 
     found = standing.nodes([(RANKING, (65,)), (RANKING, ROOT)])
     assert found[RANKING, (65,)].counters == {0: 0}
-    assert found[RANKING, ROOT].stamp is None
+    assert found[RANKING, ROOT].written_at_ms is None
 
 
 # ---- cleaning
@@ -245,7 +245,7 @@ def test_a_look_that_fails_fails_no_commit(
 
     monkeypatch.setattr(worker.trees, "lanes", fail)
     assert worker.move(moved("a", 300, 5, 2)).moves == 1
-    assert worker.looks == [Look(hindrance=str(error), unexpected=unexpected)]
+    assert worker.looks == [Look(reason=str(error), unexpected=unexpected)]
 
 
 class Between:
@@ -256,7 +256,7 @@ class Between:
         self._happens = happens
         self.lanes = trees.lanes
 
-    def remove(self, *asked: Any) -> list[Hindrance]:
+    def remove(self, *asked: Any) -> list[CancelReason]:
         self._happens()
         return self._trees.remove(*asked)
 
@@ -286,7 +286,7 @@ def test_who_comes_back_meanwhile_is_counted(
 
     look = prune(Between(still.trees, happens), RANKING, [(66, 2)])
     assert_tiers_count_the_entries(engine)
-    assert look.hindrance is not None or in_another_lane or back[0][2] != 300
+    assert look.reason is not None or in_another_lane or back[0][2] != 300
     # Whatever is left can still be found.
     prune(still.trees, RANKING, [(66, 2)])
     assert_tiers_count_the_entries(engine)
@@ -301,7 +301,7 @@ def test_two_cleaners_remove_what_is_dead_once(engine: Any) -> None:
     look = prune(Between(one.trees, lambda: again.append(prune(two.trees, RANKING, [(66, 2)]))), RANKING, [(66, 2)])
 
     assert again == [Look(removed=2)]
-    assert look.hindrance is not None
+    assert look.reason is not None
     assert_tiers_count_the_entries(engine)
 
 
@@ -311,9 +311,9 @@ def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> N
     before = worker.trees.lanes(RANKING, [ROOT, (66,), (66, 2)])
     worker.move(moved("a", 300, 301, 2))
 
-    assert worker.trees.remove(RANKING, {(66, 2): before[66, 2]}, []) == [Hindrance.CONDITION]
+    assert worker.trees.remove(RANKING, {(66, 2): before[66, 2]}, []) == [CancelReason.CONDITION]
     worker.move(moved("b", None, 300, 1))
-    assert worker.trees.remove(RANKING, {}, [Removal((66,), [2], before[66,])]) == [Hindrance.CONDITION]
+    assert worker.trees.remove(RANKING, {}, [Removal((66,), [2], before[66,])]) == [CancelReason.CONDITION]
     assert_tiers_count_the_entries(engine)
 
 
@@ -346,7 +346,7 @@ def interleaved(engine: Any, seed: int) -> None:
         worker.client.steps.clear()
     assert_tiers_count_the_entries(engine)
     assert out_of_reach(engine) == set()
-    standing = DynamoStanding(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
     placed = entries(engine).get(RANKING.key, {})
     there = standing.nodes([(RANKING, ROOT)])
     assert sum(there[RANKING, ROOT].counters.values()) == len(placed)

@@ -8,14 +8,14 @@ import pytest
 
 from benchmarks.harness import population
 from standings.read import rank_numbering
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 
 ALL = f"/boards/{population.BOARD}/points/all"
 
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(population.NOW), population.BOARDS) as deployed:
+    with running(engine, ManualClock(population.NOW), population.BOARDS) as deployed:
         yield deployed
 
 
@@ -26,7 +26,7 @@ def place(stack: Stack, scores: Mapping[str, int]) -> list[str]:
 
 
 def test_ten_thousand_equals_are_passed_and_no_more(stack: Stack) -> None:
-    bound = rank_numbering.MOST_EQUALS
+    bound = rank_numbering.MAX_EQUALS
     assert bound >= 10_000
     names = place(stack, {"leader": 9, **{f"m{n:05}": 5 for n in range(bound + 2)}, "last": 1})
 
@@ -82,8 +82,8 @@ def test_both_ways_of_counting_scores_are_exact(
 
 @pytest.mark.parametrize("entries_of_a_node", [0, 36, 10**9])
 def test_too_many_scores_are_a_no(stack: Stack, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int) -> None:
-    assert rank_numbering.MOST_SCORES >= 100_000
-    monkeypatch.setattr(rank_numbering, "MOST_SCORES", 500)
+    assert rank_numbering.MAX_SCORES >= 100_000
+    monkeypatch.setattr(rank_numbering, "MAX_SCORES", 500)
     monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", entries_of_a_node)
     names = place(stack, {f"m{n:03}": -n // 2 * 128 for n in range(1_010)})
 

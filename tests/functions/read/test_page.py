@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.stack import ENVIRONMENT, Clock, Stack, http_event, running
+from tests.support.aws.stack import ENVIRONMENT, ManualClock, Stack, http_event, running
 from tests.support.builders.streaming import apply, project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -21,7 +21,7 @@ def stack(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> It
     engine = Engine()
     create_tables(engine)
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", getattr(request, "param", "true"))
-    with running(engine, Clock(NOW)) as found:
+    with running(engine, ManualClock(NOW)) as found:
         yield found
 
 

@@ -14,7 +14,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.windows.calendar import DAY
 from standings.read import cursors
-from tests.support.aws.stack import Clock, Stack, http_event, running
+from tests.support.aws.stack import ManualClock, Stack, http_event, running
 from tests.support.builders.streaming import apply
 from tests.support.oracle.model import Model, standings
 
@@ -32,7 +32,7 @@ ALL = "/boards/b/points/all"
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
         yield deployed
 
 
@@ -373,7 +373,7 @@ def test_a_cursor_stays_in_its_period_and_ends_with_it(stack: Stack) -> None:
 
 
 def test_a_window_that_came_after_the_first_event_is_not_built(engine: Any) -> None:
-    clock = Clock(int(NOW.timestamp() * 1000))
+    clock = ManualClock(int(NOW.timestamp() * 1000))
     with running(engine, clock, BOARDS) as before:
         post(before, {"a": 1})
     with running(engine, clock, BOARDS.replace('"hour"', '"hour", "month"')) as after:

@@ -14,7 +14,7 @@ from standings.ports.ranking_reads import Node
 from standings.read.board_list import Directory
 from standings.read.query import Query
 from standings.read.reader import LAST_READ_S, Reader
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from tests.support.faults.faulty_client import Time
 
 MIDNIGHT = int(datetime(2026, 11, 22, tzinfo=UTC).timestamp() * 1000)
@@ -105,7 +105,7 @@ class Crossing:
 
 def crossing() -> Reader:
     time = Time(MIDNIGHT)
-    pacing = Pacing(Crossing(), time.monotonic, time.sleep, lambda: 0.5)
+    pacing = Clock(Crossing(), time.monotonic, time.sleep, lambda: 0.5)
     return Reader(BOARDS, Store(lambda: None), pacing)  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ import pytest
 from standings.domain.tiers.tier_path import Path
 from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read import shard_merge
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.streaming import apply
 
 NOW = 1_795_256_100_000
@@ -102,7 +102,7 @@ def stacks(engine: Any) -> Any:
 
     class Restarting:
         def __call__(self, shards: int, ties: str = "member") -> Any:
-            return running(engine, Clock(NOW), FAMILY.format(shards, ties))
+            return running(engine, ManualClock(NOW), FAMILY.format(shards, ties))
 
         def carry(self, stack: Stack) -> None:
             nonlocal projected

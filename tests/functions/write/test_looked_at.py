@@ -9,7 +9,7 @@ import pytest
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.members.member_item import Image
-from standings.members.register_hide_remove import Care
+from standings.members.register_hide_remove import MemberAdmin
 from standings.ports.scores import MemberKey
 from standings.write.writer import Message, Writer, Written
 from tests.support.builders.catalogs import registry
@@ -44,7 +44,7 @@ class Subject:
         self.time = faulty_client.Time(NOW)
         self.scores = DynamoScores(self.client, "Scores", "Receipts", self.time.pacing())  # type: ignore[arg-type]
         self.writer = Writer(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
-        self.care = Care(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
+        self.care = MemberAdmin(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
 
     def write(self, *events: dict[str, Any], patience: float = 30.0) -> Written:
         messages = [Message(f"message-{n}", orjson.dumps(event).decode()) for n, event in enumerate(events)]

@@ -20,7 +20,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.events.event import RefusedEvent
 from standings.domain.events.event_rules import parse_event
 from standings.wiring import building_blocks
-from tests.support.aws.stack import Bucket, Clock, Stack, running
+from tests.support.aws.stack import Bucket, ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, rows
 from tests.support.fuzz import mutations
@@ -59,7 +59,7 @@ def test_ten_thousand_messages(engine: Any) -> None:
     rng = random.Random(11)
     boards = parse_boards(BOARDS)
     bodies = [mutations.body(rng, event(f"fuzz-{n}", f"f{n}", board="fuzz")) for n in range(COUNT)]
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as stack, quiet():
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as stack, quiet():
         for start in range(0, COUNT, BATCH):
             batch = [message(f"m-{start + n}", body) for n, body in enumerate(bodies[start : start + BATCH])]
             good = [
@@ -104,7 +104,7 @@ def test_noise_that_is_posted(engine: Any) -> None:
     rng = random.Random(12)
     boards = parse_boards(BOARDS)
     now = int(NOW.timestamp() * 1000)
-    with running(engine, Clock(now), BOARDS) as stack, quiet():
+    with running(engine, ManualClock(now), BOARDS) as stack, quiet():
         for n in range(2_000):
             body = mutations.body(rng, event(f"fuzz-{n}", f"f{n}"))
             raw = rng.randbytes(rng.randrange(80)) if n % 4 == 0 else body.encode(errors="surrogatepass")
@@ -138,7 +138,7 @@ def parked(stack: Stack) -> list[Any]:
 def test_ten_thousand_records(engine: Any, seed: int) -> None:
     print(f"seed {seed}")
     rng = random.Random(seed)
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as stack, quiet():
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as stack, quiet():
         write(stack, [event(f"bad-{n}", f"bad{n}", rng.randrange(1, 400), "bad") for n in range(100)])
         write(stack, [event(f"worse-{n}", f"bad{n}", rng.randrange(1, 400), "bad") for n in range(100)])
         samples = records(engine)
@@ -191,7 +191,7 @@ def numbered(record: Any, number: int) -> Any:
     return {**record, "dynamodb": {**record["dynamodb"], "SequenceNumber": str(10**30 + number)}}
 
 
-def test_a_record_without_a_number_has_the_whole_batch_delivered_again(engine: Any, clock: Clock) -> None:
+def test_a_record_without_a_number_has_the_whole_batch_delivered_again(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, BOARDS) as stack:
         with mock.patch.object(stack.bucket, "put_object", side_effect=broken()):
             answer = stack.projector(
@@ -226,7 +226,7 @@ def test_what_cannot_be_parsed_is_refused_by_the_parser_itself() -> None:
 def test_a_decoder_of_records_raises_nothing_but_what_it_says(engine: Any) -> None:
     """So that any other error is known for a bug of ours."""
     rng = random.Random(15)
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), BOARDS) as stack, quiet():
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as stack, quiet():
         for part in range(2):
             write(stack, [event(f"{part}-{n}", f"m{n}") for n in range(20)])
     samples = records(engine)

@@ -9,7 +9,7 @@ from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.rolling_sum import place
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
 from tests.support.faults import faulty_client
@@ -87,7 +87,7 @@ def expected(engine: Any) -> dict[str, dict[str, int]]:
 def test_entries_follow_from_the_items(engine: Any, seed: int) -> None:
     print(f"seed {seed}")
     rng = random.Random(seed)
-    with running(engine, Clock(NOW), BOARDS) as stack:
+    with running(engine, ManualClock(NOW), BOARDS) as stack:
         for number in range(40):
             anything(stack, rng, number)
         deliver(stack, rng)
@@ -99,7 +99,7 @@ def test_entries_follow_from_the_items(engine: Any, seed: int) -> None:
 
 
 def test_removed_and_back_in_one_batch(engine: Any) -> None:
-    with running(engine, Clock(NOW), BOARDS) as stack:
+    with running(engine, ManualClock(NOW), BOARDS) as stack:
         for number, points in enumerate((5, 3)):
             event = {"id": str(number), "board": "b", "member": "a", "metrics": {"points": points}}
             assert stack.post("/events", event)[0] == 202

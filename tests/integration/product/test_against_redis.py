@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.streaming import apply, project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -145,7 +145,7 @@ def seed(request: pytest.FixtureRequest) -> int:
 def mirrored(text: str, board: str, redis: Any, seed: int, *, best: bool) -> Iterator[Mirror]:
     engine = Engine(shards=2)
     create_tables(engine, expire=False)
-    with running(engine, Clock(int(NOW.timestamp() * 1000)), text) as stack:
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), text) as stack:
         mirror = Mirror(stack, redis, board, random.Random(seed), best)
         mirror.live(200)
         yield mirror

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from standings.aws.dynamodb.keys import counter_name, index_key, node_key, shard_of
-from standings.aws.dynamodb.rankings.audit_reads import DynamoInspection
+from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
@@ -14,7 +14,7 @@ from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_key, written
 from standings.domain.tiers.tier_path import ROOT
-from standings.maintain.audit.audit_reads import Edge, Listed, Pair, Root
+from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root
 from standings.maintain.audit.differences import Row
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import Rewrite
@@ -25,8 +25,8 @@ BOARDS = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = 
 
 
 @pytest.fixture
-def evidence(client: Any, tables: dict[str, str]) -> DynamoInspection:
-    return DynamoInspection(client, tables["ScoresTable"], tables["RankingsTable"], faulty_client.Time(NOW).pacing())
+def evidence(client: Any, tables: dict[str, str]) -> DynamoAuditReads:
+    return DynamoAuditReads(client, tables["ScoresTable"], tables["RankingsTable"], faulty_client.Time(NOW).pacing())
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def place(rankings: DynamoRankings, ordinals: dict[str, int]) -> None:
 
 
 def test_an_item_beside_its_row(
-    evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
+    evidence: DynamoAuditReads, rankings: DynamoRankings, client: Any, tables: dict[str, str]
 ) -> None:
     image = Image("b", "m", 7, NOW, 0, hidden=False, values={"a1b": 5})
     scores = DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty_client.Time(NOW).pacing())
@@ -64,7 +64,7 @@ def test_an_item_beside_its_row(
 
 
 def test_a_row_in_another_shard_is_not_at_home(
-    evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
+    evidence: DynamoAuditReads, rankings: DynamoRankings, client: Any, tables: dict[str, str]
 ) -> None:
     place(rankings, {"m": -5})
     for shard in range(5):
@@ -81,14 +81,14 @@ def test_a_row_in_another_shard_is_not_at_home(
 
 
 def test_counters_beside_what_they_count(
-    evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
+    evidence: DynamoAuditReads, rankings: DynamoRankings, client: Any, tables: dict[str, str]
 ) -> None:
     place(rankings, {"a": -300, "b": -300, "c": -10})
 
     assert evidence.root(ranking()) == Root(1, 3)
-    assert evidence.edge(ranking(), ROOT, 62) == Edge(2, 2)
-    assert evidence.edge(ranking(), (62,), 125) == Edge(2, 2)
-    assert evidence.edge(ranking(), (62,), 1) == Edge(0, 0)
+    assert evidence.edge(ranking(), ROOT, 62) == ParentChild(2, 2)
+    assert evidence.edge(ranking(), (62,), 125) == ParentChild(2, 2)
+    assert evidence.edge(ranking(), (62,), 1) == ParentChild(0, 0)
     assert evidence.nodes(ranking(), [ROOT, (62,), (1,)], 1) == {ROOT: {62: 2, 63: 1}, (62,): {125: 2}}
     before = evidence.picture(ranking(), (62,))
     assert before.counters == {125: 2}
@@ -101,21 +101,21 @@ def test_counters_beside_what_they_count(
             UpdateExpression=f"ADD {counter_name(digit)} :n",
             ExpressionAttributeValues={":n": {"N": "-1"}},
         )
-    assert evidence.edge(ranking(), ROOT, 62) == Edge(2, 2)
+    assert evidence.edge(ranking(), ROOT, 62) == ParentChild(2, 2)
     client.update_item(
         TableName=tables["RankingsTable"],
         Key={"pk": {"S": node_key(ranking(), ROOT)}},
         UpdateExpression="SET l = :l",
         ExpressionAttributeValues={":l": {"N": "2"}},
     )
-    assert evidence.edge(ranking(), ROOT, 62) == Edge(1, 1)
+    assert evidence.edge(ranking(), ROOT, 62) == ParentChild(1, 1)
     assert evidence.picture(ranking(), (62,)) != before
     assert evidence.root(ranking()) == Root(2, 3)
     assert evidence.nodes(ranking(), [ROOT], 2) == {ROOT: {62: 1, 63: 1}}
 
 
 def test_entries_between_two_keys(
-    evidence: DynamoInspection, rankings: DynamoRankings, client: Any, tables: dict[str, str]
+    evidence: DynamoAuditReads, rankings: DynamoRankings, client: Any, tables: dict[str, str]
 ) -> None:
     place(rankings, {f"m{number}": number // 2 for number in range(30)})
     client.put_item(
@@ -139,12 +139,12 @@ def test_entries_between_two_keys(
     assert first not in listed(first.key, written(7))
 
 
-def test_a_cancelled_picture_can_be_tried_again(evidence: DynamoInspection) -> None:
+def test_a_cancelled_picture_can_be_tried_again(evidence: DynamoAuditReads) -> None:
     class Conflict:
         def transact_get_items(self, **_: Any) -> Any:
             raise faulty_client.cancelled(["TransactionConflict"])
 
     del evidence
-    busy = DynamoInspection(Conflict(), "Scores", "Rankings", faulty_client.Time(NOW).pacing())  # type: ignore[arg-type]
+    busy = DynamoAuditReads(Conflict(), "Scores", "Rankings", faulty_client.Time(NOW).pacing())  # type: ignore[arg-type]
     with pytest.raises(StoreUnavailableError, match="TransactionConflict"):
         busy.pair(ranking(), "m")

@@ -13,10 +13,10 @@ from moto import mock_aws
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.refused_messages import DeadLetters
-from standings.aws.sqs.sender import MOST_BYTES, Sender
+from standings.aws.sqs.sender import MAX_BYTES, Sender
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, Chosen, DeadLetterCare
 from standings.ports.errors import StoreUnavailableError
-from tests.support.aws.stack import Clock
+from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import pacing, soon
 
 
@@ -36,7 +36,7 @@ class Queues:
         activity = Sender(lambda: self.sqs, self.activity)
         queue = DeadLetterQueue(lambda: self.sqs, self.dead, activity, self.bucket)
         # Messages have moto's times, which are those of the real wall clock; deadlines go by the test's own clock.
-        self.clock = Clock(0)
+        self.clock = ManualClock(0)
         self.care = DeadLetterCare(queue, replace(pacing(self.clock), now=lambda: time.time_ns() // 1_000_000))
 
     def refuse(self, number: int, body: str, reason: str = "why", group: str | None = None, **attributes: Any) -> None:
@@ -97,7 +97,7 @@ def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
 def test_the_group_of_a_message_comes_back_with_it(queues: Queues) -> None:
     queues.refuse(1, "{", group="board-1")
     queues.refuse(2, "{}")
-    queues.refuse(3, "x" * (MOST_BYTES - 33), group="board-3")
+    queues.refuse(3, "x" * (MAX_BYTES - 33), group="board-3")
     assert queues.bucket.content("refused/id-3.json") is not None
     assert queues.care.replay(soon(queues.clock))["replayed"] == 3
 
@@ -121,7 +121,7 @@ def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> Non
 
 def test_a_body_too_large_beside_its_reason_comes_back_from_the_bucket(queues: Queues) -> None:
     # Room for its age, and for nothing else.
-    body = "x" * (MOST_BYTES - 33)
+    body = "x" * (MAX_BYTES - 33)
     queues.refuse(1, body)
     assert queues.bucket.content("refused/id-1.json") is not None
     (shown,) = queues.care.list(soon(queues.clock))["messages"]

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from standings.runtime.environment import BOARDS_FILE
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import LocalStream, Queue, SqsPoller, StreamPoller
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.dynamodb.engine import Engine
@@ -129,7 +129,7 @@ def live_through(dynamodb: Any, seed: int, *, berlin: bool, steps: int, events: 
     print(f"seed {seed}")
     create_tables(dynamodb, expire=False)
     # Over the end of daylight saving, a week's end and a month's.
-    clock = Clock(int(datetime(2026, 10, 23, 20, 30, tzinfo=UTC).timestamp() * 1000))
+    clock = ManualClock(int(datetime(2026, 10, 23, 20, 30, tzinfo=UTC).timestamp() * 1000))
     with running(dynamodb, clock, BOARDS) as stack:
         pipeline = pipeline_on(dynamodb, stack, seed, berlin=berlin)
         started = pipeline.now
@@ -154,7 +154,7 @@ def test_every_rank_is_exact_while_time_passes(dynamodb: Any, seed: int, berlin:
 def test_time_alone_changes_ranks_and_writes_nothing() -> None:
     engine = Engine(shards=2)
     create_tables(engine)
-    clock = Clock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
+    clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
     writes: list[str] = []
     with running(engine, clock, BOARDS) as stack:
         for berlin in (False, True):
@@ -221,7 +221,7 @@ BROKEN: list[dict[str, Any]] = [
 
 def test_bad_input_costs_nobody_else_anything(dynamodb: Any) -> None:
     create_tables(dynamodb, expire=False)
-    clock = Clock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
+    clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
     with running(dynamodb, clock, BOARDS) as stack:
         pipeline = pipeline_on(dynamodb, stack, 11, berlin=False)
         good = {"id": "g", "board": "demo-run", "member": "m", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 1}}
@@ -247,7 +247,7 @@ def test_bad_input_costs_nobody_else_anything(dynamodb: Any) -> None:
 
 def test_a_producer_that_uses_an_id_twice(dynamodb: Any) -> None:
     create_tables(dynamodb, expire=False)
-    clock = Clock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
+    clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
     with running(dynamodb, clock, BOARDS) as stack:
         pipeline = pipeline_on(dynamodb, stack, 12, berlin=False)
         event = {"id": "1", "board": "demo-run", "member": "m", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 1}}

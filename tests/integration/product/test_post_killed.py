@@ -16,9 +16,9 @@ from random import Random
 
 import pytest
 
-from standings_cli.post.outbox import MOST_WAITING
+from standings_cli.post.outbox import MAX_WAITING
 from tests.support.aws.sqs_endpoint import Endpoint, listening
-from tests.support.aws.stack import Clock, running
+from tests.support.aws.stack import ManualClock, running
 from tests.support.awslambda.pollers import Queue, SqsPoller, StreamPoller
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -131,7 +131,7 @@ def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path
     file = tmp_path / "rows.csv"
     expected = write_rows(file, count, rng)
     third = count // 10 // 3
-    clock = Clock(time.time_ns() // 1_000_000)
+    clock = ManualClock(time.time_ns() // 1_000_000)
     with listening(Queue(rng, duplicates=0.02)) as endpoint, running(client := Engine(), clock, BOARDS) as stack:
         create_tables(client)
         runs = Runs(endpoint, file)
@@ -148,7 +148,7 @@ def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path
         assert (summary["before"], summary["posted"], summary["wrong"]) == (reached[1], count - reached[1], 0)
         # What the queue had and nobody remembered came again: without that this would show nothing.
         again = len(endpoint.queue) - count
-        assert 10 + 10 * LATER <= again <= 2 * 10 * MOST_WAITING
+        assert 10 + 10 * LATER <= again <= 2 * 10 * MAX_WAITING
         clock.milliseconds = time.time_ns() // 1_000_000
 
         SqsPoller(stack.writer, endpoint.queue, 100, rng).drain()

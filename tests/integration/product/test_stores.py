@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoStanding
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings, _Lane
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
@@ -20,10 +20,10 @@ from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import nodes_for
 from standings.ports.board_records import BoardRecord, Job
-from standings.ports.errors import Hindrance, StoreRefusedError
+from standings.ports.errors import CancelReason, StoreRefusedError
 from standings.ports.ranking_reads import Entry, Span
 from standings.ports.rankings import Removal, Row
-from standings.ports.scores import Addition, ChangeObstacle, Receipt, ReceiptObstacle, Rewrite
+from standings.ports.scores import Addition, ItemConflict, Receipt, ReceiptConflict, Rewrite
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000
@@ -46,8 +46,10 @@ def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
 
 
 @pytest.fixture
-def standing(client: Any, tables: dict[str, str]) -> DynamoStanding:
-    return DynamoStanding(client, tables["RankingsTable"], tables["ScoresTable"], faulty_client.Time(NOW).pacing())
+def standing(client: Any, tables: dict[str, str]) -> DynamoRankingsReader:
+    return DynamoRankingsReader(
+        client, tables["RankingsTable"], tables["ScoresTable"], faulty_client.Time(NOW).pacing()
+    )
 
 
 def change(member: str = "m", **other: Any) -> Addition:
@@ -63,8 +65,8 @@ def change(member: str = "m", **other: Any) -> Addition:
     return Addition("b", member, **given)
 
 
-def image(version: int, *, magnitude: int = 3, **other: Any) -> Image:
-    return Image("b", "m", version, NOW, magnitude, **{"hidden": False, "values": {"a1b": 3}, **other})
+def image(version: int, *, abs_total: int = 3, **other: Any) -> Image:
+    return Image("b", "m", version, NOW, abs_total, **{"hidden": False, "values": {"a1b": 3}, **other})
 
 
 def family(board: str) -> Family:
@@ -88,7 +90,7 @@ def _place(number: int | None) -> Place | None:
     return None if number is None else Place(number)
 
 
-def entry(standing: DynamoStanding, member: str) -> Entry | None:
+def entry(standing: DynamoRankingsReader, member: str) -> Entry | None:
     return standing.entries([(ranking(), member)]).get((ranking(), member))
 
 
@@ -98,7 +100,7 @@ def test_receipts_and_changes_are_done_together(scores: DynamoScores) -> None:
     images = scores.images([("b", "m"), ("b", "n"), ("b", "nobody")])
     assert set(images) == {("b", "m"), ("b", "n")}
     image = images["b", "m"]
-    assert (image.values, image.stamp, image.magnitude, image.hidden) == ({"a1b": 3}, NOW, 3, False)
+    assert (image.values, image.written_at_ms, image.abs_total, image.hidden) == ({"a1b": 3}, NOW, 3, False)
     assert image.version == NOW + 1
     assert scores.image(("b", "m")) == image
     assert scores.image(("b", "nobody")) is None
@@ -110,46 +112,46 @@ def test_a_known_receipt_keeps_all_of_it_from_being_done(scores: DynamoScores) -
     obstacles = scores.apply([Receipt("2", b"y"), Receipt("1", b"z")], [change()], NOW)
 
     (obstacle,) = obstacles
-    assert isinstance(obstacle, ReceiptObstacle)
-    assert (obstacle.position, obstacle.hindrance, obstacle.found) == (1, Hindrance.CONDITION, b"x")
+    assert isinstance(obstacle, ReceiptConflict)
+    assert (obstacle.position, obstacle.reason, obstacle.found) == (1, CancelReason.CONDITION, b"x")
     assert scores.images([("b", "m")])["b", "m"].values == {"a1b": 3}
 
 
 def test_additions_add_up_and_versions_count(scores: DynamoScores) -> None:
     scores.apply([], [change()], NOW)
-    scores.apply([], [change(adds={"a1b": -5, "c2dd20778": 0}, removes=("c2dd1", "z9z"), stamp=NOW + 1)], NOW)
+    scores.apply([], [change(adds={"a1b": -5, "c2dd20778": 0}, removes=("c2dd1", "z9z"), written_at_ms=NOW + 1)], NOW)
     image = scores.images([("b", "m")])["b", "m"]
 
     assert image.values == {"a1b": -2, "c2dd20778": 0}
-    assert (image.version, image.stamp, image.magnitude) == (NOW + 2, NOW + 1, 6)
+    assert (image.version, image.written_at_ms, image.abs_total) == (NOW + 2, NOW + 1, 6)
 
 
 def test_a_stamp_never_goes_back_and_the_item_comes_with_the_no(scores: DynamoScores) -> None:
-    scores.apply([], [change(stamp=NOW + 5)], NOW)
+    scores.apply([], [change(written_at_ms=NOW + 5)], NOW)
     (obstacle,) = scores.apply([Receipt("1", b"x")], [change("n"), change()], NOW)
 
-    assert isinstance(obstacle, ChangeObstacle)
-    assert (obstacle.position, obstacle.hindrance) == (1, Hindrance.CONDITION)
+    assert isinstance(obstacle, ItemConflict)
+    assert (obstacle.position, obstacle.reason) == (1, CancelReason.CONDITION)
     assert obstacle.found is not None
-    assert obstacle.found.stamp == NOW + 5
+    assert obstacle.found.written_at_ms == NOW + 5
     assert ("b", "n") not in scores.images([("b", "n")])
 
 
 def test_no_room_for_an_amount(scores: DynamoScores) -> None:
-    scores.apply([], [change(adds={"a1b": 9 * 10**15}, magnitude=9 * 10**15)], NOW)
-    (obstacle,) = scores.apply([], [change(magnitude=10**13)], NOW)
+    scores.apply([], [change(adds={"a1b": 9 * 10**15}, abs_total=9 * 10**15)], NOW)
+    (obstacle,) = scores.apply([], [change(abs_total=10**13)], NOW)
 
-    assert obstacle.hindrance is Hindrance.CONDITION
+    assert obstacle.reason is CancelReason.CONDITION
 
 
 def test_a_rewrite_needs_the_version_that_was_seen(scores: DynamoScores) -> None:
     assert scores.apply([], [Rewrite(image(7), None)], NOW) == []
     (taken,) = scores.apply([], [Rewrite(image(7), None)], NOW)
-    assert taken.hindrance is Hindrance.CONDITION
-    assert scores.apply([], [Rewrite(image(8, magnitude=99), 7)], NOW) == []
+    assert taken.reason is CancelReason.CONDITION
+    assert scores.apply([], [Rewrite(image(8, abs_total=99), 7)], NOW) == []
     (late,) = scores.apply([], [Rewrite(image(8), 7)], NOW)
-    assert late.found == image(8, magnitude=99)
-    assert scores.image(("b", "m")) == image(8, magnitude=99)
+    assert late.found == image(8, abs_total=99)
+    assert scores.image(("b", "m")) == image(8, abs_total=99)
 
 
 def test_a_rewrite_of_the_same_version_changes_nothing_and_makes_sure_of_it(scores: DynamoScores) -> None:
@@ -184,12 +186,12 @@ def test_what_was_removed_expires_unless_it_comes_back(
     assert stranger.found == image(7, values={}, removed=True)
     assert scores.apply([], [change()], NOW) == []
     assert expiry() is None
-    assert scores.image(("b", "m")) == image(8, magnitude=6)
+    assert scores.image(("b", "m")) == image(8, abs_total=6)
 
 
 def test_only_whom_the_board_knows(scores: DynamoScores) -> None:
     (stranger,) = scores.apply([Receipt("1", b"x")], [change(known=True)], NOW)
-    assert (stranger.hindrance, stranger.found) == (Hindrance.CONDITION, None)
+    assert (stranger.reason, stranger.found) == (CancelReason.CONDITION, None)
     scores.apply([], [change()], NOW)
     assert scores.apply([Receipt("1", b"x")], [change(known=True)], NOW) == []
 
@@ -207,7 +209,7 @@ def test_what_the_store_will_never_do_is_refused(scores: DynamoScores) -> None:
 
 
 def test_a_record_of_a_board_is_written_over_the_one_that_was_seen(
-    boards: DynamoBoards, standing: DynamoStanding
+    boards: DynamoBoards, standing: DynamoRankingsReader
 ) -> None:
     coverage = coverage_of(family("c"))
     kept = {code: Kept(kept.windows, 20_778) for code, kept in coverage.buckets.items()}
@@ -233,7 +235,7 @@ def test_a_record_of_a_board_is_written_over_the_one_that_was_seen(
     assert boards.records(["b", "c"]) == {"b": later}
 
 
-def test_entries_and_tiers_move_together(rankings: DynamoRankings, standing: DynamoStanding) -> None:
+def test_entries_and_tiers_move_together(rankings: DynamoRankings, standing: DynamoRankingsReader) -> None:
     assert rankings.commit(ranking(), [move("m", None, -300), move("n", None, -10)]) == []
     assert rankings.commit(ranking(), [move("m", -300, -310, 2), move("n", -10, None, 2)]) == []
 
@@ -248,7 +250,9 @@ def test_entries_and_tiers_move_together(rankings: DynamoRankings, standing: Dyn
     assert counted[63,] == {}
 
 
-def test_a_row_that_is_not_as_believed_comes_with_the_no(rankings: DynamoRankings, standing: DynamoStanding) -> None:
+def test_a_row_that_is_not_as_believed_comes_with_the_no(
+    rankings: DynamoRankings, standing: DynamoRankingsReader
+) -> None:
     rankings.commit(ranking(), [move("m", None, 5, 7), move("gone", None, 5, 7)])
     rankings.commit(ranking(), [move("gone", 5, None, 8)])
     obstacles = rankings.commit(
@@ -261,10 +265,10 @@ def test_a_row_that_is_not_as_believed_comes_with_the_no(rankings: DynamoRanking
         ],
     )
 
-    assert [(o.position, o.hindrance, o.found) for o in obstacles] == [
-        (1, Hindrance.CONDITION, Row(Place(5), 7)),
-        (2, Hindrance.CONDITION, Row(None, 8)),
-        (3, Hindrance.CONDITION, None),
+    assert [(o.position, o.reason, o.found) for o in obstacles] == [
+        (1, CancelReason.CONDITION, Row(Place(5), 7)),
+        (2, CancelReason.CONDITION, Row(None, 8)),
+        (3, CancelReason.CONDITION, None),
     ]
     assert entry(standing, "fine") is None
 
@@ -276,7 +280,7 @@ def test_a_gap_is_told_by_the_row(rankings: DynamoRankings) -> None:
     assert obstacle.found == Row(Place(5), 7)
 
 
-def test_spans_in_both_directions_with_nodes_beside(rankings: DynamoRankings, standing: DynamoStanding) -> None:
+def test_spans_in_both_directions_with_nodes_beside(rankings: DynamoRankings, standing: DynamoRankingsReader) -> None:
     ordinals = {"c": -7, "a": -7, "b": 0, "用户": 0, "d": 12, "images/1": 12, "Z": 12}
     assert rankings.commit(ranking(), [move(name, None, number) for name, number in ordinals.items()]) == []
     expected = [name for name, _ in sorted(ordinals.items(), key=lambda pair: (pair[1], pair[0]))]
@@ -295,7 +299,7 @@ def test_spans_in_both_directions_with_nodes_beside(rankings: DynamoRankings, st
     assert standing.counts(ranking(), 1, [(first[1].key, rest[1].key)], 100) == [5]
 
 
-def test_a_span_larger_than_one_answer(rankings: DynamoRankings, standing: DynamoStanding, client: Any) -> None:
+def test_a_span_larger_than_one_answer(rankings: DynamoRankings, standing: DynamoRankingsReader, client: Any) -> None:
     del client
     names = [f"{n:04}" + "x" * 250 for n in range(60)]
     assert rankings.commit(ranking(), [move(name, None, 0) for name in names]) == []
@@ -304,7 +308,7 @@ def test_a_span_larger_than_one_answer(rankings: DynamoRankings, standing: Dynam
     assert [entry.member for entry in entries] == names
 
 
-def test_names_of_boards_by_prefix(boards: DynamoBoards, standing: DynamoStanding) -> None:
+def test_names_of_boards_by_prefix(boards: DynamoBoards, standing: DynamoRankingsReader) -> None:
     coverage = coverage_of(family("c"))
     for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
         record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
@@ -319,7 +323,7 @@ def test_names_of_boards_by_prefix(boards: DynamoBoards, standing: DynamoStandin
 
 
 def test_entries_of_shards_and_a_root_that_names_them(
-    rankings: DynamoRankings, standing: DynamoStanding, client: Any, tables: dict[str, str]
+    rankings: DynamoRankings, standing: DynamoRankingsReader, client: Any, tables: dict[str, str]
 ) -> None:
     del client, tables
     three = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
@@ -346,7 +350,7 @@ def test_entries_of_shards_and_a_root_that_names_them(
 
 
 def test_lanes_are_named_summed_and_removed(
-    rankings: DynamoRankings, standing: DynamoStanding, client: Any, tables: dict[str, str]
+    rankings: DynamoRankings, standing: DynamoRankingsReader, client: Any, tables: dict[str, str]
 ) -> None:
     trees = DynamoTrees(client, tables["RankingsTable"], faulty_client.Time(NOW).pacing())
     assert rankings.commit(ranking(), [move("m", None, 300)]) == []

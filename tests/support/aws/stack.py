@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 import orjson
 from botocore.exceptions import ClientError
 
-from standings.aws.sqs.sender import MOST_BYTES, size
+from standings.aws.sqs.sender import MAX_BYTES, size
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.runtime.environment import BOARDS_FILE
@@ -42,7 +42,7 @@ _NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
-class Clock:
+class ManualClock:
     """A wall clock in milliseconds, and a monotonic one in seconds that goes with it.
 
     Time passes only by sleeping, or as a test sets it.
@@ -170,7 +170,7 @@ class ActivityQueue:
 def check_batch(entries: list[dict[str, Any]]) -> None:
     """A batch that SQS takes."""
     assert 1 <= len(entries) <= 10
-    assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in entries) <= MOST_BYTES
+    assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in entries) <= MAX_BYTES
     assert all(len(entry["MessageAttributes"]) <= 10 for entry in entries)
     # What XML has not, SQS has not.
     texts = [value.get("StringValue") for entry in entries for value in entry["MessageAttributes"].values()]
@@ -249,7 +249,7 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 class Stack:
     """Handlers of the functions, and what is around them."""
 
-    clock: Clock
+    clock: ManualClock
     dynamodb: Any
     writer: Handler
     projector: Handler
@@ -326,7 +326,7 @@ def _query(arguments: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def running(dynamodb: Any, clock: Clock, boards: str | None = None) -> Iterator[Stack]:
+def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Iterator[Stack]:
     """The functions, started anew over a DynamoDB client: with the shipped boards.toml, or another text."""
     activity, dead_letters, bucket = ActivityQueue(clock), DeadLetterQueue(clock), Bucket(clock)
     clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters), "s3": bucket}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from standings.aws.dynamodb.keys import counter_digit, counter_name, entry_key, index_key, node_key, shard_of
-from standings.aws.dynamodb.rankings.audit_reads import DynamoInspection
+from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.ranking import Ranking
@@ -16,8 +16,8 @@ from standings.domain.members.open_rankings import open_rankings
 from standings.domain.scoring.sort_order import Place, read_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.maintain.audit.audit import Auditor
-from standings.runtime.retry import Pacing
-from tests.support.aws.stack import Clock, Stack
+from standings.runtime.retry import Clock
+from tests.support.aws.stack import ManualClock, Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.faults import faulty_client
@@ -55,11 +55,11 @@ class Audited:
         return self.stack.dynamodb
 
     @property
-    def clock(self) -> Clock:
+    def clock(self) -> ManualClock:
         return self.stack.clock
 
-    def pacing(self) -> Pacing:
-        return Pacing(self.clock, lambda: self.clock.milliseconds / 1000, self.sleep, self.rng.random)
+    def pacing(self) -> Clock:
+        return Clock(self.clock, lambda: self.clock.milliseconds / 1000, self.sleep, self.rng.random)
 
     def sleep(self, seconds: float) -> None:
         self.clock.milliseconds += round(seconds * 1000)
@@ -107,7 +107,7 @@ class Audited:
 
     def audit(self, client: Any = None, seconds: float = 1000.0, most_calls: int = 100_000) -> list[dict[str, Any]]:
         """The answers of an audit, call by call."""
-        evidence = DynamoInspection(client or self.engine, "Scores", "Rankings", self.pacing())
+        evidence = DynamoAuditReads(client or self.engine, "Scores", "Rankings", self.pacing())
         auditor = Auditor(self.boards, evidence, self.pacing(), settling=self.settling)
         answers: list[dict[str, Any]] = []
         cursor = None

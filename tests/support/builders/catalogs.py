@@ -3,10 +3,10 @@
 from typing import Any
 
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.definitions import Boards
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 
 
-def registry(boards: Boards, client: Any, pacing: Pacing, scores: str = "Scores") -> Registry:
-    return Registry(boards, DynamoBoards(client, scores, pacing), pacing)
+def registry(boards: Boards, client: Any, pacing: Clock, scores: str = "Scores") -> BoardCatalog:
+    return BoardCatalog(boards, DynamoBoards(client, scores, pacing), pacing)

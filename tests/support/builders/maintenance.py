@@ -13,19 +13,19 @@ from standings.aws.sqs.sender import Sender
 from standings.domain.boards.boards_toml import parse_boards
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
-from standings.project.backfill import Placer
-from standings.runtime.retry import Pacing
-from tests.support.aws.stack import ENVIRONMENT, Clock, Sqs, Stack
+from standings.project.backfill import Backfill
+from standings.runtime.retry import Clock
+from tests.support.aws.stack import ENVIRONMENT, ManualClock, Sqs, Stack
 
 
-def soon(clock: Clock, seconds: float = 60.0) -> float:
+def soon(clock: ManualClock, seconds: float = 60.0) -> float:
     """A deadline of a test's own clock."""
     return clock.monotonic() + seconds
 
 
-def pacing(clock: Clock) -> Pacing:
-    """Pacing by a test's own clock: nobody waits."""
-    return Pacing(clock, clock.monotonic, clock.sleep, random.Random(1).random)
+def pacing(clock: ManualClock) -> Clock:
+    """Clock by a test's own clock: nobody waits."""
+    return Clock(clock, clock.monotonic, clock.sleep, random.Random(1).random)
 
 
 def dead_letter_care(stack: Stack) -> DeadLetterCare:
@@ -44,14 +44,14 @@ def parked_care(
     boards: str,
     written: Callable[[str], Sequence[int]] = lambda _: (0,),
     client: Any = None,
-    tools: Pacing | None = None,
+    tools: Clock | None = None,
 ) -> ParkedCare:
     dynamodb = client if client is not None else stack.dynamodb
     tools = tools or pacing(stack.clock)
     return ParkedCare(
         parse_boards(boards),
         DynamoScores(dynamodb, "Scores", "Receipts", tools),
-        Placer(DynamoRankings(dynamodb, "Rankings", tools), tools),
+        Backfill(DynamoRankings(dynamodb, "Rankings", tools), tools),
         bucket(stack),
         decode_parked,
         tools,

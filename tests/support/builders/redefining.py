@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.support.aws.stack import Clock, Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -43,7 +43,7 @@ class History:
 
     seed: int
     stacks: ExitStack
-    clock: Clock
+    clock: ManualClock
     rng: random.Random = field(init=False)
     engine: Any = field(default_factory=Engine)
     model: BoardModel = field(init=False)
@@ -142,7 +142,7 @@ class History:
 def live(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
     print(f"seed {seed}")
     with ExitStack() as stacks:
-        clock = Clock(round(START.timestamp() * 1000))
+        clock = ManualClock(round(START.timestamp() * 1000))
         # Before any function starts: what is remembered of boards goes by this clock.
         monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
         history = History(seed, stacks, clock)

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 
 Step = Callable[["Faulty", dict[str, Any]], Any]
 
@@ -71,8 +71,8 @@ class Time:
     milliseconds: int
     slept: list[float] = field(default_factory=list)
 
-    def pacing(self) -> Pacing:
-        return Pacing(lambda: self.milliseconds, self.monotonic, self.sleep, lambda: 0.5)
+    def pacing(self) -> Clock:
+        return Clock(lambda: self.milliseconds, self.monotonic, self.sleep, lambda: 0.5)
 
     def monotonic(self) -> float:
         return sum(self.slept)

@@ -25,9 +25,9 @@ PRECISIONS: Final = {"points": 0, "strokes": 2, "rounds": 0}
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 """When it is there."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST_MEMBER: Final = 256
-MOST_UNITS: Final = 2**53 - 1
-MOST_DECIMALS: Final = 9
+MAX_MEMBER_BYTES: Final = 256
+MAX_UNITS: Final = 2**53 - 1
+MAX_DECIMALS: Final = 9
 OK, ACCEPTED, NO_CONTENT, BAD_REQUEST = 200, 202, 204, 400
 
 
@@ -133,7 +133,7 @@ def _broken(call: str, case: Case, given: Mapping[str, str]) -> Iterator[str]:
         yield from _ways_to_a_page(given)
     if call.endswith("/rank"):
         yield from _ways_to_a_rank(given, case.path_parameters["metric"])
-    if "p" in given and _decimals(given["p"]) > MOST_DECIMALS:
+    if "p" in given and _decimals(given["p"]) > MAX_DECIMALS:
         yield "p"
     if call.endswith("/member") and given.get("ranks") != "true" and "method" in given:
         yield "method"
@@ -169,12 +169,12 @@ def _ways_to_a_rank(given: Mapping[str, str], metric: str) -> Iterator[str]:
 
 
 def _too_long(member: str) -> bool:
-    return len(member.encode(errors="replace")) > LONGEST_MEMBER
+    return len(member.encode(errors="replace")) > MAX_MEMBER_BYTES
 
 
 def _whole_units(score: str, metric: str) -> bool:
-    precision = PRECISIONS.get(metric, MOST_DECIMALS)
-    return _decimals(score) <= precision and abs(Decimal(score)) * 10**precision <= MOST_UNITS
+    precision = PRECISIONS.get(metric, MAX_DECIMALS)
+    return _decimals(score) <= precision and abs(Decimal(score)) * 10**precision <= MAX_UNITS
 
 
 def _decimals(number: str) -> int:

@@ -22,7 +22,7 @@ from tests.support.oracle.model import METHODS, BoardModel, Line, Listing, Metri
 
 SAMPLE: Final = 3
 """Members, positions, scores and the like that are tried of each kind."""
-MOST_AT_ONCE: Final = 100
+DELETE_PAGE_SIZE: Final = 100
 FURTHEST: Final = 10**15 - 1
 """Units that a JSON number still holds exactly, as a float, with any decimals."""
 FIELDS: Final = {
@@ -218,7 +218,7 @@ def compare_around(asked: Asked, method: str) -> None:
     """Members with their neighbours; those who are not ranked have none."""
     lines = asked.listing.lines(method)
     for member in asked.members():
-        radius = asked.rng.randint(0, min(len(lines) + 1, MOST_AT_ONCE))
+        radius = asked.rng.randint(0, min(len(lines) + 1, DELETE_PAGE_SIZE))
         what, page = asked.read(method=method, around=member, radius=radius)
         around = asked.listing.around(member, radius, method)
         start = lines.index(around[0])
@@ -241,7 +241,7 @@ def compare_ranks(asked: Asked, method: str) -> None:
 def compare_group(asked: Asked, method: str) -> None:
     """Ranks of a group, ranked or not, and within it."""
     there = [*asked.model.members, *asked.model.removed - asked.model.members.keys(), *STRANGERS]
-    group = asked.rng.sample(sorted(there), asked.rng.randint(1, min(len(there), MOST_AT_ONCE)))
+    group = asked.rng.sample(sorted(there), asked.rng.randint(1, min(len(there), DELETE_PAGE_SIZE)))
     with_previous = _may_ask_previous(asked)
     arguments = {"method": method, "period": asked.period, "previous": "true" if with_previous else None}
     status, answer = asked.stack.post(f"{asked.path}/ranks", {"members": group}, **arguments)

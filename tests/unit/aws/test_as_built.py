@@ -18,7 +18,7 @@ from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.ports.errors import StoreRefusedError
 from standings.ports.scores import Addition, Receipt, Rewrite
-from tests.support.aws.stack import Clock
+from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import pacing
 
 NOW = population.NOW
@@ -37,8 +37,8 @@ class Wire:
         if as_built:
             send_as_built(client)
         client.meta.events.register("before-send.dynamodb", self._answer)
-        self.scores = DynamoScores(client, "Scores", "Receipts", pacing(Clock(NOW)))
-        self.rankings = DynamoRankings(client, "Rankings", pacing(Clock(NOW)))
+        self.scores = DynamoScores(client, "Scores", "Receipts", pacing(ManualClock(NOW)))
+        self.rankings = DynamoRankings(client, "Rankings", pacing(ManualClock(NOW)))
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
         assert int(request.headers["Content-Length"]) == len(request.body)

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.refused_messages import DeadLetters
-from standings.aws.sqs.sender import MOST_BYTES, Sender
+from standings.aws.sqs.sender import MAX_BYTES, Sender
 
 
 class Queue:
@@ -27,7 +27,7 @@ class Queue:
         if self.refuses == {"*"}:
             raise ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "no"}}, "SendMessageBatch")
         assert len(Entries) <= 10
-        assert sum(self.size(entry) for entry in Entries) <= MOST_BYTES
+        assert sum(self.size(entry) for entry in Entries) <= MAX_BYTES
         failed = []
         for entry in Entries:
             assert len(entry["MessageAttributes"]) <= 10
@@ -108,7 +108,7 @@ def test_the_reason_takes_the_place_of_an_eleventh_attribute(letters: DeadLetter
 
 
 def test_the_reason_is_cut_where_there_is_little_room(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
-    body = "x" * (MOST_BYTES - len("reason") - len("String") - 5)
+    body = "x" * (MAX_BYTES - len("reason") - len("String") - 5)
     letters.send([(record(1, body), "a long reason")])
 
     assert queue.sent[0]["MessageBody"] == body
@@ -117,7 +117,7 @@ def test_the_reason_is_cut_where_there_is_little_room(letters: DeadLetters, queu
 
 
 def test_a_body_without_room_is_kept_whole_elsewhere(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
-    body = "x" * MOST_BYTES
+    body = "x" * MAX_BYTES
     letters.send([(record(1, body), "why")])
 
     assert orjson.loads(objects.kept["refused/id-1.json"])["record"]["body"] == body
@@ -141,7 +141,7 @@ def test_what_cannot_be_sent_is_reported(letters: DeadLetters, queue: Queue, obj
 
     queue.refuses = set()
     objects.broken = True
-    assert list(letters.send([(record(4, "x" * MOST_BYTES), "why"), (record(5, "e"), "why")])) == ["id-4"]
+    assert list(letters.send([(record(4, "x" * MAX_BYTES), "why"), (record(5, "e"), "why")])) == ["id-4"]
     assert [entry["MessageBody"] for entry in queue.sent] == ["a", "e"]
 
 
@@ -192,7 +192,7 @@ def test_a_producer_cannot_name_an_object_that_is_not_its_own(letters: DeadLette
 def test_a_message_in_the_place_of_a_body_still_names_it_after_the_queues_own_redrive(
     letters: DeadLetters, queue: Queue
 ) -> None:
-    letters.send([(record(1, "x" * MOST_BYTES), "why")])
+    letters.send([(record(1, "x" * MAX_BYTES), "why")])
     (stand_in,) = queue.sent
     attributes = {
         name: {"stringValue": value["StringValue"], "dataType": "String"}

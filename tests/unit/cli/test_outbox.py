@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
 from standings.aws.sqs.sender import Message
-from standings_cli.post.outbox import MOST_WAITING, NotTakenError, Outbox
+from standings_cli.post.outbox import MAX_WAITING, NotTakenError, Outbox
 
 Answer = Callable[[list[dict[str, Any]]], dict[str, Any]]
 
@@ -120,9 +120,9 @@ def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
             return super().send_message_batch(QueueUrl, Entries)
 
     def batches() -> Iterator[list[str]]:
-        for number in range(3 * MOST_WAITING):
+        for number in range(3 * MAX_WAITING):
             asked.append(str(number))
-            if number == MOST_WAITING - 1:
+            if number == MAX_WAITING - 1:
                 full.set()
             yield [str(number)]
 
@@ -131,7 +131,7 @@ def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
     found = []
     for batch, _ in outbox.delivered(batches(), lambda batch: [Message(body, {}) for body in batch]):
         found += batch
-        assert len(asked) - len(found) <= MOST_WAITING
+        assert len(asked) - len(found) <= MAX_WAITING
     assert found == asked
 
 

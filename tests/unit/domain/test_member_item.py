@@ -9,7 +9,7 @@ from standings.domain.boards.definitions import MAX_UNITS, Family
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.counting import Counted, additions, beyond_bounds, expired
 from standings.domain.members.member_item import Image
-from standings.domain.members.open_rankings import touched
+from standings.domain.members.open_rankings import affected_rankings
 from standings.domain.members.rolling_sum import place
 from standings.domain.windows.calendar import DAY, HOUR
 from standings.domain.windows.window import Unit
@@ -25,13 +25,15 @@ def family_of(text: str) -> Family:
     return family
 
 
-def image(family: Family, values: dict[str, int], stamp: int, *, version: int = 2, hidden: bool = False) -> Image:
+def image(
+    family: Family, values: dict[str, int], written_at_ms: int, *, version: int = 2, hidden: bool = False
+) -> Image:
     assert all(family.accumulator(name) for name in values)
-    return Image("b", "m", version, stamp, 0, hidden, values)
+    return Image("b", "m", version, written_at_ms, 0, hidden, values)
 
 
 def moved(family: Family, old: Image | None, new: Image) -> set[tuple[str, int]]:
-    return {(ranking.window.name, ranking.period) for ranking in touched(family, old, new)}
+    return {(ranking.window.name, ranking.period) for ranking in affected_rankings(family, old, new)}
 
 
 def score(image_: Image, ranking: Ranking) -> int | None:
@@ -81,7 +83,7 @@ def test_an_amount_of_zero_takes_part() -> None:
 
     assert set(adds.values()) == {0}
     after = image(family, adds, START)
-    assert all(score(after, ranking) == 0 for ranking in touched(family, None, after))
+    assert all(score(after, ranking) == 0 for ranking in affected_rankings(family, None, after))
 
 
 def test_a_rolling_window_is_looked_forward() -> None:
@@ -94,7 +96,7 @@ def test_a_rolling_window_is_looked_forward() -> None:
 
     assert moved(family, None, one) == {("last-3-days", today + n) for n in range(3)}
     assert moved(family, one, two) == {("last-3-days", today + n) for n in range(1, 4)}
-    scores = {ranking.period - today: score(two, ranking) for ranking in touched(family, None, two)}
+    scores = {ranking.period - today: score(two, ranking) for ranking in affected_rankings(family, None, two)}
     assert scores == {0: 5, 1: 7, 2: 7, 3: 2}
 
 
@@ -153,7 +155,7 @@ def test_a_bucket_of_another_definition_goes_once_no_definition_could_read_it(
     today = family_of('timezone = "Europe/Berlin"\nmetrics.points = { aggregate = "max", windows = ["day", "year"] }')
     assert today.accumulator(name) is None
 
-    end = max(until for ranking in touched(other, None, one) if (until := ranking.readable_until) is not None)
+    end = max(until for ranking in affected_rankings(other, None, one) if (until := ranking.readable_until) is not None)
     length = points.timetable.end(unit, points.timetable.index(unit, START)) - START
     hours = [end + hours * HOUR for hours in range(-48, 24 * 3 + 2 * length // HOUR + 48)]
     removed = [now for now in hours if expired(today, one, now)]
@@ -187,7 +189,7 @@ def test_hiding_moves_everything_and_so_does_coming_back() -> None:
 
     assert moved(family, seen, hidden) == moved(family, hidden, seen) == moved(family, None, seen)
     assert len(moved(family, seen, hidden)) == 12
-    assert {score(hidden, ranking) for ranking in touched(family, seen, hidden)} == {None}
+    assert {score(hidden, ranking) for ranking in affected_rankings(family, seen, hidden)} == {None}
 
 
 def test_a_deleted_item_is_an_image_without_scores() -> None:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import TtlCache
 
 TTL_S = 60
@@ -21,7 +21,7 @@ class Clocks:
         self.milliseconds = 1_000_000
 
     def cache(self, max_entries: int = 3) -> TtlCache[str, int]:
-        pacing = Pacing(lambda: self.milliseconds, lambda: self.seconds, lambda _: None, lambda: 0.5)
+        pacing = Clock(lambda: self.milliseconds, lambda: self.seconds, lambda _: None, lambda: 0.5)
         return TtlCache(pacing, TTL_S, max_entries)
 
 
@@ -64,7 +64,7 @@ def test_an_entry_is_as_old_as_the_beginning_of_its_read() -> None:
 
 
 def test_a_value_may_be_none() -> None:
-    cache: TtlCache[str, int | None] = TtlCache(Pacing(lambda: 0, lambda: 0.0, lambda _: None, lambda: 0.5), TTL_S)
+    cache: TtlCache[str, int | None] = TtlCache(Clock(lambda: 0, lambda: 0.0, lambda _: None, lambda: 0.5), TTL_S)
 
     assert cache.get_or_read("a", lambda: None) is None
     assert cache.get_or_read("a", lambda: 1) is None

@@ -10,7 +10,7 @@ from benchmarks.measure.speed.pace import ENVIRONMENT
 from standings.aws.dynamodb.calls import UNPROCESSED_TIMEOUT_S
 from standings.aws.dynamodb.rankings.ranking_reads import SIDE_BY_SIDE
 from standings.read.reader import LAST_READ_S
-from standings.runtime.retry import RETRY_TIMEOUT_S
+from standings.runtime.retry import READ_TIMEOUT_S
 from standings.wiring import building_blocks, projector
 from tests.support.aws.stack import FUNCTIONS
 from tests.template.expansion import expanded, source
@@ -40,7 +40,7 @@ def test_a_function_starts_without_what_only_others_need(function: str, others: 
 
 
 def test_a_client_has_a_connection_for_every_call_under_way() -> None:
-    assert max(SIDE_BY_SIDE, projector.MOST_CALLS) < building_blocks.CONNECTIONS
+    assert max(SIDE_BY_SIDE, projector.MAX_CALLS) < building_blocks.CONNECTIONS
 
 
 @pytest.mark.parametrize("service", ["dynamodb", "sqs", "s3"])
@@ -49,7 +49,7 @@ def test_a_client_gives_up_a_call_that_hangs_after_so_long(service: str) -> None
     attempts = settings.retries["total_max_attempts"]
 
     hanging = attempts * (settings.connect_timeout + settings.read_timeout)
-    assert hanging + (attempts - 1) * building_blocks.BETWEEN_ATTEMPTS_S <= building_blocks.LONGEST_CALL_S
+    assert hanging + (attempts - 1) * building_blocks.BETWEEN_ATTEMPTS_S <= building_blocks.MAX_CALL_S_LENGTH
 
 
 def test_a_call_that_hangs_leaves_a_function_time_to_answer() -> None:
@@ -57,7 +57,7 @@ def test_a_call_that_hangs_leaves_a_function_time_to_answer() -> None:
 
     for name in ("Writer", "Projector", "Maintenance"):
         # Calls begin until the deadline.
-        assert building_blocks.LONGEST_CALL_S < building_blocks.REPORTING_RESERVE < timeouts[f"{name}Function"] / 2
-    assert RETRY_TIMEOUT_S < LAST_READ_S
-    assert timeouts["QueryFunction"] > LAST_READ_S + UNPROCESSED_TIMEOUT_S + building_blocks.LONGEST_CALL_S
-    assert timeouts["CommandFunction"] > RETRY_TIMEOUT_S + building_blocks.LONGEST_CALL_S
+        assert building_blocks.MAX_CALL_S_LENGTH < building_blocks.REPORTING_RESERVE < timeouts[f"{name}Function"] / 2
+    assert READ_TIMEOUT_S < LAST_READ_S
+    assert timeouts["QueryFunction"] > LAST_READ_S + UNPROCESSED_TIMEOUT_S + building_blocks.MAX_CALL_S_LENGTH
+    assert timeouts["CommandFunction"] > READ_TIMEOUT_S + building_blocks.MAX_CALL_S_LENGTH

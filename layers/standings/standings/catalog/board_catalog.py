@@ -8,25 +8,25 @@ from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Boards, Family
 from standings.ports.board_records import BoardRecord, BoardRecords
 from standings.ports.errors import StoreUnavailableError
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import BOARD_TTL_S, TtlCache
 
 DELETE: Final = "delete"
 """The task of a job that removes a board and all its members."""
-LONGEST_ATTEMPT: Final = 60
+MAX_ATTEMPT_S: Final = 60
 """Seconds for which a function may go by a board's record once it has it. No timeout in `template.yaml` is longer, but
 that of the maintenance function, whose replays end by themselves."""
 _TRIES: Final = 8
 
 
-class Registry:
+class BoardCatalog:
     """The records of boards, as a process knows them that writes: it sees to it that none says more than it keeps up.
 
     A definition leaves out what it does not know. So whoever is at work on a board takes off its coverage first what
     another definition has put there: during a deployment, and ever after.
     """
 
-    def __init__(self, boards: Boards, records: BoardRecords, pacing: Pacing) -> None:
+    def __init__(self, boards: Boards, records: BoardRecords, pacing: Clock) -> None:
         self.boards = boards
         self.records = records
         self._pacing = pacing

@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from standings.domain.errors import Problem, bad_argument, bad_body, not_found
-from standings.domain.events.event import LONGEST_SHOWN
+from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.ports.errors import StoreUnavailableError
 from standings.runtime.logs import logger
 
@@ -22,7 +22,7 @@ RANKING: Final = "/boards/<board>/<metric>/<window>"
 WRITES: Final[Mapping[str, tuple[str, ...]]] = {EVENTS: ("POST",), MEMBER: ("PUT", "DELETE")}
 """The calls that have routes to the command function: all others come to the query function, which has to say so."""
 
-_LONGEST_NUMBER: Final = 15
+_MAX_NUMBER_LENGTH: Final = 15
 
 Answer = Callable[..., Response[str]]
 _Answer = TypeVar("_Answer", bound=Answer)
@@ -135,9 +135,9 @@ def whole(given: Mapping[str, str], name: str, default: int) -> int:
     text = given.get(name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_LENGTH):
         raise bad_argument(
-            name, f"must be a whole number of up to {_LONGEST_NUMBER} digits, is {text[:LONGEST_SHOWN]!r}"
+            name, f"must be a whole number of up to {_MAX_NUMBER_LENGTH} digits, is {text[:MAX_SHOWN_LENGTH]!r}"
         )
     return int(text)
 
@@ -146,7 +146,7 @@ def flag(given: Mapping[str, str], name: str) -> bool:
     """An argument that is `true` or `false`, which it is where it is not given."""
     text = given.get(name, "false")
     if text not in ("true", "false"):
-        raise bad_argument(name, f"must be true or false, is {text[:LONGEST_SHOWN]!r}")
+        raise bad_argument(name, f"must be true or false, is {text[:MAX_SHOWN_LENGTH]!r}")
     return text == "true"
 
 
@@ -211,4 +211,4 @@ def _matches(path: str, rule: str) -> bool:
 
 def _shown(text: str) -> str:
     """A client's text, short and fit for JSON: half a character is not."""
-    return text[:LONGEST_SHOWN].encode(errors="replace").decode()
+    return text[:MAX_SHOWN_LENGTH].encode(errors="replace").decode()

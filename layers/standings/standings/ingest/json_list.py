@@ -10,12 +10,12 @@ import orjson
 from standings.domain.errors import bad_body
 from standings.domain.events.event_rules import no_constant
 
-MOST_EVENTS: Final = 100
+MAX_EVENTS: Final = 100
 
 _WHITESPACE: Final = " \t\r\n"
 # A string (one without an end goes on to the end), a bracket or a comma; possessive, so that no text takes long.
 _MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
-_EXPECTED: Final = f"must be an event, or a list of 1 to {MOST_EVENTS} events"
+_EXPECTED: Final = f"must be an event, or a list of 1 to {MAX_EVENTS} events"
 
 
 class Document(NamedTuple):
@@ -35,7 +35,7 @@ def parse_documents(body: bytes) -> list[Document]:
         raise bad_body(f"{_EXPECTED}, in JSON")
     try:
         texts = _split(text) if text.startswith("[") else [text]
-        if not 1 <= len(texts) <= MOST_EVENTS:
+        if not 1 <= len(texts) <= MAX_EVENTS:
             raise bad_body(f"{_EXPECTED}, is a list of {len(texts)}")
         return [Document(each, _read(each)) for each in texts]
     except ValueError as error:
@@ -51,7 +51,7 @@ def _split(text: str) -> list[str]:
         depth += (mark in ("[", "{")) - (mark in ("]", "}"))
         if not depth or (depth == 1 and mark == ","):
             cuts.append(found.start())
-            if len(cuts) > MOST_EVENTS + 1:
+            if len(cuts) > MAX_EVENTS + 1:
                 raise bad_body(f"{_EXPECTED}, is a longer list")
     if depth or cuts[-1] != len(text) - 1 or not text.endswith("]"):
         raise ValueError("the list has no end")

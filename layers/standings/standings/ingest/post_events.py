@@ -9,9 +9,9 @@ from standings.domain.events.event import RefusedEvent
 from standings.domain.events.event_rules import parse_event
 from standings.domain.events.instants import instant
 from standings.ingest.json_list import Document, parse_documents
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 
-LONGEST_ID_SHOWN: Final = 1_000
+MAX_ID_SHOWN: Final = 1_000
 
 
 class Posted(NamedTuple):
@@ -42,7 +42,7 @@ class Posting:
     `report` is called with each bug of ours that an event is refused for.
     """
 
-    def __init__(self, boards: Boards, queue: Queue, pacing: Pacing, report: Callable[[Exception], None]) -> None:
+    def __init__(self, boards: Boards, queue: Queue, pacing: Clock, report: Callable[[Exception], None]) -> None:
         self._boards = boards
         self._queue = queue
         self._pacing = pacing
@@ -104,7 +104,7 @@ def _result(document: Document, refusal: str | None) -> dict[str, Any]:
     event_id = document.said.get("id") if isinstance(document.said, dict) else None
     return {
         # One that is longer was refused: shown whole, a hundred of them could make an answer that is none.
-        "id": event_id[:LONGEST_ID_SHOWN] if isinstance(event_id, str) else None,
+        "id": event_id[:MAX_ID_SHOWN] if isinstance(event_id, str) else None,
         "status": "queued" if refusal is None else "refused",
         "detail": refusal,
     }

@@ -1,22 +1,22 @@
-"""Care for members: registered, hidden, removed; all through their items, so that rankings follow as from any event."""
+"""Registers, hides and removes members through their items: rankings follow as from any event."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.names import check_member, family_of
 from standings.domain.errors import no_such_member
 from standings.domain.members.member_item import Image, new_image, registered, removed, rewritten
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import Rewrite, Scores
-from standings.runtime.retry import RETRY_TIMEOUT_S, Backoff, Pacing, patiently
+from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, with_retry
 
 
-class Care:
+class MemberAdmin:
     """Changes members, on condition that each item is still the one that was seen; `Problem` for what cannot be."""
 
-    def __init__(self, registry: Registry, scores: Scores, pacing: Pacing) -> None:
+    def __init__(self, registry: BoardCatalog, scores: Scores, pacing: Clock) -> None:
         self._boards = registry.boards
         self._registry = registry
         self._scores = scores
@@ -27,15 +27,17 @@ class Care:
         family = family_of(self._boards, board)
         check_member("id", member)
         backoff = self._backoff()
-        patiently(lambda: self._registry.register([board]), backoff)
+        with_retry(lambda: self._registry.register([board]), backoff)
 
-        def put(image: Image | None, stamp: int) -> Image | None:
+        def put(image: Image | None, written_at_ms: int) -> Image | None:
             there = image is not None and not image.removed
-            before = image if image is not None else new_image(board, member, stamp)
+            before = image if image is not None else new_image(board, member, written_at_ms)
             if not there:
                 before = registered(family, before)
             wanted = before.hidden if hidden is None else hidden
-            return None if there and before.hidden == wanted else rewritten(replace(before, hidden=wanted), stamp)
+            return (
+                None if there and before.hidden == wanted else rewritten(replace(before, hidden=wanted), written_at_ms)
+            )
 
         image = self._change(board, member, put, backoff)
         return {"board": board, "member": member, "hidden": image.hidden}
@@ -45,15 +47,15 @@ class Care:
         family_of(self._boards, board)
         check_member("id", member)
 
-        def remove(image: Image | None, stamp: int) -> Image:
+        def remove(image: Image | None, written_at_ms: int) -> Image:
             if image is None or image.removed:
                 raise no_such_member(board, member)
-            return removed(image, stamp)
+            return removed(image, written_at_ms)
 
         self._change(board, member, remove, self._backoff())
 
     def _backoff(self) -> Backoff:
-        return self._pacing.backoff_for(RETRY_TIMEOUT_S)
+        return self._pacing.backoff_for(READ_TIMEOUT_S)
 
     def _change(
         self, board: str, member: str, change: Callable[[Image | None, int], Image | None], backoff: Backoff
@@ -66,7 +68,7 @@ class Care:
                 if tried is not None and seen == tried:
                     return tried  # the answer to an earlier try was lost
                 now = self._pacing.now()
-                after = change(seen, max(now, seen.stamp) if seen is not None else now)
+                after = change(seen, max(now, seen.written_at_ms) if seen is not None else now)
                 if after is None:
                     if seen is None:
                         raise LookupError(member)

@@ -15,7 +15,7 @@ class StoreRefusedError(Exception):
     """The store will never do this; the message says why."""
 
 
-class Hindrance(Enum):
+class CancelReason(Enum):
     """Why one action kept its transaction from being done."""
 
     CONDITION = auto()  # its condition does not hold

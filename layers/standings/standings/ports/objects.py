@@ -25,7 +25,7 @@ class Objects(Protocol):
         """Remove an object, if it is there."""
 
 
-class Named(NamedTuple):
+class ParkedMember(NamedTuple):
     """Whom a record names, and when it was made (None: it does not tell).
 
     `gone` is its newest image without the scores, a version on: what the item counts as if it is no longer there. None

@@ -17,7 +17,7 @@ class Node(NamedTuple):
     """
 
     counters: Mapping[int, int]
-    stamp: int | None
+    written_at_ms: int | None
     shards: int = 1
 
 
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     key: str
     place: Place
     member: str
-    stamp: int
+    written_at_ms: int
 
 
 class Span(NamedTuple):
@@ -42,7 +42,7 @@ class Span(NamedTuple):
     forward: bool = True
 
 
-class Standing(Protocol):
+class RankingsReader(Protocol):
     """The read model, as readers see it. Of a list that is asked for at once, all is read side by side."""
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:

@@ -7,9 +7,9 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import Path
-from standings.ports.errors import Hindrance
+from standings.ports.errors import CancelReason
 
-MOST_ACTIONS = 100
+MAX_ACTIONS = 100
 """Actions of one DynamoDB transaction."""
 
 
@@ -20,14 +20,14 @@ class Row(NamedTuple):
     version: int
 
 
-class MoveObstacle(NamedTuple):
+class MoveConflict(NamedTuple):
     """A move in a transaction's way; `found` is the row as it is (None: there is none).
 
     Without a position it is a tier that is in the way, which can only be busy.
     """
 
     position: int | None
-    hindrance: Hindrance
+    reason: CancelReason
     found: Row | None
     message: str
 
@@ -35,7 +35,7 @@ class MoveObstacle(NamedTuple):
 class Rankings(Protocol):
     """The read model, as the projector writes it."""
 
-    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveObstacle]:
+    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
         """Move entries and tiers of one ranking, all or nothing: what stood in the way, or an empty list."""
 
 
@@ -47,7 +47,7 @@ class Lane(NamedTuple):
 
     counters: Mapping[int, int]
     version: int
-    stamp: int | None
+    written_at_ms: int | None
 
 
 Lanes = Mapping[int, Lane]
@@ -68,7 +68,7 @@ class Trees(Protocol):
     def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
         """Lanes of nodes as they are now; a node without any is left out."""
 
-    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[Hindrance]:
+    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[CancelReason]:
         """Remove nodes and, out of others, counters, all or nothing: what stood in the way, or an empty list.
 
         A node goes on condition that its lanes have the versions that were read.

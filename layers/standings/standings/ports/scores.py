@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from standings.domain.members.member_item import Image
-from standings.ports.errors import Hindrance
+from standings.ports.errors import CancelReason
 
 REPLAYABLE_DAYS = 29
 """What was first received longer ago is not replayed: receipts, and the versions of removed members, outlive it."""
@@ -34,9 +34,9 @@ class Addition(NamedTuple):
     member: str
     adds: Mapping[str, int]
     removes: Sequence[str]
-    unmarks: Sequence[str]
-    stamp: int
-    magnitude: int
+    tie_keys_removed: Sequence[str]
+    written_at_ms: int
+    abs_total: int
     known: bool
 
 
@@ -63,20 +63,20 @@ class Rewrite(NamedTuple):
 ItemChange = Addition | Rewrite
 
 
-class ReceiptObstacle(NamedTuple):
+class ReceiptConflict(NamedTuple):
     """A receipt in a transaction's way; `found` is the digest of the one that is there."""
 
     position: int
-    hindrance: Hindrance
+    reason: CancelReason
     found: bytes | None
     message: str
 
 
-class ChangeObstacle(NamedTuple):
+class ItemConflict(NamedTuple):
     """An item in a transaction's way; `found` is the item as it is (None: there is none)."""
 
     position: int
-    hindrance: Hindrance
+    reason: CancelReason
     found: Image | None
     message: str
 
@@ -95,7 +95,7 @@ class Scores(Protocol):
 
     def apply(
         self, receipts: Sequence[Receipt], changes: Sequence[ItemChange], now: int
-    ) -> list[ReceiptObstacle | ChangeObstacle]:
+    ) -> list[ReceiptConflict | ItemConflict]:
         """Do all of it or nothing: what stood in the way, or an empty list when it is done."""
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:

@@ -10,8 +10,8 @@ from standings.domain.members.moves import Move
 from standings.domain.members.rolling_sum import place
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
 from standings.ports.rankings import Rankings
-from standings.project.commit_moves import Job, Outcome, SideBySide, move_in_ranking, neighbourhood, one_by_one
-from standings.runtime.retry import Pacing
+from standings.project.commit_moves import Job, Outcome, RunParallel, commit_order, move_in_ranking, one_by_one
+from standings.runtime.retry import Clock
 
 
 def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
@@ -20,17 +20,18 @@ def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
     None is believed to be counted: where a row says otherwise, its move heals by that.
     """
     return [
-        Move(ranking, image.member, None, place(image, ranking), image.version, image.stamp) for ranking in rankings
+        Move(ranking, image.member, None, place(image, ranking), image.version, image.written_at_ms)
+        for ranking in rankings
     ]
 
 
-class Placer:
+class Backfill:
     """Moves members in many rankings, each in transactions of its own, side by side."""
 
-    def __init__(self, rankings: Rankings, pacing: Pacing, side_by_side: SideBySide = one_by_one) -> None:
+    def __init__(self, rankings: Rankings, pacing: Clock, run_parallel: RunParallel = one_by_one) -> None:
         self._rankings = rankings
         self._pacing = pacing
-        self._side_by_side = side_by_side
+        self._run_parallel = run_parallel
 
     def place(self, moves: list[Move], deadline: float) -> None:
         """Do moves; StoreUnavailableError where that is not possible by the deadline, StoreRefusedError for good."""
@@ -42,9 +43,9 @@ class Placer:
 
     def outcomes(self, moves: list[Move], deadline: float) -> Iterable[Outcome]:
         """Do moves as far as possible by the deadline: what became of them, ranking by ranking."""
-        moves.sort(key=neighbourhood)
+        moves.sort(key=commit_order)
         jobs: list[Job] = [
             partial(move_in_ranking, self._rankings, list(part), self._pacing.backoff(deadline), lambda: False)
             for _, part in groupby(moves, key=lambda move: move.ranking)
         ]
-        return self._side_by_side(jobs)
+        return self._run_parallel(jobs)

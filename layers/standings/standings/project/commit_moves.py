@@ -7,11 +7,11 @@ from typing import Final
 
 from standings.domain.members.moves import Move
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
-from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
-from standings.ports.rankings import MOST_ACTIONS, MoveObstacle, Rankings, Row
+from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
+from standings.ports.rankings import MAX_ACTIONS, MoveConflict, Rankings, Row
 from standings.runtime.retry import Backoff
 
-MOST_MOVES: Final = 5_000
+MAX_MOVES: Final = 5_000
 """Moves that are begun before others are done: a few seconds' worth of transactions."""
 
 AT_ONCE: Final = 3
@@ -24,7 +24,7 @@ class Outcome:
 
     done: list[Move] = field(default_factory=list)
     moves: int = 0
-    old_news: int = 0
+    stale_moves: int = 0
     gaps: int = 0
     conflicts: int = 0
     refused: list[tuple[Move, str]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Outcome:
 
 
 Job = Callable[[], Outcome]
-SideBySide = Callable[[Sequence[Job]], Iterable[Outcome]]
+RunParallel = Callable[[Sequence[Job]], Iterable[Outcome]]
 
 
 def one_by_one(jobs: Sequence[Job]) -> Iterable[Outcome]:
@@ -40,7 +40,7 @@ def one_by_one(jobs: Sequence[Job]) -> Iterable[Outcome]:
     return (job() for job in jobs)
 
 
-def neighbourhood(move: Move) -> tuple[str, int]:
+def commit_order(move: Move) -> tuple[str, int]:
     """What moves are sorted by: neighbours share tiers, so side by side they share transactions."""
     place = move.new or move.old
     return move.ranking.key, place.ordinal if place is not None else 0
@@ -76,7 +76,7 @@ def move_in_ranking(
             outcome.moves += len(chunk)
             outcome.done += chunk
             continue
-        busy = any(obstacle.hindrance is Hindrance.BUSY for obstacle in obstacles)
+        busy = any(obstacle.reason is CancelReason.BUSY for obstacle in obstacles)
         outcome.conflicts += busy
         left = _resolve(chunk, obstacles, outcome)
         work.extendleft(reversed(list(cut(left))))
@@ -87,20 +87,20 @@ def move_in_ranking(
     return outcome
 
 
-def _resolve(chunk: Sequence[Move], obstacles: Sequence[MoveObstacle], outcome: Outcome) -> list[Move]:
+def _resolve(chunk: Sequence[Move], obstacles: Sequence[MoveConflict], outcome: Outcome) -> list[Move]:
     """What is left of a chunk, knowing the rows that were found."""
     left = {id(move): move for move in chunk}
     for obstacle in obstacles:
-        if obstacle.hindrance is Hindrance.BUSY or obstacle.position is None:
+        if obstacle.reason is CancelReason.BUSY or obstacle.position is None:
             continue
         move = chunk[obstacle.position]
         found = obstacle.found
-        if obstacle.hindrance is Hindrance.INVALID:
+        if obstacle.reason is CancelReason.INVALID:
             del left[id(move)]
             outcome.refused.append((move, obstacle.message))
         elif found is not None and found.version >= move.version:
             del left[id(move)]
-            outcome.old_news += 1
+            outcome.stale_moves += 1
             outcome.done.append(move)
         else:
             outcome.gaps += 1
@@ -129,7 +129,7 @@ def cut(found: Sequence[Move]) -> Iterator[list[Move]]:
     for move in found:
         mine = _nodes(move)
         # In another lane than the first, that one's root comes on top while it does not name the shards.
-        most = MOST_ACTIONS - (move.ranking.metric.shards > 1)
+        most = MAX_ACTIONS - (move.ranking.metric.shards > 1)
         if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | mine) > most):
             yield chunk
             chunk, tiers = [], set()

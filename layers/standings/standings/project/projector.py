@@ -7,13 +7,13 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.members.moves import Change, Move, moves
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import Rankings
 from standings.ports.scores import MemberKey
-from standings.project.commit_moves import MOST_MOVES, Outcome, SideBySide, move_in_ranking, neighbourhood, one_by_one
-from standings.runtime.retry import Pacing, patiently
+from standings.project.commit_moves import MAX_MOVES, Outcome, RunParallel, commit_order, move_in_ranking, one_by_one
+from standings.runtime.retry import Clock, with_retry
 
 
 class Record(NamedTuple):
@@ -43,7 +43,7 @@ class Projected:
     """What became of a batch. `failed` is the sequence number from which it must be delivered again, `why` says why."""
 
     moves: int = 0
-    old_news: int = 0
+    stale_moves: int = 0
     gaps: int = 0
     conflicts: int = 0
     parked: int = 0
@@ -61,13 +61,13 @@ class Projector:
     """
 
     def __init__(
-        self, registry: Registry, rankings: Rankings, pacing: Pacing, side_by_side: SideBySide = one_by_one
+        self, registry: BoardCatalog, rankings: Rankings, pacing: Clock, run_parallel: RunParallel = one_by_one
     ) -> None:
         self.boards = registry.boards
         self.registry = registry
         self.rankings = rankings
         self.pacing = pacing
-        self.side_by_side = side_by_side
+        self.run_parallel = run_parallel
 
     def project(self, records: Sequence[Record], parking: Parking, deadline: float) -> Projected:
         """Apply a batch, up to the first failure that a later try may mend."""
@@ -91,7 +91,7 @@ class _Batch:
         self._read()
         backoff = self._projector.pacing.backoff(self._deadline)
         try:
-            written = patiently(
+            written = with_retry(
                 lambda: self._projector.registry.written(board for board, _ in self._positions), backoff
             )
         except StoreUnavailableError as error:
@@ -100,10 +100,10 @@ class _Batch:
             return self._report()
         for part in self._parts(written):
             # Neighbours in a ranking share tiers: side by side they share transactions, each tier written once in each.
-            part.sort(key=neighbourhood)
+            part.sort(key=commit_order)
             by_ranking = [list(moves) for _, moves in groupby(part, key=lambda move: move.ranking)]
             jobs = [partial(self._project, moves) for moves in by_ranking]
-            for outcome in self._projector.side_by_side(jobs):
+            for outcome in self._projector.run_parallel(jobs):
                 self._count(outcome)
             if self._failed:
                 break
@@ -135,7 +135,7 @@ class _Batch:
             except Exception as error:  # noqa: BLE001 - whatever a member's images do, its neighbours are projected
                 broken[key] = error
                 continue
-            self._projected.stamps.append(max(change.new.stamp for change in changes))
+            self._projected.stamps.append(max(change.new.written_at_ms for change in changes))
             asked.append(found)
             self._open[key] = len(found)
         for key, bug in broken.items():
@@ -143,7 +143,7 @@ class _Batch:
                 self._park(position, f"cannot be projected: {bug!r}", bug)
         part: list[Move] = []
         for found in asked:
-            if part and len(part) + len(found) > MOST_MOVES:
+            if part and len(part) + len(found) > MAX_MOVES:
                 yield part
                 part = []
             part += found
@@ -159,7 +159,7 @@ class _Batch:
 
     def _count(self, outcome: Outcome) -> None:
         self._projected.moves += outcome.moves
-        self._projected.old_news += outcome.old_news
+        self._projected.stale_moves += outcome.stale_moves
         self._projected.gaps += outcome.gaps
         self._projected.conflicts += outcome.conflicts
         self._projected.why = self._projected.why or outcome.failure or ""

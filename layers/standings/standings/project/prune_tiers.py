@@ -9,8 +9,8 @@ from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.domain.windows.calendar import DAY
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
-from standings.ports.rankings import MOST_ACTIONS, Lanes, MoveObstacle, Rankings, Removal, Trees
-from standings.runtime.retry import Pacing
+from standings.ports.rankings import MAX_ACTIONS, Lanes, MoveConflict, Rankings, Removal, Trees
+from standings.runtime.retry import Clock
 
 CHANCE: Final = 1 / 16
 """Of a move out of a node, that the path it left is looked at (docs/decisions/0009)."""
@@ -32,7 +32,7 @@ class Look(NamedTuple):
     """
 
     removed: int = 0
-    hindrance: str | None = None
+    reason: str | None = None
     unexpected: bool = False
 
 
@@ -48,7 +48,7 @@ class PrunedRankings:
         self,
         rankings: Rankings,
         trees: Trees,
-        pacing: Pacing,
+        pacing: Clock,
         report: Callable[[Look], None],
         chance: float = CHANCE,
         worth: int = WORTH,
@@ -60,7 +60,7 @@ class PrunedRankings:
         self._chance = chance
         self._worth = worth
 
-    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveObstacle]:
+    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
         obstacles = self._rankings.commit(ranking, moves)
         until = ranking.readable_until
         if not obstacles and (until is None or until >= self._pacing.now() + self._worth):
@@ -73,9 +73,9 @@ class PrunedRankings:
         try:
             return prune(self._trees, ranking, ways)
         except StoreUnavailableError as error:
-            return Look(hindrance=str(error))
+            return Look(reason=str(error))
         except StoreRefusedError as error:
-            return Look(hindrance=str(error), unexpected=True)
+            return Look(reason=str(error), unexpected=True)
 
 
 def _left(move: Move) -> Path | None:
@@ -99,7 +99,7 @@ def prune(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> Look:
     ]
     nodes = {way: found[way] for way in gone}
     obstacles = trees.remove(ranking, nodes, counters)
-    return Look(hindrance=obstacles[0].name) if obstacles else Look(sum(1 for lanes in nodes.values() if lanes))
+    return Look(reason=obstacles[0].name) if obstacles else Look(sum(1 for lanes in nodes.values() if lanes))
 
 
 def _read(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:
@@ -136,7 +136,7 @@ def _dead(found: dict[Path, Lanes]) -> list[Path]:
             continue
         more = {way, way[:-1]} - touched
         actions += sum(len(found[node]) for node in more)
-        if actions > MOST_ACTIONS:
+        if actions > MAX_ACTIONS:
             break
         touched |= more
         gone[way] = None

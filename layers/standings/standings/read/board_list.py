@@ -15,7 +15,7 @@ from standings.read.member_ranks import Ranks, read_ranks
 from standings.read.rank_numbering import Method, method_of
 from standings.read.reader import Reader, Request
 
-MOST_BOARDS: Final = 1_000
+MAX_BOARDS: Final = 1_000
 _SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
 
 
@@ -27,8 +27,8 @@ class Directory:
 
     def boards(self, *, prefix: str, limit: int, cursor: str | None) -> dict[str, Any]:
         """The boards that there are, by name."""
-        if not 1 <= limit <= MOST_BOARDS:
-            raise bad_argument("limit", f"must be from 1 to {MOST_BOARDS}, is {limit}")
+        if not 1 <= limit <= MAX_BOARDS:
+            raise bad_argument("limit", f"must be from 1 to {MAX_BOARDS}, is {limit}")
         if prefix and not BOARD_NAME.fullmatch(prefix):
             raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")
         after = None

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.boards.names import BOARD_NAME, LONGEST_MEMBER
+from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
 from standings.domain.boards.ranking import Ranking
 from standings.domain.scoring.sort_order import read_sort_key, sort_key
 
@@ -42,7 +42,7 @@ def decode_cursor(text: str, ranking: Ranking) -> Cursor:
         if key != ENDS:
             place, member = read_sort_key(key, dated=ranking.metric.dated)
             beyond = max(abs(place.ordinal), abs(place.since or 0)) > MAX_UNITS
-            if sort_key(place, member) != key or beyond or not 1 <= len(member.encode()) <= LONGEST_MEMBER:
+            if sort_key(place, member) != key or beyond or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
                 raise ValueError(text)
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise ValueError(text) from error

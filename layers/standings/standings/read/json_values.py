@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import orjson
 
-from standings.domain.boards.boards_toml import MOST_DECIMALS
+from standings.domain.boards.boards_toml import MAX_DECIMALS
 from standings.domain.boards.definitions import MAX_UNITS, Metric
 from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import bad_argument
-from standings.domain.events.event import LONGEST_SHOWN
+from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.domain.windows.late_and_keep import Timetable
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
@@ -21,31 +21,31 @@ def units_of(argument: str, text: str, precision: int) -> int:
     score = _number(argument, text) * 10**precision
     if score.denominator != 1:
         kept = f"a number of at most {precision} decimals" if precision else "a whole number"
-        raise bad_argument(argument, f"must be {kept}, is {text[:LONGEST_SHOWN]!r}")
+        raise bad_argument(argument, f"must be {kept}, is {text[:MAX_SHOWN_LENGTH]!r}")
     if abs(score) > MAX_UNITS:
-        raise bad_argument(argument, f"is beyond ±(2^53 - 1) units of the metric: {text[:LONGEST_SHOWN]!r}")
+        raise bad_argument(argument, f"is beyond ±(2^53 - 1) units of the metric: {text[:MAX_SHOWN_LENGTH]!r}")
     return int(score)
 
 
 def percentage(argument: str, text: str) -> Fraction:
     """A percentage above 0 and up to 100, exactly."""
     share = _number(argument, text)
-    if not 0 < share <= 100 or (share * 10**MOST_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
-        detail = f"must be above 0 and at most 100, with at most {MOST_DECIMALS} decimals"
-        raise bad_argument(argument, f"{detail}, is {text[:LONGEST_SHOWN]!r}")
+    if not 0 < share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
+        detail = f"must be above 0 and at most 100, with at most {MAX_DECIMALS} decimals"
+        raise bad_argument(argument, f"{detail}, is {text[:MAX_SHOWN_LENGTH]!r}")
     return share
 
 
 def _number(argument: str, text: str) -> Fraction:
     """A number as JSON has it, exactly."""
     if not _NUMBER.fullmatch(text):
-        raise bad_argument(argument, f"must be a number such as 12 or -0.5, is {text[:LONGEST_SHOWN]!r}")
+        raise bad_argument(argument, f"must be a number such as 12 or -0.5, is {text[:MAX_SHOWN_LENGTH]!r}")
     return Fraction(text)
 
 
 def exactly(share: Fraction) -> Any:
     """A percentage as a JSON number."""
-    return decimal(int(share * 10**MOST_DECIMALS), MOST_DECIMALS)
+    return decimal(int(share * 10**MAX_DECIMALS), MAX_DECIMALS)
 
 
 def decimal(units: int, precision: int) -> Any:

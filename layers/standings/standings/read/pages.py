@@ -15,12 +15,12 @@ from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.ranking_reads import Entry, Node
 from standings.read import cursors
 from standings.read.cursors import ENDS, Cursor
-from standings.read.rank_numbering import METHODS, MOST_EQUALS, Base, Method, base_of, counters_of, select, too_far
+from standings.read.rank_numbering import MAX_EQUALS, METHODS, Base, Method, base_of, counters_of, select, too_far
 from standings.read.reader import RankingReads
 from standings.read.shard_merge import read_around, read_stretch
 
-MOST_ENTRIES: Final = 1_000
-WIDEST_RADIUS: Final = 100
+MAX_ENTRIES: Final = 1_000
+MAX_RADIUS: Final = 100
 
 
 class Page(NamedTuple):
@@ -62,8 +62,8 @@ def page_at(reads: RankingReads, rank: int, limit: int) -> Page:
         there = tier_tree.total(counters_of(nodes)[ROOT])
         return Page(reads, [], _NOBODY, nodes, ENDS if there else None, None)
     skipped = rank - 1 - found.ahead
-    if skipped > MOST_EQUALS:
-        raise too_far(f"rank: more than {MOST_EQUALS:,} members of equal score stand ahead of it: page on from them")
+    if skipped > MAX_EQUALS:
+        raise too_far(f"rank: more than {MAX_EQUALS:,} members of equal score stand ahead of it: page on from them")
     group = written(found.ordinal)
     stretch = read_stretch(reads, group, skipped + limit + 1, [], forward=True)
     shown = stretch.entries[skipped : skipped + limit]
@@ -163,10 +163,10 @@ def _read_path(reads: RankingReads, entry: Entry, nodes: dict[Path, Node]) -> No
 
 def check_radius(radius: int) -> None:
     """400 for more neighbours than a page around a member has."""
-    if not 0 <= radius <= WIDEST_RADIUS:
-        raise bad_argument("radius", f"must be from 0 to {WIDEST_RADIUS}, is {radius}")
+    if not 0 <= radius <= MAX_RADIUS:
+        raise bad_argument("radius", f"must be from 0 to {MAX_RADIUS}, is {radius}")
 
 
 def _check_limit(limit: int) -> None:
-    if not 1 <= limit <= MOST_ENTRIES:
-        raise bad_argument("limit", f"must be from 1 to {MOST_ENTRIES}, is {limit}")
+    if not 1 <= limit <= MAX_ENTRIES:
+        raise bad_argument("limit", f"must be from 1 to {MAX_ENTRIES}, is {limit}")

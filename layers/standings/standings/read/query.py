@@ -18,8 +18,8 @@ from standings.read.pages import Page, check_radius, cursor_at, page_around, pag
 from standings.read.rank_numbering import Method, counters_of, distinct_ahead, method_of, page_ranks, select
 from standings.read.reader import RankingReads, Reader
 
-MOST_MEMBERS: Final = 100
-MOST_BUCKETS: Final = 1_000
+MAX_MEMBERS: Final = 100
+MAX_BUCKETS: Final = 1_000
 
 
 class Asked(NamedTuple):
@@ -156,8 +156,8 @@ class Query:
     def distribution(self, asked: Asked, *, buckets: int) -> dict[str, Any]:
         """How many members have a score in each of some ranges of equal width, told by the tiers alone."""
         ranking = asked.reads.ranking
-        if not 1 <= buckets <= MOST_BUCKETS:
-            raise bad_argument("buckets", f"must be from 1 to {MOST_BUCKETS}, is {buckets}")
+        if not 1 <= buckets <= MAX_BUCKETS:
+            raise bad_argument("buckets", f"must be from 1 to {MAX_BUCKETS}, is {buckets}")
         descending = ranking.metric.descending
         nodes: dict[Path, Node] = {}
         while unread := distribution.unread(buckets, counters := _as_read(nodes), descending=descending):
@@ -219,8 +219,8 @@ def _as_read(nodes: Mapping[Path, Node]) -> dict[Path, tier_tree.Counters]:
 
 
 def _about(ranking: Ranking, method: Method, nodes: Mapping[Path, Node], entries: Sequence[Entry]) -> dict[str, Any]:
-    stamps = [node.stamp for node in nodes.values() if node.stamp is not None]
-    stamps += [entry.stamp for entry in entries]
+    stamps = [node.written_at_ms for node in nodes.values() if node.written_at_ms is not None]
+    stamps += [entry.written_at_ms for entry in entries]
     return {
         "board": ranking.board,
         "metric": ranking.metric.name,

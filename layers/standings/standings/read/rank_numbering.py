@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.errors import Problem, bad_argument
-from standings.domain.events.event import LONGEST_SHOWN
+from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.domain.scoring.sort_order import written
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
@@ -22,16 +22,16 @@ from standings.read.shard_merge import fair_share
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
 
-MOST_EQUALS: Final = 10_000
+MAX_EQUALS: Final = 10_000
 """Equals that are passed one by one to tell an ordinal rank or a position among them."""
 
-MOST_SCORES: Final = 100_000
+MAX_SCORES: Final = 100_000
 """Different scores ahead that a dense rank counts."""
 
 ENTRIES_OF_A_NODE: Final = 36
 """Entries of the index that are read for the price of one node: half a read unit, 4 KB."""
 
-MOST_ENTRIES: Final = 200_000
+MAX_ENTRIES: Final = 200_000
 """Entries that are read in place of nodes at most: they take seconds, where dearer nodes come side by side."""
 
 TRIES: Final = 3
@@ -45,7 +45,7 @@ def method_of(text: str | None) -> Method:
     if text is None:
         return "competition"
     if text not in METHODS:
-        raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {text[:LONGEST_SHOWN]!r}")
+        raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {text[:MAX_SHOWN_LENGTH]!r}")
     return cast("Method", text)
 
 
@@ -148,7 +148,7 @@ def ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, No
 def equals_ahead(reads: RankingReads, entries: Sequence[tuple[Entry, int]]) -> list[int]:
     """How many equals of each entry stand ahead of it, given how many equals there are.
 
-    They are read one by one, so no more than `MOST_EQUALS` of them.
+    They are read one by one, so no more than `MAX_EQUALS` of them.
     """
     asked = sorted((entry for entry, equals in entries if equals > 1), key=lambda entry: entry.key)
     if not asked:
@@ -159,13 +159,13 @@ def equals_ahead(reads: RankingReads, entries: Sequence[tuple[Entry, int]]) -> l
         (before.key if before is not None and before.place.ordinal == entry.place.ordinal else start, entry.key)
         for start, before, entry in zip(starts, [None, *asked], asked, strict=False)
     ]
-    counts = reads.counts(ranges, MOST_EQUALS + 2)
+    counts = reads.counts(ranges, MAX_EQUALS + 2)
     ahead: dict[str, int] = {}
     for entry, (start, key), count in zip(asked, ranges, counts, strict=True):
         # The last of a range is the entry itself, unless it moved just now.
         ahead[key] = ahead.get(start, 0) + max(0, count - 1)
-        if ahead[key] > MOST_EQUALS:
-            detail = f"method: more than {MOST_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
+        if ahead[key] > MAX_EQUALS:
+            detail = f"method: more than {MAX_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
             raise too_far(detail)
     return [ahead.get(entry.key, 0) for entry, _ in entries]
 
@@ -190,14 +190,14 @@ def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[P
 
     read({path: None for number in wanted for path in tier_tree.nodes_for(number)})
     while undivided := tier_tree.undivided(furthest, counters):
-        if len(undivided) > MOST_SCORES:
+        if len(undivided) > MAX_SCORES:
             raise _too_many_scores()
         ahead = tier_tree.ahead(furthest, counters)
-        if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, MOST_ENTRIES):
+        if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, MAX_ENTRIES):
             return _distinct_entries_ahead(reads, wanted, ahead)
         read(undivided)
     distinct = tier_tree.distinct_ahead(wanted, counters)
-    if max(distinct.values()) > MOST_SCORES:
+    if max(distinct.values()) > MAX_SCORES:
         raise _too_many_scores()
     return distinct
 
@@ -211,7 +211,7 @@ def _distinct_entries_ahead(reads: RankingReads, wanted: set[int], ahead: int) -
         read, _ = reads.spans(spans, [])
         ahead -= sum(map(len, read))
         found.update(entry.place.ordinal for entries in read for entry in entries if entry.place.ordinal < furthest)
-        if len(found) > MOST_SCORES:
+        if len(found) > MAX_SCORES:
             raise _too_many_scores()
         left = [
             (span.shard, entries[-1].key)
@@ -225,7 +225,7 @@ def _distinct_entries_ahead(reads: RankingReads, wanted: set[int], ahead: int) -
 
 
 def _too_many_scores() -> Problem:
-    return too_far(f"method: more than {MOST_SCORES:,} different scores stand ahead: ask for another method")
+    return too_far(f"method: more than {MAX_SCORES:,} different scores stand ahead: ask for another method")
 
 
 def _groups(entries: Sequence[Entry]) -> list[int]:

@@ -12,8 +12,8 @@ from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.windows.window import Window
 from standings.ports.board_records import BoardRecord
 from standings.ports.errors import StoreUnavailableError
-from standings.ports.ranking_reads import Entry, Node, Span, Standing
-from standings.runtime.retry import RETRY_TIMEOUT_S, Backoff, Pacing, retrying
+from standings.ports.ranking_reads import Entry, Node, RankingsReader, Span
+from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, retrying
 from standings.runtime.ttl_cache import BOARD_TTL_S, RANKING_TTL_S, TtlCache
 
 LAST_READ_S: Final = 12.0
@@ -23,7 +23,7 @@ LAST_READ_S: Final = 12.0
 class Reader:
     """What a process answers requests from: the boards, the store, and what it remembers of both."""
 
-    def __init__(self, boards: Boards, standing: Standing, pacing: Pacing) -> None:
+    def __init__(self, boards: Boards, standing: RankingsReader, pacing: Clock) -> None:
         self.boards = boards
         self.standing = standing
         self.pacing = pacing
@@ -49,7 +49,7 @@ class Request:
         """The waits of one read."""
         if self._pacing.monotonic() >= self._begun + LAST_READ_S:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
-        return self._pacing.backoff(self._begun + RETRY_TIMEOUT_S)
+        return self._pacing.backoff(self._begun + READ_TIMEOUT_S)
 
     def ranking(self, board: str, metric: str, window: str, period: str | None) -> "RankingReads":
         """The ranking that is asked for: the current period unless another is named."""

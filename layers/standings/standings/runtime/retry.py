@@ -8,15 +8,15 @@ from typing import Any, Final, TypeVar, cast
 from standings.ports.errors import StoreUnavailableError
 
 FIRST_WAIT: Final = 0.02
-LONGEST_WAIT: Final = 2.0
-RETRY_TIMEOUT_S: Final = 5.0
+MAX_WAIT_S: Final = 2.0
+READ_TIMEOUT_S: Final = 5.0
 """Seconds for which calls of a store are retried: over HTTP all calls of a request together, elsewhere each call."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Pacing:
+class Clock:
     """The clock and the chance of a service, handed in so that tests can own them.
 
     `now` is the wall clock in milliseconds, `monotonic` a clock in seconds for deadlines, `random` uniform in [0, 1).
@@ -42,7 +42,7 @@ class Backoff:
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
     """
 
-    def __init__(self, pacing: Pacing, deadline: float) -> None:
+    def __init__(self, pacing: Clock, deadline: float) -> None:
         self._pacing = pacing
         self._deadline = deadline
         self._wait = FIRST_WAIT
@@ -59,12 +59,12 @@ class Backoff:
         if self._pacing.monotonic() + pause >= self._deadline:
             return False
         self._pacing.sleep(pause)
-        self._wait = min(2 * self._wait, LONGEST_WAIT)
+        self._wait = min(2 * self._wait, MAX_WAIT_S)
         self.waits += 1
         return True
 
 
-def patiently(do: Callable[[], T], backoff: Backoff) -> T:
+def with_retry(do: Callable[[], T], backoff: Backoff) -> T:
     """What `do` gives; tried again while the store is unavailable, as long as there is time."""
     while True:
         try:
@@ -91,6 +91,6 @@ class _Retrying:
         call = getattr(self._store, name)
 
         def retried(*args: Any, **kwargs: Any) -> Any:
-            return patiently(partial(call, *args, **kwargs), self._backoff())
+            return with_retry(partial(call, *args, **kwargs), self._backoff())
 
         return retried

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 
 BOARD_TTL_S: Final = 60
 """Seconds for which a board's record is remembered."""
@@ -32,7 +32,7 @@ class TtlCache(Generic[K, V]):
     and the wall clock may be set back at any time.
     """
 
-    def __init__(self, pacing: Pacing, ttl_s: float, max_entries: int = MAX_ENTRIES) -> None:
+    def __init__(self, pacing: Clock, ttl_s: float, max_entries: int = MAX_ENTRIES) -> None:
         self._pacing = pacing
         self._ttl_s = ttl_s
         self._max_entries = max_entries

@@ -14,11 +14,11 @@ from botocore.session import Session, get_session
 from standings.aws.dynamodb.as_built import send_as_built
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.s3.failure_bucket import FailureBucket
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.runtime.environment import BOARDS_FILE, Config
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 
 CONNECTIONS: Final = 18
 """Of a client: more than a function has calls under way at once."""
@@ -31,10 +31,10 @@ ATTEMPTS: Final = 2
 BETWEEN_ATTEMPTS_S: Final = 1.0
 """Seconds that the SDK waits at most before its second attempt."""
 
-LONGEST_CALL_S: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
+MAX_CALL_S_LENGTH: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
 """Seconds after which a call that hangs has failed."""
 
-REPORTING_RESERVE: Final = LONGEST_CALL_S + 1.0
+REPORTING_RESERVE: Final = MAX_CALL_S_LENGTH + 1.0
 """Seconds of a function's time that are left when its deadline comes: for a call that hangs, and for the answer."""
 
 
@@ -43,9 +43,9 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def pacing() -> Pacing:
+def pacing() -> Clock:
     """The real clock, and real chance."""
-    return Pacing(now, time.monotonic, time.sleep, random.random)
+    return Clock(now, time.monotonic, time.sleep, random.random)
 
 
 def deadline(remaining_milliseconds: int) -> float:
@@ -78,9 +78,9 @@ def client(service: str) -> Any:
     return made
 
 
-def registry(dynamodb: Any, config: Config, tools: Pacing) -> Registry:
+def registry(dynamodb: Any, config: Config, tools: Clock) -> BoardCatalog:
     """What this process knows of boards."""
-    return Registry(boards(), DynamoBoards(dynamodb, config.scores_table, tools), tools)
+    return BoardCatalog(boards(), DynamoBoards(dynamodb, config.scores_table, tools), tools)
 
 
 def failure_bucket(config: Config) -> FailureBucket:

@@ -3,29 +3,29 @@
 from functools import cached_property
 from typing import Any
 
-from standings.aws.dynamodb.rankings.audit_reads import DynamoInspection
+from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.dynamodb.scores.stream_records import decode_parked
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.sender import Sender
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.maintain.audit.audit import Audits
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
-from standings.project.backfill import Placer
+from standings.project.backfill import Backfill
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger, stack_of
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from standings.wiring import building_blocks, projector
 
 
 class Maintenance:
     """The services of upkeep, each made when it is first needed."""
 
-    def __init__(self, config: Config, tools: Pacing) -> None:
+    def __init__(self, config: Config, tools: Clock) -> None:
         self._config = config
         self._tools = tools
 
@@ -34,7 +34,7 @@ class Maintenance:
         return building_blocks.client("dynamodb")
 
     @cached_property
-    def registry(self) -> Registry:
+    def registry(self) -> BoardCatalog:
         """What is known of boards."""
         return building_blocks.registry(self._dynamodb, self._config, self._tools)
 
@@ -43,20 +43,20 @@ class Maintenance:
         return DynamoScores(self._dynamodb, self._config.scores_table, self._config.receipts_table, self._tools)
 
     @cached_property
-    def _placer(self) -> Placer:
+    def _backfill(self) -> Backfill:
         rankings = DynamoRankings(self._dynamodb, self._config.rankings_table, self._tools)
-        return Placer(rankings, self._tools, projector.side_by_side())
+        return Backfill(rankings, self._tools, projector.run_parallel())
 
     @cached_property
     def rebuild(self) -> Rebuild:
         """Rebuilds boards, and deletes them."""
         purging = DynamoPurging(self._dynamodb, self._config.rankings_table, self._tools)
-        return Rebuild(self.registry, self._scores, self._placer, purging, self._tools)
+        return Rebuild(self.registry, self._scores, self._backfill, purging, self._tools)
 
     @cached_property
     def audits(self) -> Audits:
         """Compares rankings with scores."""
-        evidence = DynamoInspection(self._dynamodb, self._config.scores_table, self._config.rankings_table, self._tools)
+        evidence = DynamoAuditReads(self._dynamodb, self._config.scores_table, self._config.rankings_table, self._tools)
         return Audits(self.registry, evidence, self._tools)
 
     @cached_property
@@ -76,7 +76,7 @@ class Maintenance:
         return ParkedCare(
             building_blocks.boards(),
             self._scores,
-            self._placer,
+            self._backfill,
             building_blocks.failure_bucket(self._config),
             decode_parked,
             self._tools,

@@ -6,24 +6,24 @@ from typing import Final
 
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.project.commit_moves import SideBySide
+from standings.project.commit_moves import RunParallel
 from standings.project.projector import Projector
 from standings.project.prune_tiers import Look, PrunedRankings
 from standings.runtime.environment import Config
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
-MOST_CALLS: Final = 8
+MAX_CALLS: Final = 8
 """Transactions that a projector has under way at once, each of another ranking."""
 
 
-def side_by_side() -> SideBySide:
+def run_parallel() -> RunParallel:
     """Has a pool do jobs, several at once."""
-    pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="rankings")
+    pool = ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="rankings")
     return lambda jobs: pool.map(lambda job: job(), jobs)
 
 
-def projectors(config: Config, tools: Pacing) -> Callable[[Callable[[Look], None]], Projector]:
+def projectors(config: Config, tools: Clock) -> Callable[[Callable[[Look], None]], Projector]:
     """A function that makes the projector of one batch; all of them share their clients, caches and threads.
 
     It takes the function to call with each look for dead tiers, which may be called from any thread.
@@ -33,7 +33,7 @@ def projectors(config: Config, tools: Pacing) -> Callable[[Callable[[Look], None
     rankings = DynamoRankings(dynamodb, table, tools)
     trees = DynamoTrees(dynamodb, table, tools)
     registry = building_blocks.registry(dynamodb, config, tools)
-    pool = side_by_side()
+    pool = run_parallel()
 
     def projector(report: Callable[[Look], None]) -> Projector:
         return Projector(registry, PrunedRankings(rankings, trees, tools, report), tools, pool)

@@ -4,12 +4,12 @@ from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.sqs.refused_messages import DeadLetters
 from standings.aws.sqs.sender import Sender
 from standings.runtime.environment import Config
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 from standings.write.writer import Writer
 
 
-def writer(config: Config, tools: Pacing) -> Writer:
+def writer(config: Config, tools: Clock) -> Writer:
     """The writer's service."""
     dynamodb = building_blocks.client("dynamodb")
     scores = DynamoScores(dynamodb, config.scores_table, config.receipts_table, tools)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from standings.domain.events.event import Event
-from standings.ports.rankings import MOST_ACTIONS
+from standings.ports.rankings import MAX_ACTIONS
 from standings.ports.scores import MemberKey
 
 
@@ -14,7 +14,7 @@ def items_of(event: Event) -> list[MemberKey]:
     return [(update.board, update.member) for update in event.updates]
 
 
-def transactions(events: Iterable[Event], most: int = MOST_ACTIONS) -> list[list[Event]]:
+def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
     """Groups of events of which each, with a receipt for every event and a change for every item, is one transaction.
 
     Events that share an item (a member, or the clan of many) stand together as far as there is room.

@@ -10,7 +10,7 @@ from standings.domain.members.member_item import Image, new_image, rewritten
 from standings.ports.scores import Addition, ItemChange, MemberKey, Rewrite
 from standings.write.batching import items_of
 
-MOST_REMOVED: Final = 100
+MAX_REMOVED: Final = 100
 """Old accumulators removed by one addition, so that its expression stays within DynamoDB's 4 KB."""
 
 Images = Mapping[MemberKey, Image | None]
@@ -49,32 +49,32 @@ def _change(family: Family, item: MemberKey, events: Sequence[Event], images: Im
     if only_known and item in images and (image is None or image.removed):
         message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
         raise UnfitEventError(events[0], item, "unregistered", message)
-    stamp = _stamp(image, now)
+    written_at_ms = _stamp(image, now)
     counted = [Counted(event.id, event.at, _amounts(event, item)) for event in events]
-    magnitude = sum(abs(units) for one in counted for units in one.amounts.values())
+    abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
     adds_up = all(family.metrics[name].adds_up for one in counted for name in one.amounts)
-    if adds_up and (image.magnitude if image is not None else 0) + magnitude <= MAX_UNITS:
-        removes = expired(family, image, stamp)[:MOST_REMOVED] if image is not None else []
-        adds = additions(family, counted, stamp)
+    if adds_up and (image.abs_total if image is not None else 0) + abs_total <= MAX_UNITS:
+        removes = expired(family, image, written_at_ms)[:MAX_REMOVED] if image is not None else []
+        adds = additions(family, counted, written_at_ms)
         # A number that is added to without a mark has none: one that it has is of other rules for ties.
-        unmarks = [name for name in (*adds, *removes) if image is None or name in image.marks]
-        return Addition(*item, adds, removes, unmarks, stamp, magnitude, only_known)
-    before = image if image is not None else new_image(*item, stamp)
+        tie_keys_removed = [name for name in (*adds, *removes) if image is None or name in image.marks]
+        return Addition(*item, adds, removes, tie_keys_removed, written_at_ms, abs_total, only_known)
+    before = image if image is not None else new_image(*item, written_at_ms)
     after, changed = before, False
     for event, one in zip(events, counted, strict=True):
-        after, names = counting(family, after, one, stamp)
+        after, names = counting(family, after, one, written_at_ms)
         beyond = beyond_bounds(family, after, names)
         if beyond is not None:
             raise UnfitEventError(event, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed = changed or bool(names)
     if changed:
-        after = rewritten(after, stamp, expired(family, after, stamp))
+        after = rewritten(after, written_at_ms, expired(family, after, written_at_ms))
     return Rewrite(after, image.version if image is not None else None)
 
 
 def _stamp(image: Image | None, now: int) -> int:
     """The stamp of a change. It never goes back on an item: the newest clock that wrote it decides what is late."""
-    return max(now, image.stamp) if image is not None else now
+    return max(now, image.written_at_ms) if image is not None else now
 
 
 def _amounts(event: Event, item: MemberKey) -> Mapping[str, int]:

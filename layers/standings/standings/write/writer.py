@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from standings.catalog.board_catalog import Registry
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.events.event import Event, RefusedEvent
 from standings.domain.events.event_rules import parse_event
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import DAY
-from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
+from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
 from standings.ports.scores import (
     REPLAYABLE_DAYS,
-    ChangeObstacle,
     ItemChange,
+    ItemConflict,
     MemberKey,
     Receipt,
-    ReceiptObstacle,
+    ReceiptConflict,
     Scores,
 )
-from standings.runtime.retry import Backoff, Pacing
+from standings.runtime.retry import Backoff, Clock
 from standings.write.batching import items_of, transactions
 from standings.write.plan import UnfitEventError, family_of, plan_changes
 
@@ -75,7 +75,7 @@ class Writer:
     to see what has expired and what is the best so far.
     """
 
-    def __init__(self, registry: Registry, scores: Scores, pacing: Pacing) -> None:
+    def __init__(self, registry: BoardCatalog, scores: Scores, pacing: Clock) -> None:
         self.boards = registry.boards
         self.registry = registry
         self.scores = scores
@@ -146,11 +146,11 @@ class _Transaction:
                 messages = [work.message for work in self._works]
                 self._written.count(messages, self._writer.pacing.now())
                 return
-            invalid = next((o.message for o in obstacles if o.hindrance is Hindrance.INVALID), None)
+            invalid = next((o.message for o in obstacles if o.reason is CancelReason.INVALID), None)
             if invalid is not None:
                 self._refused_by_store(StoreRefusedError(invalid), backoff)
                 return
-            self._written.conflicts += any(o.hindrance is Hindrance.BUSY for o in obstacles)
+            self._written.conflicts += any(o.reason is CancelReason.BUSY for o in obstacles)
             if self._resolve(obstacles, changes) and not backoff.wait():
                 self._give_up(obstacles[0].message)
 
@@ -189,14 +189,14 @@ class _Transaction:
             self._known_id(work, known[work.event.id])
         return bool(known)
 
-    def _resolve(self, obstacles: Sequence[ReceiptObstacle | ChangeObstacle], changes: Sequence[ItemChange]) -> bool:
+    def _resolve(self, obstacles: Sequence[ReceiptConflict | ItemConflict], changes: Sequence[ItemChange]) -> bool:
         """Take what was found into account; True where it is a matter of waiting as well."""
         works = list(self._works)
         busy = False
         for obstacle in obstacles:
-            if obstacle.hindrance is Hindrance.BUSY:
+            if obstacle.reason is CancelReason.BUSY:
                 busy = True
-            elif isinstance(obstacle, ReceiptObstacle):
+            elif isinstance(obstacle, ReceiptConflict):
                 self._known_id(works[obstacle.position], obstacle.found)
             else:
                 change = changes[obstacle.position]

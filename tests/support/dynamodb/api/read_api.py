@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = ("ExpressionAttributeNames",)
 _VALUES: Final = ("ExpressionAttributeValues",)
-_MOST_KEYS: Final = 100
+_MAX_KEYS: Final = 100
 _BATCH_BYTES: Final = 16 * 1024 * 1024
 
 
@@ -45,7 +45,7 @@ class ReadApi(Core):
     @operation("TransactGetItems", ("TransactItems",))
     def transact_get_items(self, request: dict[str, Any]) -> Answer:
         gets = [entry["Get"] for entry in request["TransactItems"]]
-        if not 1 <= len(gets) <= _MOST_KEYS:
+        if not 1 <= len(gets) <= _MAX_KEYS:
             raise Invalid("Member must have length less than or equal to 100")
         seen: set[tuple[str, Key]] = set()
         answers = []
@@ -63,7 +63,7 @@ class ReadApi(Core):
         wanted = request["RequestItems"]
         if not wanted:
             raise Invalid("BatchGetItem must have some requests set")
-        if sum(len(part["Keys"]) for part in wanted.values()) > _MOST_KEYS:
+        if sum(len(part["Keys"]) for part in wanted.values()) > _MAX_KEYS:
             raise Invalid("Too many items requested for the BatchGetItem call")
         responses: dict[str, list[dict[str, Any]]] = {}
         left: dict[str, dict[str, Any]] = {}

@@ -32,8 +32,8 @@ _CONDITION: Final = (
     "ReturnValuesOnConditionCheckFailure",
 )
 _ACTIONS: Final = frozenset({"Put", "Update", "Delete", "ConditionCheck"})
-_MOST_ACTIONS: Final = 100
-_MOST_BATCHED: Final = 25
+_MAX_ACTIONS: Final = 100
+_MAX_BATCHED: Final = 25
 _TRANSACTION_BYTES: Final = 4 * 1024 * 1024
 TOKEN_SECONDS: Final = 600
 BUSY: Final = "Somebody else has the item just now"
@@ -97,7 +97,7 @@ class WriteApi(Core):
                 ((kind, action),) = entry.items()
                 kinds = {"PutRequest": "Put", "DeleteRequest": "Delete"}
                 writes.append((read_write(kinds[kind], table, action), name, entry))
-        if not 1 <= len(writes) <= _MOST_BATCHED:
+        if not 1 <= len(writes) <= _MAX_BATCHED:
             raise Invalid("Too many items requested for the BatchWriteItem call")
         if len({write.identity for write, _, _ in writes}) != len(writes):
             raise Invalid("Provided list of item keys contains duplicates")
@@ -130,7 +130,7 @@ class WriteApi(Core):
         return {}
 
     def _read_actions(self, actions: list[Mapping[str, Any]]) -> list[Write]:
-        if not 1 <= len(actions) <= _MOST_ACTIONS:
+        if not 1 <= len(actions) <= _MAX_ACTIONS:
             raise Invalid("Member must have length less than or equal to 100")
         writes = []
         for entry in actions:

@@ -21,7 +21,7 @@ FUNCTIONS: Final = {
     "begins_with": 2,
     "contains": 2,
 }
-MOST_OPERATORS: Final = 300
+MAX_OPERATORS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class _Parser:
 
     def _count(self) -> None:
         self.operators += 1
-        if self.operators > MOST_OPERATORS:
+        if self.operators > MAX_OPERATORS:
             raise self.read.invalid(f"The expression contains too many operators; operator count: {self.operators}")
 
     def either(self) -> Node:

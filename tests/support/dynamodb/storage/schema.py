@@ -16,9 +16,9 @@ from tests.support.dynamodb.storage.values import Item, Value, Wire, decode_item
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST_HASH: Final = 2048
-LONGEST_RANGE: Final = 1024
-SHORT: Final = LONGEST_RANGE // 4
+MAX_HASH_LENGTH: Final = 2048
+MAX_RANGE_LENGTH: Final = 1024
+SHORT: Final = MAX_RANGE_LENGTH // 4
 """A text of so many characters has no more bytes than any key may have."""
 _PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "S": (str,),
@@ -56,7 +56,7 @@ class KeySchema:
                 "One or more parameter values are not valid. The AttributeValue for a key "
                 f"attribute cannot contain an empty string value. Key: {self.names[place]}"
             )
-        if value_size(value) > (LONGEST_RANGE if place else LONGEST_HASH):
+        if value_size(value) > (MAX_RANGE_LENGTH if place else MAX_HASH_LENGTH):
             raise InvalidForItem(
                 "One or more parameter values were invalid: Size of hashkey has exceeded the "
                 "maximum size limit of 2048 bytes"
@@ -128,7 +128,7 @@ class IndexSchema:
                     " index key is not supported. The AttributeValue for a key attribute cannot "
                     f"contain an empty string value. IndexName: {self.name}, IndexKey: {name}"
                 )
-            if value_size(value) > (LONGEST_RANGE if place else LONGEST_HASH):
+            if value_size(value) > (MAX_RANGE_LENGTH if place else MAX_HASH_LENGTH):
                 raise InvalidForItem(
                     "One or more parameter values were invalid: Size of the index key has exceeded"
                     f" the limit. IndexName: {self.name}, IndexKey: {name}"

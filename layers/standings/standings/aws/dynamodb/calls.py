@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
-from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
-from standings.runtime.retry import Pacing
+from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
+from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,18 +18,18 @@ Item = Mapping[str, Mapping[str, Any]]
 """An item with DynamoDB's type descriptors, as the low-level client and the stream have it."""
 
 IN_PROGRESS_WAIT: Final = 5.0
-MOST_KEYS: Final = 100
+MAX_KEYS: Final = 100
 UNPROCESSED_TIMEOUT_S: Final = 1.0
 """Seconds for which a batch that was answered in part asks for the rest."""
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 _HINDRANCE: Final = {
-    "ConditionalCheckFailed": Hindrance.CONDITION,
-    "TransactionConflict": Hindrance.BUSY,
-    "ProvisionedThroughputExceeded": Hindrance.BUSY,
-    "ThrottlingError": Hindrance.BUSY,
-    "ValidationError": Hindrance.INVALID,
-    "ItemCollectionSizeLimitExceeded": Hindrance.INVALID,
+    "ConditionalCheckFailed": CancelReason.CONDITION,
+    "TransactionConflict": CancelReason.BUSY,
+    "ProvisionedThroughputExceeded": CancelReason.BUSY,
+    "ThrottlingError": CancelReason.BUSY,
+    "ValidationError": CancelReason.INVALID,
+    "ItemCollectionSizeLimitExceeded": CancelReason.INVALID,
 }
 
 
@@ -37,7 +37,7 @@ class Cancellation(NamedTuple):
     """Why one action of a transaction kept it from being done, with the item that it met where there is one."""
 
     position: int
-    hindrance: Hindrance
+    reason: CancelReason
     item: Item | None
     message: str
 
@@ -94,7 +94,7 @@ def get_item(client: "DynamoDBClient", table: str, key: Item, *, consistent: boo
 
 
 def batch_get(
-    client: "DynamoDBClient", table: str, keys: Sequence[Item], pacing: Pacing, *, consistent: bool = False
+    client: "DynamoDBClient", table: str, keys: Sequence[Item], pacing: Clock, *, consistent: bool = False
 ) -> list[Item]:
     """The items that there are of those keys, in no order; eventually consistent unless asked for otherwise.
 
@@ -103,8 +103,8 @@ def batch_get(
     """
     backoff = pacing.backoff_for(UNPROCESSED_TIMEOUT_S)
     items: list[Item] = []
-    for start in range(0, len(keys), MOST_KEYS):
-        wanted: Sequence[Item] = list(keys[start : start + MOST_KEYS])
+    for start in range(0, len(keys), MAX_KEYS):
+        wanted: Sequence[Item] = list(keys[start : start + MAX_KEYS])
         while wanted:
             try:
                 asked: Any = {"Keys": wanted, "ConsistentRead": True} if consistent else {"Keys": wanted}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from standings.aws.sqs.sender import MOST_BYTES, Attributes, Message, Sender, size
+from standings.aws.sqs.sender import MAX_BYTES, Attributes, Message, Sender, size
 from standings.ingest.post_events import Posted
 
 AT_FILLED_IN: Final = "at_filled_in"
@@ -13,13 +13,13 @@ FIRST_RECEIVED: Final = "first_received"
 """The message attribute that says when the writer first had an event that was refused, in milliseconds since 1970."""
 
 _FILLED_IN: Final[Attributes] = {AT_FILLED_IN: {"DataType": "String", "StringValue": "true"}}
-_MOST_DIGITS: Final = 15
+_MAX_DIGITS: Final = 15
 
 
 class ActivityQueue:
     """Puts events on the queue that the writer reads."""
 
-    most_bytes: Final = MOST_BYTES - size("", _FILLED_IN)
+    most_bytes: Final = MAX_BYTES - size("", _FILLED_IN)
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
@@ -66,7 +66,7 @@ def first_received(record: Mapping[str, Any]) -> int | None:
 
 def instant(text: str | None) -> int | None:
     """Milliseconds since 1970, as an attribute has them; None for what are none."""
-    return int(text) if text and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+    return int(text) if text and text.isdecimal() and len(text) <= _MAX_DIGITS else None
 
 
 def _said(record: Mapping[str, Any], name: str) -> str | None:

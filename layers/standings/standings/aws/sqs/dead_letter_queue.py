@@ -18,14 +18,14 @@ from standings.aws.sqs.refused_messages import (
     received_at,
     without_ours,
 )
-from standings.aws.sqs.sender import MOST_BYTES, MOST_ENTRIES, Attributes, Message, Sender, size
+from standings.aws.sqs.sender import MAX_BYTES, MAX_ENTRIES, Attributes, Message, Sender, size
 from standings.maintain.failures.dead_letters import DeadLetter
 from standings.ports.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
-LONGEST_HOLD: Final = 43_200
+MAX_HOLD_S: Final = 43_200
 """Seconds for which SQS hides a message at most."""
 
 WAIT: Final = 1
@@ -48,8 +48,8 @@ class DeadLetterQueue:
         with _errors():
             answer = self._sqs.receive_message(
                 QueueUrl=self._queue_url,
-                MaxNumberOfMessages=MOST_ENTRIES,
-                VisibilityTimeout=min(max(hold, 1), LONGEST_HOLD),
+                MaxNumberOfMessages=MAX_ENTRIES,
+                VisibilityTimeout=min(max(hold, 1), MAX_HOLD_S),
                 WaitTimeSeconds=WAIT,
                 MessageSystemAttributeNames=["All"],
                 MessageAttributeNames=["All"],
@@ -62,7 +62,7 @@ class DeadLetterQueue:
         for letter in letters:
             attributes = fitting(letter.attributes, received_at(letter.first_received))
             message = Message(letter.body, attributes, letter.group)
-            if size(message.body, message.attributes) > MOST_BYTES:
+            if size(message.body, message.attributes) > MAX_BYTES:
                 failed[letter.id] = "with the time of its first receipt it is too large for the queue: send it anew"
             else:
                 ready.append((letter, message))
@@ -154,7 +154,7 @@ class DeadLetterQueue:
 
 
 def _parts(whole: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (whole[start : start + MOST_ENTRIES] for start in range(0, len(whole), MOST_ENTRIES))
+    return (whole[start : start + MAX_ENTRIES] for start in range(0, len(whole), MAX_ENTRIES))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import orjson
 
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.activity_queue import AT_FILLED_IN, FIRST_RECEIVED, first_received, group_of
-from standings.aws.sqs.sender import MOST_ATTRIBUTES, MOST_BYTES, Attributes, Message, Sender, size
+from standings.aws.sqs.sender import MAX_ATTRIBUTES, MAX_BYTES, Attributes, Message, Sender, size
 from standings.ports.errors import StoreUnavailableError
 
 REASON: Final = "reason"
@@ -18,7 +18,7 @@ KEPT_IN: Final = "kept_in"
 
 _KEPT: Final = "kept whole in "
 
-LONGEST_REASON: Final = 1_000
+MAX_REASON_LENGTH: Final = 1_000
 NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """What no message can have: the characters that XML has not."""
 
@@ -52,15 +52,15 @@ class DeadLetters:
         ours = received_at(first_received(record))
         if not NOT_OF_SQS.search(body):
             attributes = fitting(attributes_of(record), {REASON: _text("."), **_kept_before(record), **ours})
-            room = MOST_BYTES - size(body, attributes) + len(".")
-            text = _cut(reason, min(room, LONGEST_REASON))
+            room = MAX_BYTES - size(body, attributes) + len(".")
+            text = _cut(reason, min(room, MAX_REASON_LENGTH))
             if text:
                 attributes[REASON] = _text(text)
                 return Message(body, attributes, group_of(record))
         key = f"refused/{record['messageId']}.json"
         address = self._bucket.keep(key, {"reason": reason, "record": dict(record)})
         body = orjson.dumps({"body": f"{_KEPT}{address}"}).decode()
-        attributes = {REASON: _text(_cut(reason, LONGEST_REASON)), KEPT_IN: _text(key), **ours}
+        attributes = {REASON: _text(_cut(reason, MAX_REASON_LENGTH)), KEPT_IN: _text(key), **ours}
         return Message(body, attributes, group_of(record))
 
 
@@ -93,7 +93,7 @@ def fitting(attributes: Attributes, ours: Attributes) -> Attributes:
     """Attributes with ours, as many as a message can have: ours take the places of others, the last ones first."""
     first = {name: value for name, value in attributes.items() if name == AT_FILLED_IN}
     others = {name: value for name, value in attributes.items() if name != AT_FILLED_IN}
-    while len(first) + len(others) + len(ours) > MOST_ATTRIBUTES:
+    while len(first) + len(others) + len(ours) > MAX_ATTRIBUTES:
         others.popitem()
     return {**first, **others, **ours}
 

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
-MOST_BYTES: Final = 1_048_576
+MAX_BYTES: Final = 1_048_576
 """What a message may have, and a batch of them: bodies and attributes."""
 
-MOST_ATTRIBUTES: Final = 10
-MOST_ENTRIES: Final = 10
+MAX_ATTRIBUTES: Final = 10
+MAX_ENTRIES: Final = 10
 
 Attributes = dict[str, dict[str, Any]]
 _T = TypeVar("_T")
@@ -99,7 +99,7 @@ def batches(things: Iterable[_T], message: Callable[[_T], Message]) -> Iterator[
     for thing in things:
         said = message(thing)
         more = size(said.body, said.attributes)
-        if batch and (len(batch) == MOST_ENTRIES or filled + more > MOST_BYTES):
+        if batch and (len(batch) == MAX_ENTRIES or filled + more > MAX_BYTES):
             yield batch
             batch, filled = [], 0
         batch.append(thing)

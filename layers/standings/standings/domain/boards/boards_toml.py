@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from standings.domain.boards.definitions import Boards, Family, Metric
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE
-from standings.domain.windows.late_and_keep import LONGEST_GRACE, Timetable
+from standings.domain.windows.late_and_keep import MAX_LATE_AND_KEEP, Timetable
 from standings.domain.windows.window import WEEKDAYS, Window, parse_window
 
 METRIC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
-MOST_METRICS: Final = 20
-MOST_DECIMALS: Final = 9
-MOST_SHARDS: Final = 64
+MAX_METRICS: Final = 20
+MAX_DECIMALS: Final = 9
+MAX_SHARDS: Final = 64
 AGGREGATES: Final = ("sum", "max", "min", "last")
 
 _DURATION: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
@@ -79,10 +79,10 @@ def _family(path: _Path, pattern: str, table: Any) -> Family:
     members = table.get("members", "open")
     if members not in ("open", "registered"):
         _fail((*path, "members"), f'members: {members!r} is neither "open" nor "registered"')
-    shards = _whole(path, "shards", table.get("shards", 1), range(1, MOST_SHARDS + 1))
+    shards = _whole(path, "shards", table.get("shards", 1), range(1, MAX_SHARDS + 1))
     metrics = table.get("metrics")
-    if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MOST_METRICS:
-        _fail((*path, "metrics"), f"metrics: a family needs 1 to {MOST_METRICS} of them")
+    if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MAX_METRICS:
+        _fail((*path, "metrics"), f"metrics: a family needs 1 to {MAX_METRICS} of them")
     parsed = {
         name: _metric((*path, "metrics", name), name, value, timetable, shards) for name, value in metrics.items()
     }
@@ -125,7 +125,7 @@ def _duration(path: _Path, key: str, value: Any) -> int:
             (*path, key),
             f'{key}: {value!r} is no span such as "7 days", "36 hours" or "90 minutes"',
         )
-    if span > LONGEST_GRACE:
+    if span > MAX_LATE_AND_KEEP:
         _fail((*path, key), f"{key}: {value!r} is more than 400 days")
     return span
 
@@ -144,7 +144,7 @@ def _metric(path: _Path, name: str, table: Any, timetable: Timetable, shards: in
     aggregate = table["aggregate"]
     if aggregate not in AGGREGATES:
         _fail((*path, "aggregate"), f"aggregate: {aggregate!r} is none of {', '.join(AGGREGATES)}")
-    precision = _whole(path, "precision", table.get("precision", 0), range(MOST_DECIMALS + 1))
+    precision = _whole(path, "precision", table.get("precision", 0), range(MAX_DECIMALS + 1))
     order = table.get("order", "descending")
     if order not in ("descending", "ascending"):
         _fail((*path, "order"), f'order: {order!r} is neither "descending" nor "ascending"')

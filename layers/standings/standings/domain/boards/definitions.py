@@ -20,7 +20,7 @@ from standings.domain.windows.window import Unit, Window
 MAX_UNITS: Final = 2**53 - 1
 """No score is further from 0 than this, in units of the metric's precision: what JSON and Redis can hold."""
 
-Aggregate = Literal["sum", "max", "min", "last"]
+AggregateFunction = Literal["sum", "max", "min", "last"]
 Order = Literal["descending", "ascending"]
 Ties = Literal["member", "first"]
 Members = Literal["open", "registered"]
@@ -51,7 +51,7 @@ class Metric:
     """
 
     name: str
-    aggregate: Aggregate
+    aggregate: AggregateFunction
     precision: int
     order: Order
     ties: Ties

@@ -7,7 +7,7 @@ from standings.domain.boards.definitions import Boards, Family
 from standings.domain.errors import bad_argument, not_found
 
 BOARD_NAME: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-LONGEST_MEMBER: Final = 256
+MAX_MEMBER_BYTES: Final = 256
 
 
 def family_of(boards: Boards, board: str) -> Family:
@@ -22,5 +22,5 @@ def family_of(boards: Boards, board: str) -> Family:
 
 def check_member(argument: str, member: str) -> None:
     """400 for a text that can be no member's id."""
-    if not 1 <= len(member.encode()) <= LONGEST_MEMBER:
-        raise bad_argument(argument, f"must have 1 to {LONGEST_MEMBER} bytes of UTF-8")
+    if not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
+        raise bad_argument(argument, f"must have 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")

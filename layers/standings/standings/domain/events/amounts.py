@@ -6,8 +6,8 @@ from typing import Any, Final
 from standings.domain.boards.definitions import MAX_UNITS, Metric
 from standings.domain.events.event import refuse, shown
 
-MOST_DIGITS: Final = 15
-_SURELY_KEPT: Final = 10**MOST_DIGITS - 1
+MAX_DIGITS: Final = 15
+_SURELY_KEPT: Final = 10**MAX_DIGITS - 1
 """Units, and so digits, of which a whole number breaks no rule."""
 
 
@@ -27,8 +27,8 @@ def parse_amount(field: str, value: Any, metric: Metric) -> int:
     exponent += len(digits) - len(kept)
     if not kept:
         return 0
-    if len(kept) > MOST_DIGITS:
-        refuse("amount", f"{field}: more than {MOST_DIGITS} significant digits: {shown(value)}")
+    if len(kept) > MAX_DIGITS:
+        refuse("amount", f"{field}: more than {MAX_DIGITS} significant digits: {shown(value)}")
     if exponent < -metric.precision:
         refuse("amount", f"{field}: at most {metric.precision} decimals are kept, got {shown(value)}")
     zeros = exponent + metric.precision

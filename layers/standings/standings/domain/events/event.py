@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Literal, NoReturn
 
-LONGEST_SHOWN: Final = 80
+MAX_SHOWN_LENGTH: Final = 80
 
 
 Field = Literal["id", "at", "member"]
@@ -70,10 +70,10 @@ def shown(value: Any) -> str:
     if isinstance(value, dict):
         return f"an object of {len(value)}"
     if isinstance(value, str):
-        text = ascii(value[:LONGEST_SHOWN])
+        text = ascii(value[:MAX_SHOWN_LENGTH])
     else:
         text = str(value) if isinstance(value, Decimal) else json.dumps(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+    return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[: MAX_SHOWN_LENGTH - 3]}..."
 
 
 def refuse(rule: Rule, message: str) -> NoReturn:

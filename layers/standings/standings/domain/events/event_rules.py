@@ -11,18 +11,18 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
-from standings.domain.boards.boards_toml import METRIC_NAME, MOST_METRICS
+from standings.domain.boards.boards_toml import MAX_METRICS, METRIC_NAME
 from standings.domain.boards.definitions import Boards
-from standings.domain.boards.names import BOARD_NAME, LONGEST_MEMBER
+from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
 from standings.domain.events.amounts import canonical_amount, parse_amount
 from standings.domain.events.event import Event, Field, RefusedEvent, Update, refuse, shown
 from standings.domain.events.instants import read_at
-from standings.domain.scoring.aggregates import Cell, combined
+from standings.domain.scoring.aggregates import Aggregate, combined
 
-LONGEST_ID: Final = 128
-MOST_BOARDS: Final = 10
-MOST_UPDATES: Final = 20
-MOST_PAIRS: Final = 50
+MAX_ID_LENGTH: Final = 128
+MAX_BOARDS: Final = 10
+MAX_UPDATES: Final = 20
+MAX_PAIRS: Final = 50
 # A number that a float may hold only nearly, or not at all: such a body is parsed again, with exact numbers.
 _INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
 _TRIPLE: Final = ("board", "member", "metrics")
@@ -37,10 +37,10 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
     known = {"id", "at", "updates"} if "updates" in document else {"id", "at", *_TRIPLE}
     _only(document, known, "")
     event_id = _text(document, "id", "id")
-    if not 1 <= len(event_id) <= LONGEST_ID:
+    if not 1 <= len(event_id) <= MAX_ID_LENGTH:
         refuse(
             "id",
-            f"id: must have 1 to {LONGEST_ID} characters, has {len(event_id)}: {shown(event_id)}",
+            f"id: must have 1 to {MAX_ID_LENGTH} characters, has {len(event_id)}: {shown(event_id)}",
         )
     at = read_at(_text(document, "at", "at"), now)
     pairs: dict[tuple[str, str], dict[str, int]] = {}
@@ -50,10 +50,10 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
             merged = pairs.setdefault((board, member), {})
             for name, units in amounts.items():
                 merged[name] = _merged(boards, board, name, merged.get(name), units)
-    if len(pairs) > MOST_PAIRS:
+    if len(pairs) > MAX_PAIRS:
         refuse(
             "updates",
-            f"updates: {len(pairs)} different pairs of board and member, at most {MOST_PAIRS}",
+            f"updates: {len(pairs)} different pairs of board and member, at most {MAX_PAIRS}",
         )
     updates = tuple(Update(board, member, amounts) for (board, member), amounts in pairs.items())
     return Event(event_id, at, updates, _digest(None if at_filled_in else at, updates, precisions))
@@ -64,7 +64,7 @@ def _merged(boards: Boards, board: str, name: str, before: int | None, units: in
     family = boards.family(board)
     if before is None or family is None:
         return units
-    return combined(family.metrics[name], Cell(units), Cell(before)).value
+    return combined(family.metrics[name], Aggregate(units), Aggregate(before)).value
 
 
 def _document(body: str) -> dict[str, Any]:
@@ -92,10 +92,10 @@ def _triples(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     if "updates" not in document:
         return [("", document)]
     updates = document["updates"]
-    if not isinstance(updates, list) or not 1 <= len(updates) <= MOST_UPDATES:
+    if not isinstance(updates, list) or not 1 <= len(updates) <= MAX_UPDATES:
         refuse(
             "updates",
-            f"updates: must be a list of 1 to {MOST_UPDATES} objects, is {shown(updates)}",
+            f"updates: must be a list of 1 to {MAX_UPDATES} objects, is {shown(updates)}",
         )
     triples = []
     for number, update in enumerate(updates):
@@ -113,16 +113,16 @@ def _updates(
     names = _boards(field, triple)
     member = _text(triple, "member", f"{field}member")
     size = len(member.encode())
-    if not 1 <= size <= LONGEST_MEMBER:
+    if not 1 <= size <= MAX_MEMBER_BYTES:
         refuse(
             "member",
-            f"{field}member: must have 1 to {LONGEST_MEMBER} bytes of UTF-8, has {size}: {shown(member)}",
+            f"{field}member: must have 1 to {MAX_MEMBER_BYTES} bytes of UTF-8, has {size}: {shown(member)}",
         )
     metrics = _required(triple, "metrics", f"{field}metrics")
-    if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MOST_METRICS:
+    if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MAX_METRICS:
         refuse(
             "metrics",
-            f"{field}metrics: must be an object of 1 to {MOST_METRICS} numbers, is {shown(metrics)}",
+            f"{field}metrics: must be an object of 1 to {MAX_METRICS} numbers, is {shown(metrics)}",
         )
     found = []
     for board in names:
@@ -144,10 +144,10 @@ def _updates(
 def _boards(field: str, triple: dict[str, Any]) -> list[str]:
     value = _required(triple, "board", f"{field}board")
     names = value if isinstance(value, list) else [value]
-    if not 1 <= len(names) <= MOST_BOARDS:
+    if not 1 <= len(names) <= MAX_BOARDS:
         refuse(
             "board",
-            f"{field}board: must be one board or a list of 1 to {MOST_BOARDS}, is a list of {len(names)}",
+            f"{field}board: must be one board or a list of 1 to {MAX_BOARDS}, is a list of {len(names)}",
         )
     for name in names:
         if not isinstance(name, str) or not BOARD_NAME.fullmatch(name) or name in (".", ".."):

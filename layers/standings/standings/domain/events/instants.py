@@ -7,7 +7,7 @@ from typing import Final
 from standings.domain.events.event import RefusedEvent, refuse, shown
 from standings.domain.windows.calendar import MINUTE, SECOND
 
-MOST_AHEAD: Final = 5 * MINUTE
+MAX_AHEAD: Final = 5 * MINUTE
 _INSTANT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:)([0-9]{2})((\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9]))"
 )
@@ -26,7 +26,7 @@ def read_at(text: str, now: int) -> int:
     except (ValueError, OverflowError) as error:
         message = f"at: must be an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, is {shown(text)}"
         raise RefusedEvent("at", message) from error
-    if at > now + MOST_AHEAD:
+    if at > now + MAX_AHEAD:
         refuse("ahead", f"at: more than 5 minutes ahead of the writer's clock: {shown(text)}")
     return at
 

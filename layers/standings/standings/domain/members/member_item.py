@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from standings.domain.boards.definitions import Family
 from standings.domain.scoring import ties
-from standings.domain.scoring.aggregates import Cell
+from standings.domain.scoring.aggregates import Aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class Image:
     board: str
     member: str
     version: int
-    stamp: int
-    magnitude: int
+    written_at_ms: int
+    abs_total: int
     hidden: bool
     values: Mapping[str, int]
     marks: Mapping[str, str] = field(default_factory=dict)
@@ -29,28 +29,28 @@ class Image:
 
     def without_scores(self) -> "Image":
         """The image after the item was deleted: a version more, and no scores."""
-        return replace(self, version=self.version + 1, magnitude=0, values={}, marks={}, removed=True)
+        return replace(self, version=self.version + 1, abs_total=0, values={}, marks={}, removed=True)
 
-    def cell(self, name: str) -> Cell | None:
+    def cell(self, name: str) -> Aggregate | None:
         """What an accumulator holds; None where it is not there."""
         value = self.values.get(name)
-        return None if value is None else Cell(value, self.marks.get(name, ties.UNMARKED))
+        return None if value is None else Aggregate(value, self.marks.get(name, ties.UNMARKED))
 
 
-def new_image(board: str, member: str, stamp: int) -> Image:
+def new_image(board: str, member: str, written_at_ms: int) -> Image:
     """An item that is not there yet: its version starts at the clock, above whatever was there under its key."""
-    return Image(board, member, stamp, stamp, 0, hidden=False, values={})
+    return Image(board, member, written_at_ms, written_at_ms, 0, hidden=False, values={})
 
 
-def rewritten(image: Image, stamp: int, gone: Iterable[str] = ()) -> Image:
+def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Image:
     """The image as its next version, without some accumulators."""
     dropped = frozenset(gone)
     values = {name: value for name, value in image.values.items() if name not in dropped}
     return replace(
         image,
         version=image.version + 1,
-        stamp=stamp,
-        magnitude=sum(map(abs, values.values())),
+        written_at_ms=written_at_ms,
+        abs_total=sum(map(abs, values.values())),
         values=values,
         marks={name: mark for name, mark in image.marks.items() if name in values},
         removed=False,
@@ -67,6 +67,6 @@ def registered(family: Family, image: Image) -> Image:
     return replace(image, values=values, removed=False)
 
 
-def removed(image: Image, stamp: int) -> Image:
+def removed(image: Image, written_at_ms: int) -> Image:
     """The image of a member that is removed: its next version, and no scores."""
-    return replace(rewritten(replace(image, hidden=False, values={}, marks={}), stamp), removed=True)
+    return replace(rewritten(replace(image, hidden=False, values={}, marks={}), written_at_ms), removed=True)

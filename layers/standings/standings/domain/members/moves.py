@@ -7,7 +7,7 @@ from typing import NamedTuple
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
-from standings.domain.members.open_rankings import touched
+from standings.domain.members.open_rankings import affected_rankings
 from standings.domain.members.rolling_sum import place
 from standings.domain.scoring.sort_order import Place
 
@@ -31,7 +31,7 @@ class Move:
     old: Place | None
     new: Place | None
     version: int
-    stamp: int
+    written_at_ms: int
 
 
 def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> list[Move]:
@@ -49,7 +49,7 @@ def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] 
     moved = {
         ranking: None
         for change in ordered
-        for ranking in touched(family, change.old, change.new)
+        for ranking in affected_rankings(family, change.old, change.new)
         if place(change.old, ranking) != place(change.new, ranking)
     }
     return [
@@ -59,7 +59,7 @@ def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] 
             place(first, ranking),
             place(last, ranking),
             last.version,
-            last.stamp,
+            last.written_at_ms,
         )
         for generation in generations
         for ranking in moved

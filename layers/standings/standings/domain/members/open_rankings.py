@@ -16,7 +16,7 @@ AHEAD_MARGIN: Final = HOUR
 """No event counts in a bucket that begins later than this after any clock's now."""
 
 
-def touched(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
+def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
     """The rankings in which the place can differ between two images, told from the images alone.
 
     A rolling window is looked forward: a bucket is part of today's period and of those that have not begun. Periods
@@ -38,7 +38,7 @@ def touched(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
             continue
         for ranking in _holding(new.board, accumulator):
             until = ranking.readable_until
-            if ranking not in seen and (until is None or new.stamp < until + SKIP_MARGIN):
+            if ranking not in seen and (until is None or new.written_at_ms < until + SKIP_MARGIN):
                 seen.add(ranking)
                 yield ranking
 

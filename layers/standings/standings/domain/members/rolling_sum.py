@@ -4,7 +4,7 @@ from standings.domain.boards.definitions import Metric
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.scoring import aggregates
-from standings.domain.scoring.aggregates import Cell
+from standings.domain.scoring.aggregates import Aggregate
 from standings.domain.scoring.sort_order import Place
 from standings.domain.windows.window import Window
 
@@ -17,7 +17,7 @@ def place(image: Image | None, ranking: Ranking) -> Place | None:
     return None if cell is None else aggregates.place_of(ranking.metric, cell)
 
 
-def cell_of(image: Image, metric: Metric, window: Window, period: int) -> Cell | None:
+def cell_of(image: Image, metric: Metric, window: Window, period: int) -> Aggregate | None:
     """What a member's events come to in a period, hidden or not; None where there are none."""
     if window.unit is None:
         return image.cell(metric.total())

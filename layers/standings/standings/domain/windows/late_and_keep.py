@@ -12,9 +12,9 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from standings.domain.windows.calendar import DAY, HOUR, SECOND
-from standings.domain.windows.window import LONGEST_ROLLING, Unit, Window
+from standings.domain.windows.window import MAX_ROLLING_BUCKETS, Unit, Window
 
-LONGEST_GRACE: Final = 400 * DAY
+MAX_LATE_AND_KEEP: Final = 400 * DAY
 """`late` and `keep` are at most this long."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -23,7 +23,7 @@ _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
 _DAY_TEXT: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _HOUR_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
 # The longest calendar period: what ended before this plus `late` needs no calendar to be told late.
-_LONGEST_PERIOD: Final = 367 * DAY
+_MAX_PERIOD_LENGTH: Final = 367 * DAY
 
 
 class Timetable:
@@ -97,7 +97,7 @@ class Timetable:
 
     def takes(self, unit: Unit, at: int, now: int) -> int | None:
         """The index of the bucket in which an event of that instant counts now; None when it comes too late."""
-        if now - at > _LONGEST_PERIOD + self.late:
+        if now - at > _MAX_PERIOD_LENGTH + self.late:
             return None
         index = self.index(unit, at)
         return index if now - self.end(unit, index) < self.late_for(unit) else None
@@ -157,12 +157,12 @@ class Timetable:
 
 # How long after the end of a bucket some definition may still read it: the longest rolling window goes on after it, or
 # the next calendar period does; then come `late` and `keep`.
-_LONGEST_READ: Final[dict[Unit, int]] = {
-    "h": (LONGEST_ROLLING - 1) * HOUR + DAY,
-    "d": (LONGEST_ROLLING - 1) * DAY + LONGEST_GRACE,
-    "w": 7 * DAY + LONGEST_GRACE,
-    "m": 31 * DAY + LONGEST_GRACE,
-    "y": 366 * DAY + LONGEST_GRACE,
+_MAX_READ_LENGTH: Final[dict[Unit, int]] = {
+    "h": (MAX_ROLLING_BUCKETS - 1) * HOUR + DAY,
+    "d": (MAX_ROLLING_BUCKETS - 1) * DAY + MAX_LATE_AND_KEEP,
+    "w": 7 * DAY + MAX_LATE_AND_KEEP,
+    "m": 31 * DAY + MAX_LATE_AND_KEEP,
+    "y": 366 * DAY + MAX_LATE_AND_KEEP,
 }
 _UTC: Final = Timetable("UTC", 0, 0, 0)
 
@@ -173,7 +173,7 @@ def is_past_reading(unit: Unit, index: int, now: int) -> bool:
     The calendar is UTC's. Another zone or start of the week moves a period by less than its length: that is what one
     period more is for.
     """
-    return index < _UTC.index(unit, now - _LONGEST_READ[unit]) - 1
+    return index < _UTC.index(unit, now - _MAX_READ_LENGTH[unit]) - 1
 
 
 def _day_in_reach(day: date) -> int:

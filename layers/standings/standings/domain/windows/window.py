@@ -8,7 +8,7 @@ Unit = Literal["h", "d", "w", "m", "y"]
 UNIT_OF: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}
 _UNIT_NAMES: Final[dict[str, str]] = {unit: name for name, unit in UNIT_OF.items()}
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-LONGEST_ROLLING: Final = 90
+MAX_ROLLING_BUCKETS: Final = 90
 _ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
 
 
@@ -38,12 +38,12 @@ def parse_window(name: str) -> Window:
     if name in UNIT_OF:
         unit = UNIT_OF[name]
         return Window(name, unit, 1, rolling=False, code=unit)
-    if (match := _ROLLING.fullmatch(name)) and int(match[1]) <= LONGEST_ROLLING:
+    if (match := _ROLLING.fullmatch(name)) and int(match[1]) <= MAX_ROLLING_BUCKETS:
         rolling_unit: Unit = "h" if match[2] == "hours" else "d"
         return Window(name, rolling_unit, int(match[1]), rolling=True, code=match[1] + rolling_unit)
     raise ValueError(
         f"no such window: {name!r}; there are all, hour, day, week, month, year, "
-        f"last-N-hours and last-N-days with N from 1 to {LONGEST_ROLLING}"
+        f"last-N-hours and last-N-days with N from 1 to {MAX_ROLLING_BUCKETS}"
     )
 
 

@@ -24,19 +24,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from standings.catalog.board_catalog import DELETE, Registry
+from standings.catalog.board_catalog import DELETE, BoardCatalog
 from standings.domain.boards.coverage import Coverage
 from standings.domain.boards.definitions import Boards, Family
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import kept, open_rankings
 from standings.domain.windows.calendar import MINUTE, SECOND
-from standings.maintain.audit.audit_reads import Evidence
+from standings.maintain.audit.audit_reads import AuditReads
 from standings.maintain.audit.differences import expected_key
 from standings.maintain.audit.report import Look, Report
 from standings.maintain.audit.tier_audit import ROUNDS, SETTLING, TierAudit
 from standings.ports.scores import SLOTS
-from standings.runtime.retry import Pacing, patiently
+from standings.runtime.retry import Clock, with_retry
 
 GRACE: Final = 15 * MINUTE
 """How long after an item's last change the stream may take to bring it: what takes longer is a difference."""
@@ -49,7 +49,7 @@ class Auditor:
     """Audits boards, a part at each call: no call keeps more than a stretch of members or of one ranking's tiers."""
 
     def __init__(
-        self, boards: Boards, evidence: Evidence, pacing: Pacing, grace: int = GRACE, settling: float = SETTLING
+        self, boards: Boards, evidence: AuditReads, pacing: Clock, grace: int = GRACE, settling: float = SETTLING
     ) -> None:
         self._boards = boards
         self._evidence = evidence
@@ -187,7 +187,7 @@ class _BoardAudit:
 class Audits:
     """Audits one board or all of them, as `boards.toml` and the boards' records have them."""
 
-    def __init__(self, registry: Registry, evidence: Evidence, pacing: Pacing) -> None:
+    def __init__(self, registry: BoardCatalog, evidence: AuditReads, pacing: Clock) -> None:
         self._registry = registry
         self._evidence = evidence
         self._pacing = pacing
@@ -214,7 +214,7 @@ class Audits:
 
     def _audited(self, auditor: Auditor, board: str, at: Any, deadline: float) -> Report | None:
         """What the audit of a board says; None for one that has no events, or that is being deleted."""
-        record = patiently(lambda: self._registry.current(board), self._pacing.backoff(deadline))
+        record = with_retry(lambda: self._registry.current(board), self._pacing.backoff(deadline))
         if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
             return None
         return auditor.audit(board, at, deadline, record.generation, record.coverage)

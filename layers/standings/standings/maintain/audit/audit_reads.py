@@ -17,7 +17,7 @@ class Root(NamedTuple):
     shards: int = 1
 
 
-class Picture(NamedTuple):
+class Snapshot(NamedTuple):
     """A node at one moment: its counters, summed over the lanes that the root names, and its lanes as they lie.
 
     Two pictures whose `state` is the same are of a node that nobody has written in between.
@@ -35,7 +35,7 @@ class Pair(NamedTuple):
     row: Row | None
 
 
-class Edge(NamedTuple):
+class ParentChild(NamedTuple):
     """A node's counter, and the sum of the counters of the child that it counts, of one moment."""
 
     counted: int
@@ -50,7 +50,7 @@ class Listed(NamedTuple):
     place: Place | None
 
 
-class Evidence(Protocol):
+class AuditReads(Protocol):
     """Scores and Rankings side by side.
 
     `pair`, `edge` and `picture` are of one moment; StoreUnavailableError where others are in the way. All else may be
@@ -79,10 +79,10 @@ class Evidence(Protocol):
     def nodes(self, ranking: Ranking, paths: Sequence[Path], lanes: int) -> dict[Path, Mapping[int, int]]:
         """The counters of nodes, summed over lanes; a node that is not there is left out."""
 
-    def picture(self, ranking: Ranking, path: Path) -> Picture:
+    def picture(self, ranking: Ranking, path: Path) -> Snapshot:
         """A node."""
 
-    def edge(self, ranking: Ranking, path: Path, digit: int) -> Edge:
+    def edge(self, ranking: Ranking, path: Path, digit: int) -> ParentChild:
         """A node's counter beside the child that it counts."""
 
     def entries(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[Listed]:

@@ -56,7 +56,7 @@ def difference(
         return Kind.VERSION
     if found == expected:
         return Kind.MISPLACED if row is not None and expected is not None and not row.at_home else None
-    if image is not None and (row is None or row.version < image.version) and now - image.stamp < grace:
+    if image is not None and (row is None or row.version < image.version) and now - image.written_at_ms < grace:
         return Kind.BEHIND
     if expected is None:
         return Kind.PHANTOM

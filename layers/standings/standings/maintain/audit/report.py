@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from standings.domain.boards.ranking import Ranking
-from standings.maintain.audit.audit_reads import Evidence
+from standings.maintain.audit.audit_reads import AuditReads
 from standings.maintain.audit.differences import NO_DIFFERENCE, Kind, difference, expected_key
 from standings.ports.errors import StoreUnavailableError
-from standings.runtime.retry import RETRY_TIMEOUT_S, Pacing, patiently
+from standings.runtime.retry import READ_TIMEOUT_S, Clock, with_retry
 
-MOST_EXAMPLES: Final = 20
+MAX_EXAMPLES: Final = 20
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class Report:
     def add(self, kind: Kind, **where: Any) -> None:
         """Count a finding; keep the first differences as examples."""
         self.found[kind] += 1
-        if kind not in NO_DIFFERENCE and len(self.examples) < MOST_EXAMPLES:
+        if kind not in NO_DIFFERENCE and len(self.examples) < MAX_EXAMPLES:
             self.examples.append({"kind": kind.value, **where})
 
     def answer(self) -> dict[str, Any]:
@@ -70,8 +70,8 @@ class Report:
 class Look:
     """One call's way of looking at the evidence, and what it finds. `deadline` is of the monotonic clock."""
 
-    evidence: Evidence
-    pacing: Pacing
+    evidence: AuditReads
+    pacing: Clock
     deadline: float
     grace: int
     report: Report
@@ -83,12 +83,12 @@ class Look:
 
     def read(self, read: Callable[[], T]) -> T:
         """A cheap look; tried again while the store is throttled, up to a few seconds."""
-        return patiently(read, self.pacing.backoff_for(RETRY_TIMEOUT_S))
+        return with_retry(read, self.pacing.backoff_for(READ_TIMEOUT_S))
 
     def picture(self, take: Callable[[], T]) -> T | None:
         """A picture of one moment; None where others are in the way for seconds, or until the deadline."""
         try:
-            return patiently(take, self.pacing.backoff(min(self.deadline, self.pacing.monotonic() + RETRY_TIMEOUT_S)))
+            return with_retry(take, self.pacing.backoff(min(self.deadline, self.pacing.monotonic() + READ_TIMEOUT_S)))
         except StoreUnavailableError:
             return None
 

@@ -21,7 +21,7 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.scoring.sort_order import written
 from standings.domain.tiers.tier_path import ROOT, Path, depth, path
 from standings.domain.tiers.tier_tree import span
-from standings.maintain.audit.audit_reads import Listed, Picture, Root
+from standings.maintain.audit.audit_reads import Listed, Root, Snapshot
 from standings.maintain.audit.differences import Kind
 from standings.maintain.audit.report import Look
 
@@ -31,7 +31,7 @@ SETTLING: Final = 10.0
 ROUNDS: Final = 4
 """How often a leaf is looked at that does not come to rest, `SETTLING` apart."""
 
-MOST_DOUBTS: Final = 64
+MAX_DOUBTS: Final = 64
 """Leaves in doubt that are settled together: they wait together."""
 
 PAGE: Final = 500
@@ -46,7 +46,7 @@ class _Doubt:
     """A leaf that does not count what the index has: its latest picture, and since when it has been like that."""
 
     leaf: Path
-    picture: Picture | None = None
+    picture: Snapshot | None = None
     since: float = 0.0
 
 
@@ -108,7 +108,7 @@ class TierAudit:
             if look.pacing.monotonic() >= look.deadline - reserve:
                 self._settle()
                 return {"leaf": bytes(leaf).hex(), "off": self._tell(leaf)}
-            if len(self._doubts) >= MOST_DOUBTS:
+            if len(self._doubts) >= MAX_DOUBTS:
                 self._settle()
                 self._tell(leaf)
         while self._next is not None:

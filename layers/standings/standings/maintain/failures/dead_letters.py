@@ -1,4 +1,4 @@
-"""Care for the messages of the dead-letter queue: they are looked at, replayed after a fix, or thrown away."""
+"""Shows the messages of the dead-letter queue, replays them after a fix, and deletes them."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,15 +12,15 @@ from standings.domain.windows.calendar import DAY
 from standings.maintain.task_arguments import Arguments, task_of, texts
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import REPLAYABLE_DAYS
-from standings.runtime.retry import Pacing, patiently
+from standings.runtime.retry import Clock, with_retry
 
-MOST_SHOWN: Final = 1_000
-MOST_REASONS: Final = 100
-MOST_HELD: Final = 100_000
+MAX_SHOWN: Final = 1_000
+MAX_REASONS: Final = 100
+MAX_HELD: Final = 100_000
 """Messages that are held at once; SQS lets a queue have 120,000 of them."""
 
-LONGEST_EXCERPT: Final = 200
-MOST_BOARDS_SHOWN: Final = 10
+MAX_EXCERPT_LENGTH: Final = 200
+MAX_BOARDS_SHOWN: Final = 10
 EMPTY_ROUNDS: Final = 2
 """Times that the queue has nothing to give before it counts as empty."""
 
@@ -104,7 +104,7 @@ class DeadLetterCare:
     receipt of an event outlives every replay of it.
     """
 
-    def __init__(self, queue: Queue, pacing: Pacing) -> None:
+    def __init__(self, queue: Queue, pacing: Clock) -> None:
         self._queue = queue
         self._pacing = pacing
 
@@ -132,14 +132,14 @@ class DeadLetterCare:
             for letter in letters:
                 if chosen.has(letter):
                     reasons[letter.reason or RECEIVED_TOO_OFTEN] += 1
-                    if len(shown) < min(limit, MOST_SHOWN):
+                    if len(shown) < min(limit, MAX_SHOWN):
                         shown.append(self._shown(letter))
             return letters
 
         return {
             **self._through(look, deadline),
             "chosen": reasons.total(),
-            "reasons": [{"reason": reason, "messages": count} for reason, count in reasons.most_common(MOST_REASONS)],
+            "reasons": [{"reason": reason, "messages": count} for reason, count in reasons.most_common(MAX_REASONS)],
             "messages": shown,
         }
 
@@ -175,7 +175,7 @@ class DeadLetterCare:
             **self._through(send, deadline),
             "cursor": began,
             **{what: tally[what] for what in ("replayed", "refused", "failed", "not_chosen", "newer")},
-            "problems": problems[:MOST_SHOWN],
+            "problems": problems[:MAX_SHOWN],
         }
 
     def delete(self, deadline: float, *, ids: frozenset[str]) -> dict[str, Any]:
@@ -192,7 +192,7 @@ class DeadLetterCare:
             return [letter for letter in letters if letter not in found or letter.id in failed]
 
         through = self._through(throw, deadline, lambda: tally["deleted"] == len(ids))
-        return {**through, "deleted": tally["deleted"], "problems": problems[:MOST_SHOWN]}
+        return {**through, "deleted": tally["deleted"], "problems": problems[:MAX_SHOWN]}
 
     def _through(
         self,
@@ -210,9 +210,9 @@ class DeadLetterCare:
         seen = empty = 0
         why = None
         try:
-            while empty < EMPTY_ROUNDS and not enough() and not backoff.expired and len(held) < MOST_HELD:
+            while empty < EMPTY_ROUNDS and not enough() and not backoff.expired and len(held) < MAX_HELD:
                 hold = int(deadline - self._pacing.monotonic()) + HOLD_MARGIN
-                letters = patiently(partial(self._queue.receive, hold), backoff)
+                letters = with_retry(partial(self._queue.receive, hold), backoff)
                 empty = 0 if letters else empty + 1
                 seen += len(letters)
                 held += [letter.handle for letter in do(letters)]
@@ -241,13 +241,13 @@ class DeadLetterCare:
             "id": letter.id,
             "reason": letter.reason or RECEIVED_TOO_OFTEN,
             "event": said.id,
-            "boards": said.boards[:MOST_BOARDS_SHOWN],
-            "members": said.members[:MOST_BOARDS_SHOWN],
+            "boards": said.boards[:MAX_BOARDS_SHOWN],
+            "members": said.members[:MAX_BOARDS_SHOWN],
             "first_received": instant(letter.first_received),
             "sent": instant(letter.sent),
             "receives": letter.receives,
             "size": letter.size,
-            "body": letter.body[:LONGEST_EXCERPT],
+            "body": letter.body[:MAX_EXCERPT_LENGTH],
             "kept_in": letter.kept_in,
             "problem": self._problem(letter),
         }

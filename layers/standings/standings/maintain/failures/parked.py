@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from standings.catalog.board_catalog import LONGEST_ATTEMPT
+from standings.catalog.board_catalog import MAX_ATTEMPT_S
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.instants import instant
 from standings.domain.members.member_item import Image
@@ -16,10 +16,10 @@ from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY, MINUTE
 from standings.maintain.task_arguments import Arguments, task_of, texts
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
-from standings.ports.objects import Kept, Named, Objects
+from standings.ports.objects import Kept, Objects, ParkedMember
 from standings.ports.scores import REPLAYABLE_DAYS, MemberKey, Scores
-from standings.project.backfill import Placer, placings
-from standings.runtime.retry import Backoff, Pacing, patiently
+from standings.project.backfill import Backfill, placings
+from standings.runtime.retry import Backoff, Clock, with_retry
 
 OURS: Final = "parked/"
 """Where the projector parks records, one to an object."""
@@ -27,17 +27,17 @@ OURS: Final = "parked/"
 LAMBDAS: Final = "aws/lambda/"
 """Where Lambda keeps the batches that it gave up."""
 
-MOST_SHOWN: Final = 1_000
-MOST_LISTED: Final = 100
+MAX_SHOWN: Final = 1_000
+MAX_LISTED: Final = 100
 PAGE: Final = 1_000
 MEMBERS_AT_ONCE: Final = 25
-MOST_MEMBERS_SHOWN: Final = 10
-ATTEMPT: Final = LONGEST_ATTEMPT - 15.0
+MAX_MEMBERS_SHOWN: Final = 10
+ATTEMPT: Final = MAX_ATTEMPT_S - 15.0
 """Seconds in which some members are placed, or else tried again by the next call. A call to the store that was begun by
-then may still end: a rebuild waits `LONGEST_ATTEMPT` for attempts that go by an outdated list of generations."""
+then may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts that go by an outdated list of generations."""
 
 
-Decode = Callable[[Any], Named | None]
+Decode = Callable[[Any], ParkedMember | None]
 """What a record names; None for the item of no member. KeyError, TypeError or ValueError for what is no record."""
 
 
@@ -48,7 +48,7 @@ class Chosen(NamedTuple):
     reason: str | None = None
     board: str | None = None
 
-    def has(self, parcel: "Parcel") -> bool:
+    def has(self, parcel: "ParkedObject") -> bool:
         """Whether some of an object's records are among them."""
         return (self.reason is None or self.reason in parcel.reason) and (
             self.board is None or any(board == self.board for board, _ in parcel.members)
@@ -64,12 +64,12 @@ TASKS: Final[Mapping[str, Arguments]] = {
 
 
 @dataclass(slots=True)
-class Parcel:
+class ParkedObject:
     """An object's records: the members that they name, and what is wrong with those that name none."""
 
     reason: str = ""
     records: int = 0
-    members: dict[MemberKey, Named] = field(default_factory=dict)
+    members: dict[MemberKey, ParkedMember] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -84,10 +84,10 @@ class ParkedCare:
         self,
         boards: Boards,
         scores: Scores,
-        placer: Placer,
+        backfill: Backfill,
         objects: Objects,
         decode: Decode,
-        pacing: Pacing,
+        pacing: Clock,
         *,
         report: Callable[[Exception], None],
         written: Callable[[str], Sequence[int]] = lambda _: (0,),
@@ -96,7 +96,7 @@ class ParkedCare:
         self.pacing = pacing
         self._boards = boards
         self._scores = scores
-        self._placer = placer
+        self._backfill = backfill
         self._decode = decode
         self._report = report
         self._written = written
@@ -110,14 +110,14 @@ class ParkedCare:
         return do(deadline, chosen=chosen, **given)
 
     def list(
-        self, deadline: float, *, chosen: Chosen = ALL, limit: int = MOST_LISTED, cursor: str = ""
+        self, deadline: float, *, chosen: Chosen = ALL, limit: int = MAX_LISTED, cursor: str = ""
     ) -> dict[str, Any]:
         """What is parked: object by object, with the reason, the members and the age. `cursor` goes on with a list."""
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
         try:
             for kept in self.kept(chosen, cursor, deadline):
-                if len(shown) >= min(limit, MOST_SHOWN) or self.pacing.monotonic() >= deadline:
+                if len(shown) >= min(limit, MAX_SHOWN) or self.pacing.monotonic() >= deadline:
                     return {**answer, "done": False}
                 parcel = self.parcel(kept, deadline)
                 if parcel is not None and chosen.has(parcel):
@@ -143,17 +143,17 @@ class ParkedCare:
             last = max(after, prefix)
             more = last.startswith(prefix)
             while more:
-                found = patiently(partial(self.objects.listed, prefix, last, PAGE), self.pacing.backoff(deadline))
+                found = with_retry(partial(self.objects.listed, prefix, last, PAGE), self.pacing.backoff(deadline))
                 yield from (kept for kept in found if chosen.keys is None or kept.key in chosen.keys)
                 more = len(found) >= PAGE
                 last = found[-1].key if found else last
 
-    def parcel(self, kept: Kept, deadline: float) -> Parcel | None:
+    def parcel(self, kept: Kept, deadline: float) -> ParkedObject | None:
         """What an object holds; None where it is gone by now."""
-        content = patiently(partial(self.objects.content, kept.key), self.pacing.backoff(deadline))
+        content = with_retry(partial(self.objects.content, kept.key), self.pacing.backoff(deadline))
         if content is None:
             return None
-        parcel = Parcel()
+        parcel = ParkedObject()
         try:
             parcel.reason, records = _records(kept.key, content)
         except (ValueError, LookupError, TypeError, RecursionError) as error:
@@ -176,7 +176,7 @@ class ParkedCare:
                 parcel.members[key] = _newer(parcel.members.get(key), named._replace(made=made))
         return parcel
 
-    def place(self, named: Iterable[Named], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
+    def place(self, named: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
         """Place some members. Returns why by member for whom it can never be, and why not yet if that is so."""
         until = min(deadline, self.pacing.monotonic() + ATTEMPT)
         backoff = self.pacing.backoff(until)
@@ -190,12 +190,12 @@ class ParkedCare:
             except (StoreRefusedError, ValueError) as error:
                 never[one.board, one.member] = str(error)
         why = None
-        for outcome in self._placer.outcomes(moves, until):
+        for outcome in self._backfill.outcomes(moves, until):
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
         return never, why
 
-    def _moves(self, named: Named, backoff: Backoff) -> Iterator[Move]:
+    def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Move]:
         """What brings a member to its place in every ranking, of all generations; ValueError where that cannot be."""
         problem = self._problem(named)
         if problem is not None:
@@ -210,16 +210,16 @@ class ParkedCare:
         for generation in self._written(named.board):
             yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
 
-    def _image(self, named: Named, backoff: Backoff) -> Image | None:
+    def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
         """The item of a member as it is now; None where there is none."""
-        return patiently(partial(self._scores.image, (named.board, named.member)), backoff)
+        return with_retry(partial(self._scores.image, (named.board, named.member)), backoff)
 
-    def _problem(self, named: Named) -> str | None:
+    def _problem(self, named: ParkedMember) -> str | None:
         if named.made is not None and self.pacing.now() - named.made > REPLAYABLE_DAYS * DAY:
             return f"more than {REPLAYABLE_DAYS} days old: what it would be weighed against may be gone"
         return None
 
-    def _shown(self, kept: Kept, parcel: Parcel) -> dict[str, Any]:
+    def _shown(self, kept: Kept, parcel: ParkedObject) -> dict[str, Any]:
         old = [_refused(key, why) for key, named in parcel.members.items() if (why := self._problem(named)) is not None]
         return {
             "key": kept.key,
@@ -228,9 +228,9 @@ class ParkedCare:
             "age_minutes": max(0, self.pacing.now() - kept.at) // MINUTE,
             "records": parcel.records,
             "members": [
-                {"board": board, "member": member} for board, member in list(parcel.members)[:MOST_MEMBERS_SHOWN]
+                {"board": board, "member": member} for board, member in list(parcel.members)[:MAX_MEMBERS_SHOWN]
             ],
-            "problems": [*parcel.problems, *old][:MOST_MEMBERS_SHOWN],
+            "problems": [*parcel.problems, *old][:MAX_MEMBERS_SHOWN],
         }
 
 
@@ -265,7 +265,7 @@ class _Replay:
             },
             "why": self._why,
             **{what: self._tally[what] for what in ("placed", "removed", "left")},
-            "problems": self._problems[:MOST_SHOWN],
+            "problems": self._problems[:MAX_SHOWN],
         }
 
     def _object(self, kept: Kept) -> bool:
@@ -283,12 +283,12 @@ class _Replay:
                 self._tally["left"] += 1
             else:
                 backoff = self._care.pacing.backoff(self._deadline)
-                patiently(partial(self._care.objects.delete, kept.key), backoff)
+                with_retry(partial(self._care.objects.delete, kept.key), backoff)
                 self._tally["removed"] += 1
         self._after = kept.key
         return True
 
-    def _place(self, key: str, members: Sequence[Named]) -> bool:
+    def _place(self, key: str, members: Sequence[ParkedMember]) -> bool:
         while self._members < len(members):
             if self._care.pacing.monotonic() >= self._deadline:
                 return False
@@ -327,7 +327,7 @@ def _records(key: str, content: bytes) -> tuple[str, list[Any]]:
     return f"given up by Lambda: {condition}", records
 
 
-def _newer(one: Named | None, other: Named) -> Named:
+def _newer(one: ParkedMember | None, other: ParkedMember) -> ParkedMember:
     """What two records of one member tell together."""
     if one is None:
         return other

@@ -2,7 +2,8 @@
 
 A rebuild writes a new *generation*. It goes in phases, each of which is in the board's record before it begins:
 
-1. `announced`: projectors write both generations as soon as they learn of it. After `SETTLED` no attempt goes on that
+1. `announced`: projectors write both generations as soon as they learn of it. After `PROPAGATION_WAIT` no attempt
+goes on that
    knew just the old one: whatever changes from here on is placed in the new generation as well.
 2. `placing`: every member is placed as its item is. Beside that its newer changes come from the projectors, and a row
    takes no version that is not newer than its own, so it is the same whoever comes first.
@@ -22,7 +23,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final, Protocol
 
-from standings.catalog.board_catalog import DELETE, LONGEST_ATTEMPT, Registry
+from standings.catalog.board_catalog import DELETE, MAX_ATTEMPT_S, BoardCatalog
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Family
 from standings.domain.members.member_item import Image, registered, removed, rewritten
@@ -30,18 +31,18 @@ from standings.domain.members.moves import Move
 from standings.domain.members.open_rankings import kept
 from standings.domain.windows.calendar import SECOND
 from standings.ports.board_records import BoardRecord, Job
-from standings.ports.errors import Hindrance, StoreRefusedError, StoreUnavailableError
-from standings.ports.rankings import MOST_ACTIONS
-from standings.ports.scores import SLOTS, ChangeObstacle, ReceiptObstacle, Rewrite, Scores
-from standings.project.backfill import Placer, placings
-from standings.project.commit_moves import MOST_MOVES
-from standings.runtime.retry import Pacing, patiently
+from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
+from standings.ports.rankings import MAX_ACTIONS
+from standings.ports.scores import SLOTS, ItemConflict, ReceiptConflict, Rewrite, Scores
+from standings.project.backfill import Backfill, placings
+from standings.project.commit_moves import MAX_MOVES
+from standings.runtime.retry import Clock, with_retry
 from standings.runtime.ttl_cache import BOARD_TTL_S
 
 _CLOCKS: Final = 60
-SETTLED: Final = (BOARD_TTL_S + LONGEST_ATTEMPT + _CLOCKS) * SECOND
+PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + _CLOCKS) * SECOND
 """After so long no function goes by an older record: each remembers it for `BOARD_TTL_S`, and an attempt takes up to
-`LONGEST_ATTEMPT`. The rest is for clocks that differ."""
+`MAX_ATTEMPT_S`. The rest is for clocks that differ."""
 
 REBUILD: Final = "rebuild"
 LEAVING: Final = "leaving"
@@ -51,7 +52,7 @@ PLACING: Final = "placing"
 SWITCHED: Final = "switched"
 RETIRED: Final = "retired"
 
-MOST_TRIES: Final = 8
+MAX_TRIES: Final = 8
 """Tries of a busy member, with some seconds of waiting between them, before the job goes on with the others."""
 
 _WAITING: Final = frozenset({LEAVING, ANNOUNCED, SWITCHED, RETIRED})
@@ -90,15 +91,15 @@ class Rebuild:
 
     def __init__(
         self,
-        registry: Registry,
+        registry: BoardCatalog,
         scores: Scores,
-        placer: Placer,
+        backfill: Backfill,
         purging: Purging,
-        pacing: Pacing,
+        pacing: Clock,
     ) -> None:
         self.registry = registry
         self.scores = scores
-        self.placer = placer
+        self.backfill = backfill
         self.purging = purging
         self.pacing = pacing
 
@@ -118,7 +119,7 @@ class Rebuild:
         backoff = self.pacing.backoff(deadline)
         found, undone = 0, list[float]()
         after: str | None = None
-        while names := patiently(partial(self.registry.records.names, after, MOST_ACTIONS), backoff):
+        while names := with_retry(partial(self.registry.records.names, after, MAX_ACTIONS), backoff):
             after = names[-1]
             for name in names:
                 if fnmatchcase(name, pattern) and self.registry.boards.family(name) is not None:
@@ -132,7 +133,7 @@ class Rebuild:
 
     def _go_on_since(self, board: str, since: int, deadline: float) -> Progress | None:
         """How far the rebuild of a board is; None where it is done."""
-        record = patiently(lambda: self.registry.current(board), self.pacing.backoff(deadline))
+        record = with_retry(lambda: self.registry.current(board), self.pacing.backoff(deadline))
         if record is None or (record.job is None and record.renewed >= since):
             return None
         return self.go_on(board, REBUILD, deadline, begin=record.job is None)
@@ -236,7 +237,7 @@ class _Run:
         """
         reached, left = _job_of(record), list[Image]()
         while reached.slot < SLOTS or left:
-            if reached.slot == SLOTS or len(left) >= MOST_ACTIONS:
+            if reached.slot == SLOTS or len(left) >= MAX_ACTIONS:
                 if not self._backoff.wait():
                     raise self._too_busy()
                 left = do(record, [[image] for image in left])
@@ -257,10 +258,10 @@ class _Run:
         """The next members, and where those begin that follow."""
         images: list[Image] = []
         slot, after = job.slot, job.after
-        while slot < SLOTS and len(images) < MOST_ACTIONS:
-            wanted = MOST_ACTIONS - len(images)
+        while slot < SLOTS and len(images) < MAX_ACTIONS:
+            wanted = MAX_ACTIONS - len(images)
             listed = partial(self._service.scores.members, self._board, slot, after, wanted)
-            found = patiently(listed, self._backoff)
+            found = with_retry(listed, self._backoff)
             images += found
             if len(found) < wanted:
                 slot, after = slot + 1, None
@@ -276,32 +277,32 @@ class _Run:
         for image in current:
             rankings = dict.fromkeys(kept(self._family, image, now))
             moves += placings(image, [ranking._replace(generation=record.latest) for ranking in rankings])
-            if len(moves) >= MOST_MOVES:
-                self._service.placer.place(moves, self._deadline)
+            if len(moves) >= MAX_MOVES:
+                self._service.backfill.place(moves, self._deadline)
                 moves = []
-        self._service.placer.place(moves, self._deadline)
+        self._service.backfill.place(moves, self._deadline)
         return left
 
     def _brought_up(self, image: Image) -> Image | None:
         """A member's next image, with 0 in every sum that is ranked by now, where members are registered."""
         wanted = registered(self._family, image)
-        return None if wanted.values == image.values else rewritten(wanted, max(self._now(), image.stamp))
+        return None if wanted.values == image.values else rewritten(wanted, max(self._now(), image.written_at_ms))
 
     def _remove(self, _: BoardRecord, chunks: Sequence[_Chunk]) -> list[Image]:
         """Remove members, as they are by then; returns those that were too busy."""
-        return self._rewrite(chunks, lambda image: removed(image, max(self._now(), image.stamp)))[1]
+        return self._rewrite(chunks, lambda image: removed(image, max(self._now(), image.written_at_ms)))[1]
 
     def _rewrite(self, chunks: Sequence[_Chunk], change: _Change) -> tuple[list[Image], list[Image]]:
         """Write what `change` makes of each member (None: nothing), a chunk in one transaction.
 
-        Returns the members as they are then, and those that are not written after `MOST_TRIES`. Members that someone
+        Returns the members as they are then, and those that are not written after `MAX_TRIES`. Members that someone
         else has written meanwhile are tried again apart from the others. Each further try waits first.
         StoreUnavailableError when the deadline comes before the end.
         """
         backoff = self._service.pacing.backoff(self._deadline)
         done: list[Image] = []
         tries = 0
-        while chunks and tries < MOST_TRIES:
+        while chunks and tries < MAX_TRIES:
             if tries and not backoff.wait():
                 raise self._too_busy()
             chunks = [again for chunk in chunks for again in self._try(chunk, change, done)]
@@ -323,7 +324,7 @@ class _Run:
             return []
         if self._is_over():
             raise self._too_busy()
-        obstacles = patiently(lambda: self._service.scores.apply([], changes, self._now()), self._backoff)
+        obstacles = with_retry(lambda: self._service.scores.apply([], changes, self._now()), self._backoff)
         if not obstacles:
             done += [rewrite.image for rewrite in changes]
             return []
@@ -334,7 +335,7 @@ class _Run:
         if len(chunk) != 1:
             return chunk
         key = (chunk[0].board, chunk[0].member)
-        image = patiently(partial(self._service.scores.image, key), self._backoff)
+        image = with_retry(partial(self._service.scores.image, key), self._backoff)
         return chunk if image is None else [image]
 
     def _too_busy(self) -> StoreUnavailableError:
@@ -344,7 +345,7 @@ class _Run:
 
     def _record(self) -> BoardRecord:
         registry = self._service.registry
-        found = patiently(lambda: registry.current(self._board), self._backoff)
+        found = with_retry(lambda: registry.current(self._board), self._backoff)
         if found is None:
             raise NoSuchBoardError(f"board {self._board!r} has no events")
         return found
@@ -357,7 +358,7 @@ class _Run:
                 return record
             written = replace(change(record), version=record.version + 1)
             put = partial(self._service.registry.records.put, written, record.version)
-            if patiently(put, self._backoff):
+            if with_retry(put, self._backoff):
                 return written
             if not self._backoff.wait():
                 raise StoreUnavailableError(f"the record of board {self._board!r} is written by others all the while")
@@ -374,7 +375,7 @@ class _Run:
     def _wait(self, job: Job) -> float:
         if job.phase not in _WAITING:
             return 0.0
-        return max(0, job.since + SETTLED - self._now()) / SECOND
+        return max(0, job.since + PROPAGATION_WAIT - self._now()) / SECOND
 
     def _is_over(self) -> bool:
         return self._backoff.expired
@@ -386,7 +387,7 @@ class _Run:
         return Progress(self._board, job.task, job.phase, record.latest, job.members, job.slot, wait, done=False)
 
 
-def _split(chunk: _Chunk, obstacles: Sequence[ReceiptObstacle | ChangeObstacle], done: list[Image]) -> list[_Chunk]:
+def _split(chunk: _Chunk, obstacles: Sequence[ReceiptConflict | ItemConflict], done: list[Image]) -> list[_Chunk]:
     """The chunks in which to try members again: each that stood in the way by itself, and the others together.
 
     Where all of them did, as all do when the table is throttled, the chunk is halved.
@@ -394,10 +395,10 @@ def _split(chunk: _Chunk, obstacles: Sequence[ReceiptObstacle | ChangeObstacle],
     clear = dict(enumerate(chunk))
     met: list[Image] = []
     for obstacle in obstacles:
-        if obstacle.hindrance is Hindrance.INVALID:
+        if obstacle.reason is CancelReason.INVALID:
             raise StoreRefusedError(obstacle.message)
         image = clear.pop(obstacle.position)
-        if obstacle.hindrance is Hindrance.BUSY:
+        if obstacle.reason is CancelReason.BUSY:
             met.append(image)
         elif isinstance(obstacle.found, Image):
             met.append(obstacle.found)

@@ -7,7 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from standings.aws.dynamodb.calls import Item, batch_get, query, store_error
 from standings.aws.dynamodb.keys import PLACES, entry_key, index_key, member_item_key, node_key, shard_of
-from standings.aws.dynamodb.rankings.rankings import MOST_LANES
+from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 from standings.aws.dynamodb.rankings.tier_trees import lane_of
 from standings.aws.dynamodb.scores.member_items import decode_image
 from standings.aws.dynamodb.scores.scores import DynamoScores
@@ -17,9 +17,9 @@ from standings.domain.members.member_item import Image
 from standings.domain.scoring.sort_order import Place, read_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import summed
-from standings.maintain.audit.audit_reads import Edge, Listed, Pair, Picture, Root
+from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root, Snapshot
 from standings.maintain.audit.differences import Row
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -29,13 +29,13 @@ EVENTUAL: Final = 0.5
 TRANSACTIONAL: Final = 2
 
 
-class DynamoInspection:
-    """Scores and Rankings side by side (`maintain.audit.audit_reads.Evidence`). For one thread.
+class DynamoAuditReads:
+    """Scores and Rankings side by side (`maintain.audit.audit_reads.AuditReads`). For one thread.
 
     Units are counted as if every item were under 4 KB, which all of ours are.
     """
 
-    def __init__(self, client: "DynamoDBClient", scores: str, rankings: str, pacing: Pacing) -> None:
+    def __init__(self, client: "DynamoDBClient", scores: str, rankings: str, pacing: Clock) -> None:
         self._client = client
         self._scores = scores
         self._rankings = rankings
@@ -90,14 +90,14 @@ class DynamoInspection:
             found.setdefault(keys[item["pk"]["S"]], []).append(item)
         return {path: _counters(some) for path, some in found.items()}
 
-    def picture(self, ranking: Ranking, path: Path) -> Picture:
+    def picture(self, ranking: Ranking, path: Path) -> Snapshot:
         root, (lanes,) = self._lanes(ranking, path)
-        return Picture(root, _counters(lanes[: root.lanes]), lanes)
+        return Snapshot(root, _counters(lanes[: root.lanes]), lanes)
 
-    def edge(self, ranking: Ranking, path: Path, digit: int) -> Edge:
+    def edge(self, ranking: Ranking, path: Path, digit: int) -> ParentChild:
         root, (above, below) = self._lanes(ranking, path, (*path, digit))
         counted = _counters(above[: root.lanes])
-        return Edge(counted.get(digit, 0), sum(_counters(below[: root.lanes]).values()))
+        return ParentChild(counted.get(digit, 0), sum(_counters(below[: root.lanes]).values()))
 
     def entries(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[Listed]:
         values = {":r": {"S": index_key(ranking, shard)}, ":s": {"S": beyond}}
@@ -121,11 +121,11 @@ class DynamoInspection:
     def _lanes(self, ranking: Ranking, *paths: Path) -> tuple[Root, list[list[Item | None]]]:
         """What the root says, and all lanes of some nodes that there could ever be: of one moment."""
         keys = dict.fromkeys([node_key(ranking, ROOT)])
-        keys |= dict.fromkeys(node_key(ranking, path, lane) for path in paths for lane in range(MOST_LANES))
+        keys |= dict.fromkeys(node_key(ranking, path, lane) for path in paths for lane in range(MAX_LANES))
         items = self._at_once(*((self._rankings, {"pk": {"S": key}}) for key in keys))
         found = dict(zip(keys, items, strict=True))
         root = _root(found[node_key(ranking, ROOT)], ranking)
-        return root, [[found[node_key(ranking, path, lane)] for lane in range(MOST_LANES)] for path in paths]
+        return root, [[found[node_key(ranking, path, lane)] for lane in range(MAX_LANES)] for path in paths]
 
     def _at_once(self, *wanted: tuple[str, Mapping[str, Any]]) -> list[Item | None]:
         gets: Any = [{"Get": {"TableName": table, "Key": key}} for table, key in wanted]

@@ -11,14 +11,14 @@ from standings.domain.tiers.tier_path import ROOT, Path, depth
 from standings.domain.windows.calendar import DAY
 from standings.domain.windows.late_and_keep import Timetable
 from standings.domain.windows.window import window_of
-from standings.runtime.retry import RETRY_TIMEOUT_S, Pacing, patiently
+from standings.runtime.retry import READ_TIMEOUT_S, Clock, with_retry
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 CODE_LENGTH: Final = 3
-MOST_DELETES: Final = 25
-MOST_AT_ONCE: Final = 500
+MAX_DELETES: Final = 25
+DELETE_PAGE_SIZE: Final = 500
 HOURS_REACH: Final = 30 * DAY
 T = TypeVar("T")
 REACH: Final = 1_200 * DAY
@@ -33,7 +33,7 @@ class DynamoPurging:
     rows without a score, which expire.
     """
 
-    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Pacing) -> None:
+    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Clock) -> None:
         self._client = client
         self._rankings = rankings
         self._pacing = pacing
@@ -80,7 +80,7 @@ class DynamoPurging:
             "KeyConditionExpression": "r = :r",
             "ExpressionAttributeValues": {":r": {"S": partition}},
         }
-        answers = self._patiently(lambda: list(query(self._client, request, MOST_AT_ONCE)))
+        answers = self._patiently(lambda: list(query(self._client, request, DELETE_PAGE_SIZE)))
         return [item["pk"]["S"] for answer in answers for item in answer["Items"]]
 
     def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
@@ -101,8 +101,8 @@ class DynamoPurging:
         return self._patiently(lambda: batch_get(self._client, self._rankings, wanted, self._pacing, consistent=True))
 
     def _delete(self, keys: Sequence[str]) -> None:
-        for start in range(0, len(keys), MOST_DELETES):
-            self._patiently(partial(batch_delete, self._client, self._rankings, keys[start : start + MOST_DELETES]))
+        for start in range(0, len(keys), MAX_DELETES):
+            self._patiently(partial(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES]))
 
     def _patiently(self, do: Callable[[], T]) -> T:
-        return patiently(do, self._pacing.backoff_for(RETRY_TIMEOUT_S))
+        return with_retry(do, self._pacing.backoff_for(READ_TIMEOUT_S))

@@ -33,13 +33,13 @@ def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -
     item: dict[str, Any] = {
         "pk": {"S": entry_key(ranking, move.member)},
         "v": {"N": str(move.version)},
-        "t": {"N": str(move.stamp)},
+        "t": {"N": str(move.written_at_ms)},
     }
     if move.new is not None:
         item["r"] = {"S": index_key(ranking, shard_of(move.member, ranking.metric.shards))}
         item["s"] = {"S": sort_key(move.new, move.member)}
     elif expiry is None:
-        expiry = (move.stamp + ROW_LIFETIME) // SECOND
+        expiry = (move.written_at_ms + ROW_LIFETIME) // SECOND
     if expiry is not None:
         item["e"] = {"N": str(expiry)}
     values = {":v": {"N": str(move.version)}}
@@ -74,7 +74,7 @@ def node_actions(
     With `name_shards` the first lane's root says how many shards there are, beside all numbers that there ever were:
     so whoever reads knows all places to look, while the number changes and for ever after.
     """
-    stamp = max(move.stamp for move in moves)
+    written_at_ms = max(move.written_at_ms for move in moves)
     net = deltas(_counted(move) for move in moves)
     changed = {(path, lane): counters for path, counters in net.items()}
     if name_shards:
@@ -84,7 +84,7 @@ def node_actions(
         adds: dict[str, dict[str, Any]] = {counter_name(digit): {"N": str(n)} for digit, n in counters.items()}
         if name_shards and (path, number) == (ROOT, 0):
             adds["n"] = {"NS": [str(ranking.metric.shards)]}
-        sets = {"t": {"N": str(stamp)}}
+        sets = {"t": {"N": str(written_at_ms)}}
         actions.append({"Update": node_update(table, node_key(ranking, path, number), sets, adds, expiry, now)})
     return actions
 

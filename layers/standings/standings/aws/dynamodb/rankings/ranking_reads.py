@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from standings.aws.dynamodb.calls import MOST_KEYS, Item, batch_get, get_item, query
+from standings.aws.dynamodb.calls import MAX_KEYS, Item, batch_get, get_item, query
 from standings.aws.dynamodb.keys import PLACES, entry_key, index_key
 from standings.aws.dynamodb.rankings.tier_trees import KnownLanes, lane_of
 from standings.aws.dynamodb.scores.board_records import list_boards, read_records
@@ -16,7 +16,7 @@ from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
 from standings.ports.board_records import BoardRecord
 from standings.ports.ranking_reads import Entry, Node, Span
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -27,13 +27,13 @@ SIDE_BY_SIDE: Final = 16
 T = TypeVar("T")
 
 
-class DynamoStanding:
-    """Rankings, the list of boards and members' items (`ports.ranking_reads.Standing`).
+class DynamoRankingsReader:
+    """Rankings, the list of boards and members' items (`ports.ranking_reads.RankingsReader`).
 
     Reads are eventually consistent, but for a member's item.
     """
 
-    def __init__(self, client: "DynamoDBClient", rankings: str, scores: str, pacing: Pacing) -> None:
+    def __init__(self, client: "DynamoDBClient", rankings: str, scores: str, pacing: Clock) -> None:
         self._client = client
         self._rankings = rankings
         self._scores = scores
@@ -55,10 +55,10 @@ class DynamoStanding:
         if len(all_keys) == 1:
             item = get_item(self._client, self._rankings, all_keys[0])
             items = [item] if item is not None else []
-        elif len(all_keys) <= MOST_KEYS:
+        elif len(all_keys) <= MAX_KEYS:
             items = self._batch(all_keys)
         else:
-            parts = [all_keys[start : start + MOST_KEYS] for start in range(0, len(all_keys), MOST_KEYS)]
+            parts = [all_keys[start : start + MAX_KEYS] for start in range(0, len(all_keys), MAX_KEYS)]
             found = self._pool.map(self._batch, parts)
             items = [item for part in found for item in part]
         return {keys[item["pk"]["S"]]: item for item in items}
@@ -127,6 +127,6 @@ def _node(lanes: Mapping[int, Item]) -> Node:
     read = [lane_of(item) for item in lanes.values()]
     # Lanes may be of different moments, while members move.
     counters = {digit: max(count, 0) for digit, count in summed(lane.counters for lane in read).items()}
-    stamp = max((lane.stamp for lane in read if lane.stamp is not None), default=None)
+    written_at_ms = max((lane.written_at_ms for lane in read if lane.written_at_ms is not None), default=None)
     first = lanes.get(0, {})
-    return Node(counters, stamp, max(map(int, first["n"]["NS"])) if "n" in first else 1)
+    return Node(counters, written_at_ms, max(map(int, first["n"]["NS"])) if "n" in first else 1)

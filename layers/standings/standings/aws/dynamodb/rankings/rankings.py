@@ -10,16 +10,16 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import read_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT
-from standings.ports.errors import Hindrance, StoreRefusedError
-from standings.ports.rankings import MoveObstacle, Row
-from standings.runtime.retry import Pacing
+from standings.ports.errors import CancelReason, StoreRefusedError
+from standings.ports.rankings import MoveConflict, Row
+from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 from standings.aws.dynamodb.rankings.ranking_actions import entry_action, expiry_of, node_actions, node_update
 
-MOST_LANES: Final = 4
+MAX_LANES: Final = 4
 """Lanes of a ranking at most: each costs its readers as much as the first."""
 
 CONFLICTS: Final = 2
@@ -42,7 +42,7 @@ class DynamoRankings:
     of several lanes, by chance. The first lane's root names them before one is used, so that readers know of it.
     """
 
-    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Pacing, most_lanes: int = MOST_LANES) -> None:
+    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Clock, most_lanes: int = MAX_LANES) -> None:
         self._client = client
         self._rankings = rankings
         self._pacing = pacing
@@ -52,7 +52,7 @@ class DynamoRankings:
         # Rankings in which somebody was met.
         self._lanes: TtlCache[str, _Lane] = TtlCache(pacing, RANKING_TTL_S)
 
-    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveObstacle]:
+    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
         expiry = expiry_of(ranking)
         lane = self._lanes.get(ranking.key)
         if lane is not None and lane.conflicts >= CONFLICTS:
@@ -67,11 +67,11 @@ class DynamoRankings:
             self._rankings, ranking, moves, expiry, self._pacing.now(), lane=number, name_shards=not named
         )
         obstacles = []
-        for index, hindrance, item, message in self._write(entries, counters):
+        for index, reason, item, message in self._write(entries, counters):
             if index < len(moves):
-                obstacles.append(_obstacle(index, hindrance, item, message, ranking, moves[index]))
-            elif hindrance is Hindrance.BUSY:
-                obstacles.append(MoveObstacle(None, hindrance, None, message))
+                obstacles.append(_obstacle(index, reason, item, message, ranking, moves[index]))
+            elif reason is CancelReason.BUSY:
+                obstacles.append(MoveConflict(None, reason, None, message))
             else:
                 raise StoreRefusedError(message)
         self._note(ranking, lane, obstacles)
@@ -83,9 +83,9 @@ class DynamoRankings:
         """Write entries and the tiers that count them in one transaction: what stood in the way."""
         return transact(self._client, [*entries, *counters])
 
-    def _note(self, ranking: Ranking, lane: _Lane | None, obstacles: Sequence[MoveObstacle]) -> None:
+    def _note(self, ranking: Ranking, lane: _Lane | None, obstacles: Sequence[MoveConflict]) -> None:
         """Remember whom a transaction met: whoever has the same entries would be met in any lane."""
-        busy = {obstacle.position for obstacle in obstacles if obstacle.hindrance is Hindrance.BUSY}
+        busy = {obstacle.position for obstacle in obstacles if obstacle.reason is CancelReason.BUSY}
         if busy == {None}:
             lane = lane or _Lane()
             lane.conflicts += 1
@@ -93,14 +93,14 @@ class DynamoRankings:
         elif not obstacles and lane is not None:
             lane.conflicts = 0
 
-    def _change_lane(self, ranking: Ranking, lane: _Lane, expiry: int | None) -> list[MoveObstacle]:
+    def _change_lane(self, ranking: Ranking, lane: _Lane, expiry: int | None) -> list[MoveConflict]:
         """Take one lane of more than there were, by chance; what stood in the way, if others have the root just now."""
         wanted = min(2 * lane.of, self._most_lanes)
         if wanted > lane.of:
-            for _, hindrance, item, message in self._name_lanes(ranking, wanted, expiry):
-                if hindrance is Hindrance.BUSY:
-                    return [MoveObstacle(None, hindrance, None, message)]
-                if hindrance is not Hindrance.CONDITION or item is None:
+            for _, reason, item, message in self._name_lanes(ranking, wanted, expiry):
+                if reason is CancelReason.BUSY:
+                    return [MoveConflict(None, reason, None, message)]
+                if reason is not CancelReason.CONDITION or item is None:
                     raise StoreRefusedError(message)
                 wanted = int(item["l"]["N"])
             lane.of = wanted
@@ -120,16 +120,16 @@ class DynamoRankings:
 
 
 def _obstacle(
-    position: int, hindrance: Hindrance, item: Item | None, message: str, ranking: Ranking, move: Move
-) -> MoveObstacle:
+    position: int, reason: CancelReason, item: Item | None, message: str, ranking: Ranking, move: Move
+) -> MoveConflict:
     """What stood in a move's way, with the row as it is. One that was not written here can never be moved from."""
-    if item is None or hindrance is not Hindrance.CONDITION:
-        return MoveObstacle(position, hindrance, None, message)
+    if item is None or reason is not CancelReason.CONDITION:
+        return MoveConflict(position, reason, None, message)
     try:
         place = read_sort_key(item["s"]["S"], dated=ranking.metric.dated)[0] if "s" in item else None
         if place is not None and item["s"]["S"] != sort_key(place, move.member):
             raise ValueError(item["s"]["S"])
-        return MoveObstacle(position, hindrance, Row(place, int(item["v"]["N"])), message)
+        return MoveConflict(position, reason, Row(place, int(item["v"]["N"])), message)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         why = f"the row in {ranking.key} is damaged ({error!r}): its board has to be rebuilt"
-        return MoveObstacle(position, Hindrance.INVALID, None, why)
+        return MoveConflict(position, CancelReason.INVALID, None, why)

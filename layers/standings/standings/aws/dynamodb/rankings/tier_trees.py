@@ -7,9 +7,9 @@ from standings.aws.dynamodb.calls import Item, batch_get, transact
 from standings.aws.dynamodb.keys import counter_digit, counter_name, node_key
 from standings.domain.boards.ranking import Ranking
 from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.errors import Hindrance
+from standings.ports.errors import CancelReason
 from standings.ports.rankings import Lane, Lanes, Removal
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ Read = Callable[[dict[str, tuple[Node, int]]], dict[tuple[Node, int], Item]]
 def lane_of(item: Item) -> Lane:
     """What an item says of one lane of a node. One that only names lanes knows of no stamp."""
     counters = {digit: int(value["N"]) for name, value in item.items() if (digit := counter_digit(name)) is not None}
-    stamp = int(item["t"]["N"]) if "t" in item else None
-    return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, stamp)
+    written_at_ms = int(item["t"]["N"]) if "t" in item else None
+    return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, written_at_ms)
 
 
 class KnownLanes:
@@ -34,7 +34,7 @@ class KnownLanes:
     The root says how many. Where the number is not known, the root is read along with the other nodes.
     """
 
-    def __init__(self, pacing: Pacing) -> None:
+    def __init__(self, pacing: Clock) -> None:
         self._lanes: TtlCache[str, int] = TtlCache(pacing, RANKING_TTL_S)
 
     def read(self, wanted: Iterable[Node], read: Read) -> dict[Node, dict[int, Item]]:
@@ -65,7 +65,7 @@ class KnownLanes:
 class DynamoTrees:
     """Tier trees (`ports.rankings.Trees`), strongly consistent."""
 
-    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Pacing) -> None:
+    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Clock) -> None:
         self._client = client
         self._rankings = rankings
         self._pacing = pacing
@@ -80,10 +80,10 @@ class DynamoTrees:
         items = batch_get(self._client, self._rankings, wanted, self._pacing, consistent=True)
         return {keys[item["pk"]["S"]]: item for item in items}
 
-    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[Hindrance]:
+    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[CancelReason]:
         actions = [action for path, lanes in nodes.items() for action in self._node_out(ranking, path, lanes)]
         actions += [action for removal in counters for action in self._counters_out(ranking, removal)]
-        return [hindrance for _, hindrance, _, _ in transact(self._client, actions)] if actions else []
+        return [reason for _, reason, _, _ in transact(self._client, actions)] if actions else []
 
     def _node_out(self, ranking: Ranking, path: Path, lanes: Lanes) -> Iterator[dict[str, Any]]:
         for number, lane in lanes.items():

@@ -12,7 +12,7 @@ from standings.aws.dynamodb.calls import Item, batch_get, put_if, query
 from standings.aws.dynamodb.keys import BOARDS
 from standings.domain.boards.coverage import Coverage, Kept
 from standings.ports.board_records import BoardRecord, Job
-from standings.runtime.retry import Pacing
+from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class DynamoBoards:
     """Board records (`ports.board_records.BoardRecords`)."""
 
-    def __init__(self, client: "DynamoDBClient", scores: str, pacing: Pacing) -> None:
+    def __init__(self, client: "DynamoDBClient", scores: str, pacing: Clock) -> None:
         self._client = client
         self._scores = scores
         self._pacing = pacing
@@ -44,9 +44,7 @@ class DynamoBoards:
         return put_if(self._client, request)
 
 
-def read_records(
-    client: "DynamoDBClient", scores: str, boards: Sequence[str], pacing: Pacing
-) -> dict[str, BoardRecord]:
+def read_records(client: "DynamoDBClient", scores: str, boards: Sequence[str], pacing: Clock) -> dict[str, BoardRecord]:
     """The records that there are of these boards, as of now."""
     keys = [_key(board) for board in boards]
     items = batch_get(client, scores, keys, pacing, consistent=True)

@@ -11,7 +11,7 @@ from standings.domain.windows.calendar import DAY, SECOND
 REMOVED_LIFETIME: Final = 60 * DAY
 """How long a removed member leaves its version: longer than anything older can be replayed."""
 
-MOST_NUMBER: Final = 10**38 - 1
+MAX_NUMBER: Final = 10**38 - 1
 """DynamoDB's numbers have 38 digits."""
 
 LAST_INSTANT: Final = 253_402_214_400_000
@@ -34,9 +34,9 @@ def decode_image(item: Item) -> Image:
     return Image(
         board=board_of(item["pk"]["S"]),
         member=item["sk"]["S"],
-        version=check_bounds(int(item["v"]["N"], 10), MOST_NUMBER),
-        stamp=check_bounds(int(item["t"]["N"], 10), LAST_INSTANT),
-        magnitude=check_bounds(int(item["g"]["N"], 10), MOST_NUMBER) if "g" in item else 0,
+        version=check_bounds(int(item["v"]["N"], 10), MAX_NUMBER),
+        written_at_ms=check_bounds(int(item["t"]["N"], 10), LAST_INSTANT),
+        abs_total=check_bounds(int(item["g"]["N"], 10), MAX_NUMBER) if "g" in item else 0,
         hidden="h" in item and bool(item["h"]["BOOL"]),
         values=values,
         marks={name.removeprefix(MARK): value["S"] for name, value in rest if "S" in value},
@@ -56,8 +56,8 @@ def encode_image(image: Image) -> dict[str, Any]:
     item: dict[str, Any] = {
         **member_item_key(image.board, image.member),
         "v": {"N": str(image.version)},
-        "t": {"N": str(image.stamp)},
-        "g": {"N": str(image.magnitude)},
+        "t": {"N": str(image.written_at_ms)},
+        "g": {"N": str(image.abs_total)},
     }
     item.update((name, {"N": str(value)}) for name, value in image.values.items())
     item.update((MARK + name, {"S": mark}) for name, mark in image.marks.items())
@@ -65,5 +65,5 @@ def encode_image(image: Image) -> dict[str, Any]:
         item["h"] = {"BOOL": True}
     if image.removed:
         item["x"] = {"BOOL": True}
-        item["e"] = {"N": str((image.stamp + REMOVED_LIFETIME) // SECOND)}
+        item["e"] = {"N": str((image.written_at_ms + REMOVED_LIFETIME) // SECOND)}
     return item

@@ -9,8 +9,8 @@ from standings.aws.dynamodb.keys import member_item_key, slot_key
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import DAY, SECOND
-from standings.ports.scores import Addition, ChangeObstacle, ItemChange, MemberKey, Receipt, ReceiptObstacle, Rewrite
-from standings.runtime.retry import Pacing
+from standings.ports.scores import Addition, ItemChange, ItemConflict, MemberKey, Receipt, ReceiptConflict, Rewrite
+from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -28,7 +28,7 @@ _STAMPED_BEFORE: Final = "t <= :t"
 class DynamoScores:
     """Scores and Receipts (`ports.scores.Scores`)."""
 
-    def __init__(self, client: "DynamoDBClient", scores: str, receipts: str, pacing: Pacing) -> None:
+    def __init__(self, client: "DynamoDBClient", scores: str, receipts: str, pacing: Clock) -> None:
         self._client = client
         self._scores = scores
         self._receipts = receipts
@@ -62,20 +62,20 @@ class DynamoScores:
 
     def apply(
         self, receipts: Sequence[Receipt], changes: Sequence[ItemChange], now: int
-    ) -> list[ReceiptObstacle | ChangeObstacle]:
+    ) -> list[ReceiptConflict | ItemConflict]:
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
         actions = [self._receipt(receipt, expiry) for receipt in receipts]
         actions += [
             self._addition(change) if isinstance(change, Addition) else self._rewrite(change) for change in changes
         ]
-        obstacles: list[ReceiptObstacle | ChangeObstacle] = []
-        for index, hindrance, item, message in transact(self._client, actions):
+        obstacles: list[ReceiptConflict | ItemConflict] = []
+        for index, reason, item, message in transact(self._client, actions):
             if index < len(receipts):
                 digest = bytes(item["d"]["B"]) if item else None
-                obstacles.append(ReceiptObstacle(index, hindrance, digest, message))
+                obstacles.append(ReceiptConflict(index, reason, digest, message))
             else:
                 image = decode_image(item) if item else None
-                obstacles.append(ChangeObstacle(index - len(receipts), hindrance, image, message))
+                obstacles.append(ItemConflict(index - len(receipts), reason, image, message))
         return obstacles
 
     def _receipt(self, receipt: Receipt, expiry: str) -> dict[str, Any]:
@@ -95,9 +95,9 @@ class DynamoScores:
     def _addition(self, change: Addition) -> dict[str, Any]:
         values = {
             ":i": {"N": "1"},
-            ":t": {"N": str(change.stamp)},
-            ":g": {"N": str(change.magnitude)},
-            ":room": {"N": str(MAX_UNITS - change.magnitude)},
+            ":t": {"N": str(change.written_at_ms)},
+            ":g": {"N": str(change.abs_total)},
+            ":room": {"N": str(MAX_UNITS - change.abs_total)},
         }
         for number, amount in enumerate(change.adds.values()):
             values[f":{number}"] = {"N": str(amount)}
@@ -107,7 +107,7 @@ class DynamoScores:
                 "TableName": self._scores,
                 "Key": member_item_key(change.board, change.member),
                 "UpdateExpression": _addition_expression(
-                    tuple(change.adds), (*change.removes, *(MARK + name for name in change.unmarks))
+                    tuple(change.adds), (*change.removes, *(MARK + name for name in change.tie_keys_removed))
                 ),
                 "ConditionExpression": f"{there} ({_STAMPED_BEFORE} AND g <= :room)",
                 "ExpressionAttributeValues": values,

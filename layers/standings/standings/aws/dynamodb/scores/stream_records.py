@@ -7,7 +7,7 @@ from standings.aws.dynamodb.scores.member_items import LAST_INSTANT, decode_imag
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.domain.windows.calendar import SECOND
-from standings.ports.objects import Named
+from standings.ports.objects import ParkedMember
 from standings.ports.scores import MemberKey
 
 
@@ -27,7 +27,7 @@ def decode_change(record: Any) -> Change | None:
     return Change(old, old.without_scores())
 
 
-def decode_parked(record: Any) -> Named | None:
+def decode_parked(record: Any) -> ParkedMember | None:
     """Whom a record of the stream names, also where its images are broken; None for an item that is no member's.
 
     KeyError, ValueError or TypeError for what names nobody.
@@ -41,7 +41,7 @@ def decode_parked(record: Any) -> Named | None:
     known = isinstance(made, int | float) and 0 < made < LAST_INSTANT // SECOND
     images = [image for name in ("NewImage", "OldImage") if (image := _readable(key, told.get(name))) is not None]
     gone = max(images, key=lambda image: image.version).without_scores() if images else None
-    return Named(board, member, gone, round(made * SECOND) if known else None)
+    return ParkedMember(board, member, gone, round(made * SECOND) if known else None)
 
 
 def _member_of(keys: Any) -> MemberKey:
