@@ -10,7 +10,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards, Family
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, ordinal
+from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.tiers.tier_path import ROOT
 from standings.domain.windows.calendar import SECOND
 from tests.support.dynamodb.engine import Engine
@@ -76,7 +76,7 @@ def place_members(
     until = ranking.readable_until
     expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
     moves = [
-        Move(ranking, name, None, Place(ordinal(score, descending=True)), 1, NOW) for name, score in scores.items()
+        Move(ranking, name, None, Place(sort_value(score, descending=True)), 1, NOW) for name, score in scores.items()
     ]
     rows = (move for move in moves if entries is None or move.member in entries)
     client.load("Rankings", (entry_action("Rankings", ranking, move, expiry)["Put"]["Item"] for move in rows))

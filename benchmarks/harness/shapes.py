@@ -20,7 +20,7 @@ from standings.aws.dynamodb.keys import counter_name, node_key
 from standings.aws.dynamodb.rankings.ranking_actions import entry_action
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, ordinal
+from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.tiers.tier_path import FANOUT, Path, path
 from tests.support.dynamodb.engine import Engine
 
@@ -150,7 +150,7 @@ def tiers(scores: Scores) -> dict[Path, Counter[int]]:
         counts = Counter(leaf)
         # Within a leaf digits go with the list, one for each score.
         first = next(iter(counts))
-        way = path(ordinal(first, descending=True))
+        way = path(sort_value(first, descending=True))
         nodes[way[:-1]].update({way[-1] + first - score: count for score, count in counts.items()})
         for length in range(len(way) - 1):
             nodes[way[:length]][way[length]] += counts.total()
@@ -172,6 +172,6 @@ def place(client: Engine, ranking: Ranking, scores: Scores, entries: Iterable[in
 
 
 def _entry(ranking: Ranking, number: int, score: int) -> dict[str, Any]:
-    move = Move(ranking, member(number), None, Place(ordinal(score, descending=True)), 1, NOW)
+    move = Move(ranking, member(number), None, Place(sort_value(score, descending=True)), 1, NOW)
     item: dict[str, Any] = entry_action("Rankings", ranking, move, None)["Put"]["Item"]
     return item

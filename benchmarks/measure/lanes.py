@@ -23,7 +23,7 @@ from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.ports.errors import StoreUnavailableError
-from standings.project.projector import Projected, Projector, Record
+from standings.project.projector import Projector, ProjectResult, Record
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime.retry import Clock
 from tests.support.dynamodb.engine import Engine
@@ -59,7 +59,7 @@ class Run:
         self.scores = population.lognormal(self.rng, MEMBERS)
         self.versions = dict.fromkeys(self.scores, 1)
         population.place_members(self.engine, self.ranking, self.scores)
-        self.projected: list[Projected] = []
+        self.projected: list[ProjectResult] = []
         self.in_time = 0
         names = list(self.scores)
         for number in range(projectors):

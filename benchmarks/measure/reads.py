@@ -26,7 +26,7 @@ from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.read.query import MAX_MEMBERS
 from standings.runtime.environment import BOARDS_FILE
-from standings.write.writer import Message, Writer
+from standings.write.writer import QueueMessage, Writer
 
 PAGE: Final = "docs/reads.md"
 README: Final = "README.md"
@@ -154,7 +154,7 @@ def _write(board: Board, members: Sequence[str], scores: dict[str, int]) -> None
         }
         for name in members
     ]
-    messages = [Message(str(number), orjson.dumps(event).decode()) for number, event in enumerate(events)]
+    messages = [QueueMessage(str(number), orjson.dumps(event).decode()) for number, event in enumerate(events)]
     if writer.write(messages, time.monotonic() + 600).applied != len(messages):
         raise AssertionError("an event was not applied")
 

@@ -13,7 +13,7 @@ from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import path, prefixes
 from standings.project.commit_moves import move_in_ranking
-from standings.project.prune_tiers import Look, PrunedRankings
+from standings.project.prune_tiers import PrunedRankings, PruneResult
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
@@ -24,24 +24,26 @@ CHANCES: Final = (0, 8, 16, 32, 64)
 """One of so many moves out of a leaf is looked at; 0: none is."""
 
 
-def rise(client: Any, steps: tuple[int, int], chance: float, rounds: int, seed: int = 1) -> tuple[int, list[Look]]:
+def rise(
+    client: Any, steps: tuple[int, int], chance: float, rounds: int, seed: int = 1
+) -> tuple[int, list[PruneResult]]:
     """Raise the scores of 300 members, round by round; how many nodes they need in the end, and what was removed."""
     rng = Random(seed)
     ranking = population.ranking_of(population.family())
     tools = replace(pacing(), random=Random(seed).random)
-    looks: list[Look] = []
+    looks: list[PruneResult] = []
     rankings = PrunedRankings(
         DynamoRankings(client, "Rankings", tools), DynamoTrees(client, "Rankings", tools), tools, looks.append, chance
     )
     places: dict[str, Place | None] = dict.fromkeys(map(population.member, range(MEMBERS)))
     for number in range(rounds):
-        after = {name: Place((old.ordinal if old else 0) - rng.randint(*steps)) for name, old in places.items()}
+        after = {name: Place((old.sort_value if old else 0) - rng.randint(*steps)) for name, old in places.items()}
         moves = [Move(ranking, name, places[name], new, number + 1, population.NOW) for name, new in after.items()]
-        moves.sort(key=lambda move: move.new.ordinal if move.new else 0)
+        moves.sort(key=lambda move: move.new.sort_value if move.new else 0)
         if len(move_in_ranking(rankings, moves, tools.backoff(float("inf")), lambda: False).done) != MEMBERS:
             raise AssertionError("a move was not done")
         places.update(after)
-    needed = {node for place in places.values() if place for node in prefixes(path(place.ordinal))}
+    needed = {node for place in places.values() if place for node in prefixes(path(place.sort_value))}
     return len(needed), looks
 
 

@@ -28,7 +28,7 @@ from standings.read.query import Query
 from standings.read.reader import Reader
 from standings.runtime.environment import BOARDS_FILE
 from standings.runtime.retry import Clock
-from standings.write.writer import Message, Writer
+from standings.write.writer import QueueMessage, Writer
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
@@ -120,7 +120,7 @@ def event(event_id: str, board: str, name: str, points: int) -> str:
 
 def write(writer: Writer, bodies: list[str]) -> None:
     """Have one batch of events applied; AssertionError where one was not."""
-    written = writer.write([Message(str(n), body) for n, body in enumerate(bodies)], time.monotonic() + 600)
+    written = writer.write([QueueMessage(str(n), body) for n, body in enumerate(bodies)], time.monotonic() + 600)
     if written.applied != len(bodies):
         raise AssertionError(written)
 

@@ -17,7 +17,7 @@ from benchmarks.models.assumed import READ, TRANSACTION
 from benchmarks.models.cost.usage import Traffic
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, ordinal
+from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.domain.tiers.tier_tree import deltas
 from standings.project.commit_moves import commit_order, cut
@@ -69,13 +69,13 @@ class Drawn:
         for _ in range(members):
             old = self._traffic.score(rng)
             new = old + rng.randint(*self._traffic.steps)
-            places = [Place(ordinal(score, descending=True)) for score in (old, new)]
+            places = [Place(sort_value(score, descending=True)) for score in (old, new)]
             found.append(Move(self._ranking, "", places[0], places[1], 1, 0))
         found.sort(key=commit_order)
         return [self._part(chunk) for chunk in cut(found)]
 
     def _part(self, chunk: Sequence[Move]) -> Part:
-        pairs = [(move.old.ordinal, move.new.ordinal) for move in chunk if move.old and move.new]
+        pairs = [(move.old.sort_value, move.new.sort_value) for move in chunk if move.old and move.new]
         left = [path(old)[:-1] for old, new in pairs if path(old)[:-1] != path(new)[:-1]]
         return Part(frozenset(deltas(pairs)), left)
 

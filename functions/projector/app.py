@@ -11,7 +11,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from standings.aws.dynamodb.scores.stream_records import decode_change
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.project.projector import Record
-from standings.project.prune_tiers import Look
+from standings.project.prune_tiers import PruneResult
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks, projector
@@ -43,7 +43,7 @@ class _Parking:
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Answer a batch of the stream with the sequence number from which to deliver again, if any."""
     named = _named(event["Records"])
-    looks: list[Look] = []
+    looks: list[PruneResult] = []
     projected = _projector(looks.append).project(
         [_record(name, record) for name, record in named.items()],
         _Parking(_bucket, named),
@@ -65,7 +65,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     return {"batchItemFailures": []}
 
 
-def _removed(looks: list[Look]) -> int:
+def _removed(looks: list[PruneResult]) -> int:
     """How many dead tiers a batch has removed; what kept others is no harm, but for what nothing will mend."""
     for look in looks:
         if look.unexpected:

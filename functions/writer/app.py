@@ -10,7 +10,7 @@ from standings.aws.sqs.activity_queue import at_filled_in, refused_since, sent_a
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks, writer
-from standings.write.writer import Message
+from standings.write.writer import QueueMessage
 
 _config = Config.from_environment()
 _writer = writer.writer(_config, building_blocks.pacing())
@@ -23,7 +23,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     records = {record["messageId"]: record for record in event["Records"]}
     written = _writer.write(
         [
-            Message(message_id, record["body"], at_filled_in(record), refused_since(record), sent_at(record))
+            QueueMessage(message_id, record["body"], at_filled_in(record), refused_since(record), sent_at(record))
             for message_id, record in records.items()
         ],
         building_blocks.deadline(context.get_remaining_time_in_millis()),

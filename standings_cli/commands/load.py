@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import Any, Final, TypeVar
 
 from standings.aws.sqs.activity_queue import message_of
-from standings.aws.sqs.sender import MAX_ENTRIES, Message
+from standings.aws.sqs.sender import MAX_ENTRIES, OutgoingMessage
 from standings.domain.boards.boards_toml import read_span
 from standings.domain.boards.names import BOARD_NAME
 from standings.domain.events.event import RefusedEvent
@@ -200,7 +200,7 @@ def _say(summary: _Summary, *, as_json: bool) -> None:
         print(f"not kept up: {summary.asked:g} events a second were asked for; sent {behind}{left}")
 
 
-def _message(run: str, metric: str, first: int, rate: float, number: int, activity: Activity) -> Message:
+def _message(run: str, metric: str, first: int, rate: float, number: int, activity: Activity) -> OutgoingMessage:
     """An event's message. Its `at` is no part of what it says: a run can be repeated."""
     at = first + round(number / rate * 1000) - activity.behind
     event = {

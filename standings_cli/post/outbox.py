@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
 
-from standings.aws.sqs.sender import Message, entry, said_of
+from standings.aws.sqs.sender import OutgoingMessage, entry, said_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -43,7 +43,7 @@ class Outbox:
     _over: threading.Event = field(default_factory=threading.Event)
 
     def delivered(
-        self, batches: Iterable[_T], messages: Callable[[_T], Sequence[Message]]
+        self, batches: Iterable[_T], messages: Callable[[_T], Sequence[OutgoingMessage]]
     ) -> Generator[tuple[_T, dict[int, str]], None, None]:
         """Send batches; each comes back in its order, once all of it and of those before it is on the queue.
 
@@ -63,7 +63,7 @@ class Outbox:
                 self._over.set()
                 pool.shutdown(wait=False, cancel_futures=True)
 
-    def _send(self, messages: Sequence[Message]) -> dict[int, str]:
+    def _send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
         """Why, by position, for messages that the queue will never take."""
         refused: dict[int, str] = {}
         left = list(range(len(messages)))

@@ -13,7 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from standings.aws.sqs.sender import Message, batches
+from standings.aws.sqs.sender import OutgoingMessage, batches
 from standings_cli.post.checkpoint import Remembered, keep, recall
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.rows import InputError, Mark, Reading, Row
@@ -178,7 +178,7 @@ class FilePosting:
     def _rows(self) -> Iterator[Row]:
         return self.reading.rows(self._source.lines(), self.now)
 
-    def _good(self, rows: Iterable[Row], say: Callable[[str], None]) -> Iterator[tuple[Message, Row]]:
+    def _good(self, rows: Iterable[Row], say: Callable[[str], None]) -> Iterator[tuple[OutgoingMessage, Row]]:
         """The rows that have a message; the others are named."""
         for row in rows:
             self._read = row.mark
@@ -187,7 +187,9 @@ class FilePosting:
             else:
                 yield row.message, row
 
-    def _noted(self, good: Iterable[tuple[Message, Row]], remembered: Remembered) -> Iterator[tuple[Message, Row]]:
+    def _noted(
+        self, good: Iterable[tuple[OutgoingMessage, Row]], remembered: Remembered
+    ) -> Iterator[tuple[OutgoingMessage, Row]]:
         """The same rows, the first once it is remembered that some may have been sent."""
         for number, row in enumerate(good):
             if not number:
@@ -226,7 +228,7 @@ class FilePosting:
             _say("what the writer refuses shows with `standings dlq list`")
 
 
-def _messages(batch: Sequence[tuple[Message, Any]]) -> list[Message]:
+def _messages(batch: Sequence[tuple[OutgoingMessage, Any]]) -> list[OutgoingMessage]:
     return [message for message, _ in batch]
 
 

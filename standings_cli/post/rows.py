@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from standings.aws.sqs.activity_queue import ActivityQueue, message_of
-from standings.aws.sqs.sender import Message
+from standings.aws.sqs.sender import OutgoingMessage
 from standings.domain.boards.boards_toml import METRIC_NAME
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     """A row: its message, or what is wrong with it. `line` is where it begins, `mark` the place behind it."""
 
     line: int
-    message: Message | None
+    message: OutgoingMessage | None
     wrong: str
     mark: Mark
 
@@ -91,11 +91,11 @@ class Reading:
                 why = str(error)
             yield Row(line, message, why, Mark(lines.number, count, wrong, lines.digest.hexdigest()))
 
-    def event(self, said: Mapping[str, Any], amounts: Mapping[str, str], now: int) -> Message:
+    def event(self, said: Mapping[str, Any], amounts: Mapping[str, str], now: int) -> OutgoingMessage:
         """One event's message; RefusedEvent where it breaks a rule that can be seen here."""
         return self._message(_plain(said, amounts), {}, now)
 
-    def _message(self, row: "_Said", seen: dict[int, int], now: int) -> Message:
+    def _message(self, row: "_Said", seen: dict[int, int], now: int) -> OutgoingMessage:
         text, said = row
         if self.board is not None and not {"board", "updates"} & said.keys():
             text, said = _with("board", self.board, text, said)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from standings.aws.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
 from standings.aws.dynamodb.scores.board_records import decode_record
 from standings.domain.boards.ranking import Ranking
-from standings.domain.scoring.sort_order import Place, ordinal, sort_key
+from standings.domain.scoring.sort_order import Place, sort_key, sort_value
 from standings.domain.scoring.ties import LONG_AGO
 from standings.domain.tiers.tier_path import path
 from standings.domain.windows.window import parse_window
@@ -196,9 +196,9 @@ class Judge:
 
     def _expected(self, ranking: Ranking, on: datetime) -> Iterator[tuple[str, tuple[str, Place]]]:
         for one in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
-            number = ordinal(one.score, descending=ranking.metric.descending)
+            number = sort_value(one.score, descending=ranking.metric.descending)
             since = None
-            if ranking.metric.dated:
+            if ranking.metric.ties_by_instant:
                 since = LONG_AGO if one.since == float("-inf") else int(one.since)
             place = Place(number, since)
             yield one.member, (sort_key(place, one.member), place)
@@ -216,7 +216,7 @@ class Judge:
                 self.differ(f"{ranking.key}: {member} is at {found.get(member)!r}, not at {key!r}")
         counts: Counters = Counter()
         for _, place in expected.values():
-            way = path(place.ordinal)
+            way = path(place.sort_value)
             counts.update((way[:length], digit) for length, digit in enumerate(way))
         if counts != counted:
             off = {key: counted[key] - counts[key] for key in {*counts, *counted} if counts[key] != counted[key]}

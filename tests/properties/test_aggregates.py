@@ -31,7 +31,9 @@ def metric(aggregate: AggregateFunction, ties: Ties) -> Metric:
 
 
 def total(kind: Metric, found: list[Event]) -> Aggregate:
-    cell = aggregates.total(kind, [aggregates.of_event(kind, units, at, name) for units, at, name in found])
+    cell = aggregates.merge_all(
+        kind, [aggregates.aggregate_of_event(kind, units, at, name) for units, at, name in found]
+    )
     assert cell is not None
     return cell
 
@@ -63,7 +65,7 @@ def test_any_order_and_any_split_come_to_the_same(
 
     assert aggregates.place_of(kind, total(kind, found)) == expected(kind, found)
     assert total(kind, shuffled) == total(kind, found)
-    assert reduce(lambda one, other: aggregates.combined(kind, one, other), parts) == total(kind, found)
+    assert reduce(lambda one, other: aggregates.merge(kind, one, other), parts) == total(kind, found)
 
 
 def test_what_was_counted_before_marks_were_kept_stands_first() -> None:
@@ -71,15 +73,15 @@ def test_what_was_counted_before_marks_were_kept_stands_first() -> None:
     old = Aggregate(5)
 
     assert aggregates.place_of(kind, old) < aggregates.place_of(kind, total(kind, [(5, -(10**14), "a")]))
-    assert aggregates.place_of(kind, aggregates.combined(kind, old, aggregates.of_event(kind, 0, 7, "b"))) == Place(
-        -5, 7
-    )
+    assert aggregates.place_of(
+        kind, aggregates.merge(kind, old, aggregates.aggregate_of_event(kind, 0, 7, "b"))
+    ) == Place(-5, 7)
 
 
 def test_a_best_that_does_not_improve_changes_nothing() -> None:
     kind = metric("max", "first")
     best = total(kind, [(5, 10, "a")])
 
-    assert aggregates.combined(kind, best, aggregates.of_event(kind, 4, 99, "b")) == best
-    assert aggregates.combined(kind, best, aggregates.of_event(kind, 5, 99, "b")) == best
-    assert aggregates.combined(kind, best, aggregates.of_event(kind, 5, 9, "b")).mark < best.mark
+    assert aggregates.merge(kind, best, aggregates.aggregate_of_event(kind, 4, 99, "b")) == best
+    assert aggregates.merge(kind, best, aggregates.aggregate_of_event(kind, 5, 99, "b")) == best
+    assert aggregates.merge(kind, best, aggregates.aggregate_of_event(kind, 5, 9, "b")).tie_key < best.tie_key

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import ordinal
+from standings.domain.scoring.sort_order import sort_value
 from standings.domain.tiers import distribution, tier_tree
 from standings.domain.tiers.distribution import Bucket
 from standings.domain.tiers.tier_path import Path
@@ -40,7 +40,7 @@ mosts = st.integers(1, 12) | st.sampled_from([50, 100, 127, 128, 129, 256, 1000]
 
 
 def tree_of(listed: list[int], *, descending: bool) -> Tree:
-    return tier_tree.deltas((None, ordinal(score, descending=descending)) for score in listed)
+    return tier_tree.deltas((None, sort_value(score, descending=descending)) for score in listed)
 
 
 def ask(tree: Tree, most: int, *, descending: bool) -> tuple[list[Bucket], Tree, int]:

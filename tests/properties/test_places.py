@@ -4,8 +4,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import Place, ordinal, read_sort_key, sort_key
-from standings.domain.tiers.tier_path import FANOUT, depth, ordinal_at, path
+from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key, sort_value
+from standings.domain.tiers.tier_path import FANOUT, depth, path, sort_value_at
 
 numbers = st.integers(-MAX_UNITS, MAX_UNITS) | st.integers(-300, 300)
 members = st.text(min_size=1, max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode() or "m")
@@ -30,7 +30,7 @@ def test_where_equals_are_dated_the_instant_comes_before_the_member(found: list[
 def test_a_sort_key_tells_what_it_was_made_of(number: int, since: int | None, member: str) -> None:
     place = Place(number, since)
 
-    assert (place, member) == read_sort_key(sort_key(place, member), dated=since is not None)
+    assert (place, member) == decode_sort_key(sort_key(place, member), ties_by_instant=since is not None)
 
 
 @given(st.lists(numbers, min_size=2, max_size=30))
@@ -38,7 +38,7 @@ def test_paths_order_as_numbers_do_and_lead_back(found: list[int]) -> None:
     assert sorted(found) == sorted(found, key=path)
     for number in found:
         way = path(number)
-        assert number == ordinal_at(way)
+        assert number == sort_value_at(way)
         assert len(way) == 1 + depth(way[0])
         assert all(0 <= digit < FANOUT for digit in way)
 
@@ -54,9 +54,9 @@ def test_small_numbers_have_short_paths(number: int) -> None:
 
 @given(numbers, st.booleans())
 def test_an_ordinal_leads_back_to_its_score(score: int, descending: bool) -> None:
-    there = ordinal(score, descending=descending)
+    there = sort_value(score, descending=descending)
 
-    assert score == ordinal(there, descending=descending)
+    assert score == sort_value(there, descending=descending)
 
 
 def test_the_largest_sort_key_fits_dynamodb() -> None:

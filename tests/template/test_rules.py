@@ -226,10 +226,14 @@ WEAKENED: dict[Weakening, dict[str, str]] = {
     hidden_too_shortly: {"a_message_stays_hidden_for_six_timeouts": "VisibilityTimeout 60 is less than 6 × 60 + 1"},
     a_longer_timeout: {
         "a_message_stays_hidden_for_six_timeouts": "420 is less than 6 × 120 + 1",
-        "attempts_end_in_time": "WriterFunction: Timeout 120 is more than the 60 s",
+        "attempts_end_in_time": "WriterFunction: expected a Timeout of at most 60 s, got 120",
     },
-    a_projector_that_takes_longer: {"attempts_end_in_time": "ProjectorFunction: Timeout 61 is more than the 60 s"},
-    a_command_that_takes_longer: {"attempts_end_in_time": "CommandFunction: Timeout 90 is more than the 60 s"},
+    a_projector_that_takes_longer: {
+        "attempts_end_in_time": "ProjectorFunction: expected a Timeout of at most 60 s, got 61"
+    },
+    a_command_that_takes_longer: {
+        "attempts_end_in_time": "CommandFunction: expected a Timeout of at most 60 s, got 90"
+    },
     tried_for_ever: {"retries_are_finite": "MaximumRetryAttempts is not set"},
     good_records_given_up_with_bad_ones: {"retries_are_finite": "not halved"},
     whole_batches_again: {"batches_fail_in_part": "WriterFunctionActivity: "},

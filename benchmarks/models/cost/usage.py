@@ -24,8 +24,8 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.members.counting import REMOVAL_MARGIN
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, ordinal
-from standings.domain.scoring.sort_order import written as sort_text
+from standings.domain.scoring.sort_order import Place, sort_value
+from standings.domain.scoring.sort_order import encode_sortable as sort_text
 from standings.domain.tiers.tier_path import FANOUT, ROOT, Path, depth, path, prefixes
 from standings.domain.tiers.tier_tree import deltas
 from standings.domain.windows.calendar import DAY, HOUR, SECOND
@@ -197,7 +197,7 @@ def storage(settings: Settings, traffic: Traffic) -> Storage:
     entries = 0.0
     for window in metric.windows:
         ranking = next(_rankings(metric, window))
-        place = Place(ordinal(round(traffic.median), descending=True), _since(metric))
+        place = Place(sort_value(round(traffic.median), descending=True), _since(metric))
         entry = entry_action("", ranking, _move(ranking, None, place), 1)["Put"]["Item"]
         entries += settings.metrics * _kept(metric, window, traffic) * 2 * (item_size(entry) + PER_ITEM)
     days = RECEIPT_LIFETIME / DAY
@@ -233,7 +233,7 @@ def _rankings(metric: Metric, window: Window) -> Iterator[Ranking]:
 
 
 def _since(metric: Metric) -> int | None:
-    return population.NOW if metric.dated else None
+    return population.NOW if metric.ties_by_instant else None
 
 
 def _move(ranking: Ranking, old: Place | None, new: Place) -> Move:
@@ -261,13 +261,13 @@ def _image(family: Family, traffic: Traffic) -> Image:
             active = 1 if traffic.daily is None else max(1, round((now - gone) * (1 - exp(-rate))))
             names += [metric.bucket(unit, now - before) for before in range(active)]
         values.update(dict.fromkeys(names, round(traffic.median)))
-        if metric.marked:
+        if metric.has_tie_keys:
             mark = sort_text(population.NOW) + ("e" * 26 if metric.aggregate == "last" else "")
             marks.update(dict.fromkeys(names, mark))
     now_stamp = population.NOW
     abs_total = sum(values.values())
     name = population.member(0)
-    return Image(population.BOARD, name, now_stamp, now_stamp, abs_total, hidden=False, values=values, marks=marks)
+    return Image(population.BOARD, name, now_stamp, now_stamp, abs_total, hidden=False, values=values, tie_keys=marks)
 
 
 def _kept(metric: Metric, window: Window, traffic: Traffic) -> float:
@@ -354,7 +354,7 @@ class _Drawn:
                     found.append(_move(ranking, self._place(old), self._place(new)))
             found.sort(key=commit_order)
             for chunk in cut(found):
-                pairs = [(move.old.ordinal if move.old else None, move.new.ordinal) for move in chunk if move.new]
+                pairs = [(move.old.sort_value if move.old else None, move.new.sort_value) for move in chunk if move.new]
                 moves += len(chunk)
                 nodes += len(deltas(pairs))
                 transactions += 1
@@ -377,7 +377,7 @@ class _Drawn:
                 yield members[start : start + self._together]
 
     def _place(self, score: int) -> Place:
-        return Place(ordinal(score, descending=True), _since(self._metric))
+        return Place(sort_value(score, descending=True), _since(self._metric))
 
     def _born(self, pair: tuple[int | None, int]) -> float:
         """How many nodes a move makes that nobody else is in: each will die, and be removed."""

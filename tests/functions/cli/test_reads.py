@@ -233,7 +233,6 @@ def test_the_check_of_a_boards_toml(api: Api, capsys: pytest.CaptureFixture[str]
     assert run(api, "boards", "check", str(tmp_path / "none.toml")) == WRONG
 
 
-
 def test_a_board_with_nobody(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(api, capsys, "top", "empty", "--window", "all") == [
         "empty · points · all · 0 members · no change yet",

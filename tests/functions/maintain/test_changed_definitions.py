@@ -42,21 +42,21 @@ def test_a_board_that_an_older_function_does_not_know_is_parked_whole(engine: An
 
 def test_a_best_that_was_improved_while_nobody_kept_marks_is_not_dated_by_the_one_before(engine: Any) -> None:
     """The mark of the 10 is none of the 12: this has none."""
-    dated, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
-    with running(engine, ManualClock(NOW), dated) as stack:
+    ties_by_instant, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
+    with running(engine, ManualClock(NOW), ties_by_instant) as stack:
         write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
     with running(engine, ManualClock(NOW), plain) as stack:
         write(stack, "2", "m", "2026-11-21T10:00:00Z", points=12)
     image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
     assert image is not None
     assert list(image.values.values()) == [12]
-    assert dict(image.marks) == {}
+    assert dict(image.tie_keys) == {}
 
 
 def test_an_equal_best_changes_nothing_where_marks_are_left_over(engine: Any) -> None:
-    dated, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
+    ties_by_instant, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
     scores_ = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing())
-    with running(engine, ManualClock(NOW), dated) as stack:
+    with running(engine, ManualClock(NOW), ties_by_instant) as stack:
         write(stack, "1", "m", points=10)
     with running(engine, ManualClock(NOW), plain) as stack:
         write(stack, "2", "m", points=10)
@@ -78,15 +78,15 @@ def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any) -> None:
         write(stack, "2", "m", "2026-12-01T10:15:00Z", points=1)
     image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
     assert image is not None
-    assert image.marks.keys() <= image.values.keys()
+    assert image.tie_keys.keys() <= image.values.keys()
 
 
 def test_a_sum_that_was_added_to_while_nobody_kept_marks_is_dated_by_none(engine: Any) -> None:
-    dated = '[boards."b"]\nmetrics.points = { aggregate = "sum", ties = "first", windows = ["all"] }\n'
-    with running(engine, ManualClock(NOW), dated) as stack:
+    ties_by_instant = '[boards."b"]\nmetrics.points = { aggregate = "sum", ties = "first", windows = ["all"] }\n'
+    with running(engine, ManualClock(NOW), ties_by_instant) as stack:
         write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
     with running(engine, ManualClock(NOW), ALL) as stack:
         write(stack, "2", "m", "2026-11-21T10:00:00Z", points=2)
     image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
     assert image is not None
-    assert (list(image.values.values()), dict(image.marks)) == ([12], {})
+    assert (list(image.values.values()), dict(image.tie_keys)) == ([12], {})

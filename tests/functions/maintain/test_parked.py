@@ -16,7 +16,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY
-from standings.maintain.failures.parked import Chosen
+from standings.maintain.failures.parked import ParkedFilter
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
@@ -87,7 +87,7 @@ def scores(stack: Stack, board: str = "b", generation: int = 0) -> dict[str, dic
     for ranking in open_rankings(family, board, stack.clock()):
         placed = found.get(ranking._replace(generation=generation).key)
         if placed:
-            said[f"{ranking.window.name} {_day(ranking)}"] = {m: -ordinal for m, ordinal in placed.items()}
+            said[f"{ranking.window.name} {_day(ranking)}"] = {m: -sort_value for m, sort_value in placed.items()}
     return said
 
 
@@ -182,7 +182,7 @@ def test_a_batch_that_lambda_gave_up(stack: Stack, as_text: bool) -> None:
 
     (listed,) = care.list(soon(stack.clock))["objects"]
     assert (listed["records"], listed["reason"]) == (120, "given up by Lambda: RetryAttemptsExhausted")
-    some = care.replay(soon(stack.clock), chosen=Chosen(board="c"))
+    some = care.replay(soon(stack.clock), chosen=ParkedFilter(board="c"))
     assert (some["placed"], some["removed"], some["left"]) == (40, 0, 1)
     assert scores(stack) == {}
     assert scores(stack, "c").keys() == set(EVERYWHERE)
@@ -290,7 +290,7 @@ def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stac
         "parked/2026-11-21/x.json",
         "parked/2026-11-21/y.json",
     ]
-    some = care.replay(soon(stack.clock), chosen=Chosen(keys=frozenset({"parked/2026-11-21/x.json"})))
+    some = care.replay(soon(stack.clock), chosen=ParkedFilter(keys=frozenset({"parked/2026-11-21/x.json"})))
     assert some["left"] == 1
 
 

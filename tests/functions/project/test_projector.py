@@ -12,7 +12,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.ports.errors import StoreUnavailableError
-from standings.project.projector import Projected, Projector, Record
+from standings.project.projector import Projector, ProjectResult, Record
 from tests.support.builders.catalogs import registry
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.faults import faulty_client
@@ -48,7 +48,7 @@ class Subject:
         self.projector = Projector(registry(BOARDS, engine, pacing), rankings, pacing)
         self.parking = Parking()
 
-    def project(self, *records: Record, patience: float = 30.0) -> Projected:
+    def project(self, *records: Record, patience: float = 30.0) -> ProjectResult:
         return self.projector.project(records, self.parking, self.time.monotonic() + patience)
 
     def scores(self, board: str = "b") -> dict[str, int]:
@@ -58,7 +58,7 @@ class Subject:
         assert family is not None
         code = family.metrics["points"].ranking_codes["all"]
         found = entries(self.client).get(f"{board}#{code}a", {})
-        return {member: -ordinal for member, ordinal in found.items()}
+        return {member: -sort_value for member, sort_value in found.items()}
 
     def versions(self) -> set[int]:
         return {int(row["v"]["N"]) for row in rows(self.client, "Rankings") if "/" not in row["pk"]["S"]}

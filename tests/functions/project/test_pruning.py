@@ -19,7 +19,7 @@ from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavail
 from standings.ports.ranking_reads import Node
 from standings.ports.rankings import MAX_ACTIONS, Removal
 from standings.project.commit_moves import cut
-from standings.project.prune_tiers import CHANCE, Look, PrunedRankings, prune
+from standings.project.prune_tiers import CHANCE, PrunedRankings, PruneResult, prune
 from standings.read.query import Query
 from standings.read.reader import Reader
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, lanes, nodes
@@ -115,7 +115,7 @@ def test_a_transaction_holds_a_lane_and_the_root_that_names_the_shards() -> None
     rng = random.Random(1)
     found = [Move(spread, f"m{n}", None, Place(rng.randrange(2**40)), 1, NOW) for n in range(400)]
     for chunk in cut(found):
-        ways = {way for move in chunk if move.new for way in prefixes(path(move.new.ordinal))}
+        ways = {way for move in chunk if move.new for way in prefixes(path(move.new.sort_value))}
         assert len(chunk) + len(ways) + 1 <= MAX_ACTIONS
 
 
@@ -185,7 +185,7 @@ def test_a_node_that_everyone_left_goes_and_its_counter_with_it(engine: Any, wor
     worker.move(moved("a", 20_000, 301, 2))
 
     assert paths(engine) == {ROOT, (66,), (66, 2)}
-    assert worker.looks == [Look(removed=3)]
+    assert worker.looks == [PruneResult(removed=3)]
     (root,) = (item for _, way, _, item in nodes(engine) if way == ROOT)
     assert set(root) == {"pk", "t", "v", "y2"}
 
@@ -203,7 +203,7 @@ def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: 
     still = Worker(engine, chance=0)
     everyone = [moved(f"m{n}", None, 128 * n, 1) for n in range(1, 120)]
     still.move(*everyone)
-    still.move(*(moved(move.member, move.new.ordinal, 2**35, 2) for move in everyone if move.new))
+    still.move(*(moved(move.member, move.new.sort_value, 2**35, 2) for move in everyone if move.new))
     before = len(paths(engine))
     here = 2**35
     for version in range(3, 11):
@@ -218,7 +218,7 @@ def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: 
 
 
 def test_rankings_that_end_soon_are_left_to_their_ttl(engine: Any) -> None:
-    looks: list[Look] = []
+    looks: list[PruneResult] = []
     one = Worker(engine)
     pruned = PrunedRankings(one.rankings, one.trees, one.tools, looks.append, chance=1)
     day = ranking("day")
@@ -227,7 +227,7 @@ def test_rankings_that_end_soon_are_left_to_their_ttl(engine: Any) -> None:
             move = Move(found, "a", None if old is None else Place(old), Place(new), version, NOW)
             assert pruned.commit(found, [move]) == []
 
-    assert looks == [Look(removed=1)]
+    assert looks == [PruneResult(removed=1)]
     assert any(key == day.key and way == (65,) for key, way, _, _ in nodes(engine))
 
 
@@ -245,7 +245,7 @@ def test_a_look_that_fails_fails_no_commit(
 
     monkeypatch.setattr(worker.trees, "lanes", fail)
     assert worker.move(moved("a", 300, 5, 2)).moves == 1
-    assert worker.looks == [Look(reason=str(error), unexpected=unexpected)]
+    assert worker.looks == [PruneResult(reason=str(error), unexpected=unexpected)]
 
 
 class Between:
@@ -297,10 +297,10 @@ def test_two_cleaners_remove_what_is_dead_once(engine: Any) -> None:
     one, two = Worker(engine, chance=0), Worker(engine, chance=0)
     one.move(moved("a", None, 300, 1), moved("b", None, 5, 1))
     one.move(moved("a", 300, 5, 2))
-    again: list[Look] = []
+    again: list[PruneResult] = []
     look = prune(Between(one.trees, lambda: again.append(prune(two.trees, RANKING, [(66, 2)]))), RANKING, [(66, 2)])
 
-    assert again == [Look(removed=2)]
+    assert again == [PruneResult(removed=2)]
     assert look.reason is not None
     assert_tiers_count_the_entries(engine)
 

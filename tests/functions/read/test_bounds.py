@@ -30,7 +30,7 @@ def test_ten_thousand_equals_are_passed_and_no_more(stack: Stack) -> None:
     assert bound >= 10_000
     names = place(stack, {"leader": 9, **{f"m{n:05}": 5 for n in range(bound + 2)}, "last": 1})
 
-    def ordinal(member: str) -> tuple[int, Any]:
+    def sort_value(member: str) -> tuple[int, Any]:
         status, answer = stack.get(f"{ALL}/rank", member=member, method="ordinal")
         return status, answer.get("rank", answer.get("type"))
 
@@ -40,13 +40,13 @@ def test_ten_thousand_equals_are_passed_and_no_more(stack: Stack) -> None:
         return status, entries or answer.get("type")
 
     for position in (1, 2, bound, bound + 1, bound + 2):
-        assert ordinal(names[position - 1]) == (200, position)
+        assert sort_value(names[position - 1]) == (200, position)
         assert page(position) == (200, [(position + n, names[position - 1 + n]) for n in range(3)])
     for position in (bound + 3,):
-        assert ordinal(names[position - 1]) == (400, "urn:standings:too-far")
+        assert sort_value(names[position - 1]) == (400, "urn:standings:too-far")
         assert page(position) == (400, "urn:standings:too-far")
     # Whoever stands behind them all is no equal of theirs.
-    assert ordinal("last") == (200, bound + 4)
+    assert sort_value("last") == (200, bound + 4)
     assert page(bound + 4) == (200, [(bound + 4, "last")])
     assert stack.get(f"{ALL}/rank", member=names[bound + 2])[1]["rank"] == 2
     around = stack.get(ALL, around=names[bound // 2], radius=2, method="ordinal")[1]["entries"]

@@ -11,7 +11,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.members.member_item import Image
 from standings.members.register_hide_remove import MemberAdmin
 from standings.ports.scores import MemberKey
-from standings.write.writer import Message, Writer, Written
+from standings.write.writer import QueueMessage, Writer, WriteResult
 from tests.support.builders.catalogs import registry
 from tests.support.builders.checks import rows
 from tests.support.faults import faulty_client
@@ -46,8 +46,8 @@ class Subject:
         self.writer = Writer(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
         self.care = MemberAdmin(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
 
-    def write(self, *events: dict[str, Any], patience: float = 30.0) -> Written:
-        messages = [Message(f"message-{n}", orjson.dumps(event).decode()) for n, event in enumerate(events)]
+    def write(self, *events: dict[str, Any], patience: float = 30.0) -> WriteResult:
+        messages = [QueueMessage(f"message-{n}", orjson.dumps(event).decode()) for n, event in enumerate(events)]
         return self.writer.write(messages, self.time.monotonic() + patience)
 
     def image(self, board: str = "b") -> Image | None:
@@ -99,7 +99,12 @@ def test_the_order_of_arrival_does_not_matter(engine: Any, seed: int) -> None:
     rng = random.Random(seed)
     events = [
         event(
-            f"e{n}", rng.randrange(4), latest=n, best=rng.randrange(4), least=rng.randrange(3), dated=rng.randrange(3)
+            f"e{n}",
+            rng.randrange(4),
+            latest=n,
+            best=rng.randrange(4),
+            least=rng.randrange(3),
+            dated=rng.randrange(3),
         )
         for n in range(12)
     ]
@@ -115,7 +120,7 @@ def test_the_order_of_arrival_does_not_matter(engine: Any, seed: int) -> None:
 
     assert shuffled is not None
     assert shuffled.values == in_order.values
-    assert {name: mark.replace("again-", "") for name, mark in shuffled.marks.items()} == in_order.marks
+    assert {name: mark.replace("again-", "") for name, mark in shuffled.tie_keys.items()} == in_order.tie_keys
     assert subject.value("latest") == last
 
 
@@ -221,7 +226,7 @@ def test_care_for_members(subject: Subject) -> None:
     subject.care.remove("b", "m")
     removed = subject.image()
     assert removed is not None
-    assert (removed.removed, dict(removed.values), dict(removed.marks)) == (True, {}, {})
+    assert (removed.removed, dict(removed.values), dict(removed.tie_keys)) == (True, {}, {})
     subject.write(event("3", points=1))
     back = subject.image()
     assert back is not None

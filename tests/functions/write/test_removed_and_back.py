@@ -79,7 +79,7 @@ def expected(engine: Any) -> dict[str, dict[str, int]]:
                     for ranking in (Ranking(board, metric, window, period) for period in periods):
                         there = place(image, ranking)
                         if there is not None:
-                            found.setdefault(ranking.key, {})[member] = there.ordinal
+                            found.setdefault(ranking.key, {})[member] = there.sort_value
     return found
 
 

@@ -18,7 +18,7 @@ from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.events.event_rules import parse_event
 from standings.runtime.environment import BOARDS_FILE
-from standings.write.writer import Message, Writer, Written
+from standings.write.writer import QueueMessage, Writer, WriteResult
 from tests.support.builders.catalogs import registry
 from tests.support.builders.checks import rows
 from tests.support.dynamodb.storage.sizes import item_size
@@ -41,9 +41,9 @@ class Subject:
             self.time.pacing(),
         )
 
-    def write(self, *events: dict[str, Any] | str, patience: float = 30.0) -> Written:
+    def write(self, *events: dict[str, Any] | str, patience: float = 30.0) -> WriteResult:
         messages = [
-            Message(f"message-{n}", event if isinstance(event, str) else orjson.dumps(event).decode())
+            QueueMessage(f"message-{n}", event if isinstance(event, str) else orjson.dumps(event).decode())
             for n, event in enumerate(events)
         ]
         return self.writer.write(messages, self.time.monotonic() + patience)

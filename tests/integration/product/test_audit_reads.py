@@ -12,10 +12,10 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, sort_key, written
+from standings.domain.scoring.sort_order import Place, encode_sortable, sort_key
 from standings.domain.tiers.tier_path import ROOT
 from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root
-from standings.maintain.audit.differences import Row
+from standings.maintain.audit.differences import StoredRow
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import Rewrite
 from tests.support.faults import faulty_client
@@ -41,8 +41,8 @@ def ranking() -> Ranking:
     return Ranking("b", metric, metric.windows[0], 0)
 
 
-def place(rankings: DynamoRankings, ordinals: dict[str, int]) -> None:
-    moves = [Move(ranking(), member, None, Place(ordinal), 1, NOW) for member, ordinal in ordinals.items()]
+def place(rankings: DynamoRankings, sort_values: dict[str, int]) -> None:
+    moves = [Move(ranking(), member, None, Place(sort_value), 1, NOW) for member, sort_value in sort_values.items()]
     assert rankings.commit(ranking(), moves) == []
 
 
@@ -53,7 +53,7 @@ def test_an_item_beside_its_row(
     scores = DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty_client.Time(NOW).pacing())
     assert scores.apply([], [Rewrite(image, None)], NOW) == []
     place(rankings, {"m": -5, "n": 300})
-    row = Row(sort_key(Place(-5), "m"), 1)
+    row = StoredRow(sort_key(Place(-5), "m"), 1)
 
     assert evidence.pair(ranking(), "m") == Pair(image, row)
     assert evidence.pair(ranking(), "n").image is None
@@ -132,11 +132,16 @@ def test_entries_between_two_keys(
         shards = (evidence.entries(ranking(), shard, beyond, before, 100) for shard in range(3))
         return sorted(entry for shard in shards for entry in shard)
 
-    assert [entry.place for entry in listed(written(5), written(7))] == [Place(5), Place(5), Place(6), Place(6)]
+    assert [entry.place for entry in listed(encode_sortable(5), encode_sortable(7))] == [
+        Place(5),
+        Place(5),
+        Place(6),
+        Place(6),
+    ]
     assert len(listed(" ", None)) == 31
-    assert listed(written(15), None) == [Listed("zzz", "odd", None)]
-    first = listed(written(5), written(7))[0]
-    assert first not in listed(first.key, written(7))
+    assert listed(encode_sortable(15), None) == [Listed("zzz", "odd", None)]
+    first = listed(encode_sortable(5), encode_sortable(7))[0]
+    assert first not in listed(first.key, encode_sortable(7))
 
 
 def test_a_cancelled_picture_can_be_tried_again(evidence: DynamoAuditReads) -> None:

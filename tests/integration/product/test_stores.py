@@ -11,7 +11,7 @@ from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.coverage import Kept, coverage_of
+from standings.domain.boards.coverage import BucketCoverage, coverage_of
 from standings.domain.boards.definitions import Family
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
@@ -22,7 +22,7 @@ from standings.domain.tiers.tier_tree import nodes_for
 from standings.ports.board_records import BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreRefusedError
 from standings.ports.ranking_reads import Entry, Span
-from standings.ports.rankings import Removal, Row
+from standings.ports.rankings import RankingRow, Removal
 from standings.ports.scores import Addition, ItemConflict, Receipt, ReceiptConflict, Rewrite
 from tests.support.faults import faulty_client
 
@@ -212,7 +212,7 @@ def test_a_record_of_a_board_is_written_over_the_one_that_was_seen(
     boards: DynamoBoards, standing: DynamoRankingsReader
 ) -> None:
     coverage = coverage_of(family("c"))
-    kept = {code: Kept(kept.windows, 20_778) for code, kept in coverage.buckets.items()}
+    kept = {code: BucketCoverage(kept.windows, 20_778) for code, kept in coverage.buckets.items()}
     job = Job("rebuild", "placing", NOW, coverage, 7, "m", 400)
     record = BoardRecord("b", 1, NOW, coverage, coverage.rankings)
     later = replace(
@@ -266,8 +266,8 @@ def test_a_row_that_is_not_as_believed_comes_with_the_no(
     )
 
     assert [(o.position, o.reason, o.found) for o in obstacles] == [
-        (1, CancelReason.CONDITION, Row(Place(5), 7)),
-        (2, CancelReason.CONDITION, Row(None, 8)),
+        (1, CancelReason.CONDITION, RankingRow(Place(5), 7)),
+        (2, CancelReason.CONDITION, RankingRow(None, 8)),
         (3, CancelReason.CONDITION, None),
     ]
     assert entry(standing, "fine") is None
@@ -277,13 +277,13 @@ def test_a_gap_is_told_by_the_row(rankings: DynamoRankings) -> None:
     rankings.commit(ranking(), [move("m", None, 5, 7)])
     (obstacle,) = rankings.commit(ranking(), [move("m", 6, 9, 8)])
 
-    assert obstacle.found == Row(Place(5), 7)
+    assert obstacle.found == RankingRow(Place(5), 7)
 
 
 def test_spans_in_both_directions_with_nodes_beside(rankings: DynamoRankings, standing: DynamoRankingsReader) -> None:
-    ordinals = {"c": -7, "a": -7, "b": 0, "用户": 0, "d": 12, "images/1": 12, "Z": 12}
-    assert rankings.commit(ranking(), [move(name, None, number) for name, number in ordinals.items()]) == []
-    expected = [name for name, _ in sorted(ordinals.items(), key=lambda pair: (pair[1], pair[0]))]
+    sort_values = {"c": -7, "a": -7, "b": 0, "用户": 0, "d": 12, "images/1": 12, "Z": 12}
+    assert rankings.commit(ranking(), [move(name, None, number) for name, number in sort_values.items()]) == []
+    expected = [name for name, _ in sorted(sort_values.items(), key=lambda pair: (pair[1], pair[0]))]
 
     (first,), nodes = standing.spans(ranking(), [Span(0, None, 4)], [ROOT])
     assert [entry.member for entry in first] == expected[:4]

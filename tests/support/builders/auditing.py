@@ -13,7 +13,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.open_rankings import open_rankings
-from standings.domain.scoring.sort_order import Place, read_sort_key, sort_key
+from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.maintain.audit.audit import Auditor
 from standings.runtime.retry import Clock
@@ -307,8 +307,8 @@ class Corruption:
     def _moved(self) -> None:
         if chosen := self._entry():
             ranking, member, row = chosen
-            there, _ = read_sort_key(row["s"]["S"], dated=ranking.metric.dated)
-            other = there._replace(ordinal=there.ordinal + self._rng.choice([-200, -1, 1, 5]))
+            there, _ = decode_sort_key(row["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)
+            other = there._replace(sort_value=there.sort_value + self._rng.choice([-200, -1, 1, 5]))
             if there.since is not None and self._rng.random() < 0.5:
                 other = there._replace(since=there.since + 1)
             self._put({**row, "s": {"S": sort_key(other, member)}})
@@ -340,8 +340,8 @@ class Corruption:
         ranking = self._rng.choice(self._audited.rankings())
         self._made += 1
         member = f"ghost-{self._made}"
-        ordinal = self._rng.choice(SCORES)
-        there = Place(ordinal, NOW if ranking.metric.dated else None)
+        sort_value = self._rng.choice(SCORES)
+        there = Place(sort_value, NOW if ranking.metric.ties_by_instant else None)
         shard = shard_of(member, ranking.metric.shards)
         row = {
             "pk": {"S": entry_key(ranking, member)},
@@ -352,8 +352,8 @@ class Corruption:
         }
         self._put(row)
         if self._rng.random() < 0.5:
-            for node in prefixes(path(ordinal)):
-                self._add(ranking, node, path(ordinal)[len(node)], 1)
+            for node in prefixes(path(sort_value)):
+                self._add(ranking, node, path(sort_value)[len(node)], 1)
         self._expect("phantom", ranking, member)
 
     def _unhidden(self) -> None:
@@ -373,7 +373,7 @@ class Corruption:
             ranking, row = self._rng.choice(found)
             self._touched.add((ranking.key, row["pk"]["S"]))
             member = row["pk"]["S"].removeprefix(entry_key(ranking, ""))
-            there = Place(self._rng.choice(SCORES), NOW if ranking.metric.dated else None)
+            there = Place(self._rng.choice(SCORES), NOW if ranking.metric.ties_by_instant else None)
             shard = shard_of(member, ranking.metric.shards)
             self._put({**row, "r": {"S": index_key(ranking, shard)}, "s": {"S": sort_key(there, member)}})
             self._expect("phantom", ranking, member)
@@ -398,8 +398,8 @@ class Corruption:
     def _stray(self) -> None:
         """A node that counts somebody below a counter that counts nobody."""
         ranking = self._rng.choice(self._audited.rankings())
-        ordinal = self._rng.choice([40_000, -40_000, 77, 5_000_000])
-        way = path(ordinal)
+        sort_value = self._rng.choice([40_000, -40_000, 77, 5_000_000])
+        way = path(sort_value)
         length = self._rng.randrange(1, len(way))
         for node in prefixes(way[: length + 1]):
             self._add(ranking, node, way[len(node)], 3 if len(node) == length else 0)
@@ -432,7 +432,7 @@ def counters_off(audited: Audited, generation: int = 0) -> set[Finding]:
         shards = {index_key(ranking, shard) for shard in range(ranking.metric.shards)}
         for row in rows(audited.engine, "Rankings"):
             if "s" in row and row["r"]["S"] in shards:
-                there.update(_counting(row["s"]["S"], dated=ranking.metric.dated))
+                there.update(_counting(row["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant))
         for node, counters in nodes_of(audited.engine, ranking).items():
             there.subtract({(node, digit): count for digit, count in counters.items()})
         found |= {
@@ -441,9 +441,9 @@ def counters_off(audited: Audited, generation: int = 0) -> set[Finding]:
     return found
 
 
-def _counting(key: str, *, dated: bool) -> Iterator[tuple[Path, int]]:
+def _counting(key: str, *, ties_by_instant: bool) -> Iterator[tuple[Path, int]]:
     if key not in UNREADABLE:
-        way = path(read_sort_key(key, dated=dated)[0].ordinal)
+        way = path(decode_sort_key(key, ties_by_instant=ties_by_instant)[0].sort_value)
         yield from ((way[:length], way[length]) for length in range(len(way)))
 
 

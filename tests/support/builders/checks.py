@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from standings.aws.dynamodb.keys import counter_digit
-from standings.domain.scoring.sort_order import read_sort_key
+from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path, path
 
 
@@ -30,11 +30,13 @@ def entries(client: Any) -> dict[str, dict[str, int]]:
             member = row["pk"]["S"].removeprefix(f"{ranking}#")
             place, also = next(
                 (place, name)
-                for place, name in (read_sort_key(row["s"]["S"], dated=dated) for dated in (False, True))
+                for place, name in (
+                    decode_sort_key(row["s"]["S"], ties_by_instant=ties_by_instant) for ties_by_instant in (False, True)
+                )
                 if name == member
             )
             assert also == member
-            found.setdefault(ranking, {})[member] = place.ordinal
+            found.setdefault(ranking, {})[member] = place.sort_value
     return found
 
 
@@ -76,8 +78,8 @@ def assert_tiers_count_the_entries(client: Any) -> None:
     counted: dict[str, Counter[tuple[Path, int]]] = {}
     for ranking, placed in entries(client).items():
         counts = counted.setdefault(ranking, Counter())
-        for ordinal in placed.values():
-            way = path(ordinal)
+        for sort_value in placed.values():
+            way = path(sort_value)
             counts.update((way[:length], way[length]) for length in range(len(way)))
 
     assert {ranking: dict(counts) for ranking, counts in counted.items()} == tiers(client)

@@ -13,7 +13,7 @@ from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import Path
 from standings.project.commit_moves import Outcome, move_in_ranking
-from standings.project.prune_tiers import Look, PrunedRankings
+from standings.project.prune_tiers import PrunedRankings, PruneResult
 from tests.support.builders.checks import nodes
 from tests.support.faults import faulty_client
 
@@ -40,7 +40,7 @@ class Worker:
         self.client = faulty_client.Faulty(client)
         self.time = faulty_client.Time(NOW)
         self.tools = replace(self.time.pacing(), random=random.Random(seed).random)
-        self.looks: list[Look] = []
+        self.looks: list[PruneResult] = []
         self.rankings = DynamoRankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
         self.trees = DynamoTrees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
         self.pruned = PrunedRankings(self.rankings, self.trees, self.tools, self.looks.append, chance, worth=0)

@@ -25,7 +25,7 @@ NOW = population.NOW
 CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
 RECEIPTS = [Receipt("e1", bytes(range(12))), Receipt("é 用户 😀", b"\xff" * 12)]
 ADDITION = Addition(population.BOARD, "clan#7", {"a0a": -3}, ["b1bd20778"], [], NOW, 3, known=False)
-IMAGE = Image(population.BOARD, 'a "b" \\ \n', 7, NOW, 5, hidden=True, values={"a0a": 5}, marks={"a0a": "~é"})
+IMAGE = Image(population.BOARD, 'a "b" \\ \n', 7, NOW, 5, hidden=True, values={"a0a": 5}, tie_keys={"a0a": "~é"})
 
 
 class Wire:

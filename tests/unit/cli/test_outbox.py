@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
-from standings.aws.sqs.sender import Message
+from standings.aws.sqs.sender import OutgoingMessage
 from standings_cli.post.outbox import MAX_WAITING, NotTakenError, Outbox
 
 Answer = Callable[[list[dict[str, Any]]], dict[str, Any]]
@@ -52,7 +52,7 @@ def error(code: str, status: int) -> ClientError:
 
 def send(queue: Any, *batches: list[str], nap: Callable[[float], None] = lambda _: None) -> list[dict[int, str]]:
     outbox = Outbox(queue, "queue", chance=lambda: 1.0, nap=nap)
-    found = list(outbox.delivered(batches, lambda batch: [Message(body, {}) for body in batch]))
+    found = list(outbox.delivered(batches, lambda batch: [OutgoingMessage(body, {}) for body in batch]))
     assert [batch for batch, _ in found] == list(batches)
     return [refused for _, refused in found]
 
@@ -129,7 +129,7 @@ def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
     queue: Any = Slow()
     outbox = Outbox(queue, "queue")
     found = []
-    for batch, _ in outbox.delivered(batches(), lambda batch: [Message(body, {}) for body in batch]):
+    for batch, _ in outbox.delivered(batches(), lambda batch: [OutgoingMessage(body, {}) for body in batch]):
         found += batch
         assert len(asked) - len(found) <= MAX_WAITING
     assert found == asked
@@ -145,7 +145,7 @@ def test_nothing_is_tried_again_once_nobody_waits() -> None:
 
     queue: Any = Half()
     outbox = Outbox(queue, "queue", nap=lambda _: outbox._over.wait(60))
-    sending = outbox.delivered([["a"], *[["b"]] * 8], lambda batch: [Message(body, {}) for body in batch])
+    sending = outbox.delivered([["a"], *[["b"]] * 8], lambda batch: [OutgoingMessage(body, {}) for body in batch])
     assert next(sending) == (["a"], {})
     sending.close()
     assert queue.requests.count(["b"]) <= 8

@@ -38,7 +38,7 @@ def moved(family: Family, old: Image | None, new: Image) -> set[tuple[str, int]]
 
 def score(image_: Image, ranking: Ranking) -> int | None:
     there = place(image_, ranking)
-    return None if there is None else -there.ordinal
+    return None if there is None else -there.sort_value
 
 
 def demo() -> Family:
@@ -164,7 +164,7 @@ def test_a_bucket_of_another_definition_goes_once_no_definition_could_read_it(
     assert removed[0] >= end + DAY
     assert moved(other, one, image(other, {}, removed[0], version=3)) == set()
     assert removed == [now for now in hours if now >= removed[0]]
-    assert points.timetable.takes(unit, START, removed[0]) is None
+    assert points.timetable.accepts(unit, START, removed[0]) is None
 
 
 def test_what_cannot_be_aged_stays() -> None:

@@ -74,18 +74,18 @@ def test_an_event_counts_in_what_ended_less_than_late_ago() -> None:
     at = ms(2026, 11, 1, 12)
     end = ms(2026, 11, 2)
 
-    assert table.takes("d", at, end + 7 * DAY - 1) == table.index("d", at)
-    assert table.takes("d", at, end + 7 * DAY) is None
-    assert table.takes("m", at, end + 7 * DAY) == table.index("m", at)
-    assert table.takes("d", ms(1850, 1, 1), end) is None
+    assert table.accepts("d", at, end + 7 * DAY - 1) == table.index("d", at)
+    assert table.accepts("d", at, end + 7 * DAY) is None
+    assert table.accepts("m", at, end + 7 * DAY) == table.index("m", at)
+    assert table.accepts("d", ms(1850, 1, 1), end) is None
 
 
 def test_hours_are_late_after_a_day_at_most() -> None:
     table = utc(late=7 * DAY)
     at = ms(2026, 11, 1, 12, 30)
 
-    assert table.takes("h", at, ms(2026, 11, 2, 13) - 1) is not None
-    assert table.takes("h", at, ms(2026, 11, 2, 13)) is None
+    assert table.accepts("h", at, ms(2026, 11, 2, 13) - 1) is not None
+    assert table.accepts("h", at, ms(2026, 11, 2, 13)) is None
 
 
 @pytest.mark.parametrize(

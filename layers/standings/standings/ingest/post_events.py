@@ -25,7 +25,7 @@ class Posted(NamedTuple):
     board: str | None
 
 
-class Queue(Protocol):
+class EventQueue(Protocol):
     """The queue of events."""
 
     @property
@@ -42,7 +42,7 @@ class Posting:
     `report` is called with each bug of ours that an event is refused for.
     """
 
-    def __init__(self, boards: Boards, queue: Queue, pacing: Clock, report: Callable[[Exception], None]) -> None:
+    def __init__(self, boards: Boards, queue: EventQueue, pacing: Clock, report: Callable[[Exception], None]) -> None:
         self._boards = boards
         self._queue = queue
         self._pacing = pacing

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 from standings.domain.members.member_item import Image
 
 
-class Kept(NamedTuple):
+class StoredObject(NamedTuple):
     """An object: its key, and when it was written, in milliseconds since 1970."""
 
     key: str
@@ -15,7 +15,7 @@ class Kept(NamedTuple):
 class Objects(Protocol):
     """The failure bucket. All of it may raise StoreUnavailableError."""
 
-    def listed(self, prefix: str, after: str, limit: int) -> list[Kept]:
+    def listed(self, prefix: str, after: str, limit: int) -> list[StoredObject]:
         """Objects below a prefix whose keys follow a text, by key. Fewer than `limit` say that no more follow."""
 
     def content(self, key: str) -> bytes | None:

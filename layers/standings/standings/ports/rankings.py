@@ -13,7 +13,7 @@ MAX_ACTIONS = 100
 """Actions of one DynamoDB transaction."""
 
 
-class Row(NamedTuple):
+class RankingRow(NamedTuple):
     """A member's row in a ranking: where it is counted (None: no place), and the version that this came from."""
 
     place: Place | None
@@ -28,7 +28,7 @@ class MoveConflict(NamedTuple):
 
     position: int | None
     reason: CancelReason
-    found: Row | None
+    found: RankingRow | None
     message: str
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from standings.domain.members.moves import Move
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
-from standings.ports.rankings import MAX_ACTIONS, MoveConflict, Rankings, Row
+from standings.ports.rankings import MAX_ACTIONS, MoveConflict, RankingRow, Rankings
 from standings.runtime.retry import Backoff
 
 MAX_MOVES: Final = 5_000
@@ -43,7 +43,7 @@ def one_by_one(jobs: Sequence[Job]) -> Iterable[Outcome]:
 def commit_order(move: Move) -> tuple[str, int]:
     """What moves are sorted by: neighbours share tiers, so side by side they share transactions."""
     place = move.new or move.old
-    return move.ranking.key, place.ordinal if place is not None else 0
+    return move.ranking.key, place.sort_value if place is not None else 0
 
 
 def move_in_ranking(
@@ -108,7 +108,7 @@ def _resolve(chunk: Sequence[Move], obstacles: Sequence[MoveConflict], outcome: 
     return list(left.values())
 
 
-def _believe(move: Move, row: Row | None) -> None:
+def _believe(move: Move, row: RankingRow | None) -> None:
     """Have a move begin where the row says that its member was counted."""
     move.old = row.place if row is not None else None
 
@@ -142,7 +142,7 @@ def cut(found: Sequence[Move]) -> Iterator[list[Move]]:
 def _nodes(move: Move) -> set[Path]:
     """The nodes that a move may write: of a ranking with several shards always the root, which names them."""
     nodes: set[Path] = {ROOT} if move.ranking.metric.shards > 1 else set()
-    old, new = (place.ordinal if place is not None else None for place in (move.old, move.new))
+    old, new = (place.sort_value if place is not None else None for place in (move.old, move.new))
     if old != new:
         nodes.update(node for number in (old, new) if number is not None for node in prefixes(path(number)))
     return nodes

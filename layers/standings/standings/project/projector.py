@@ -39,7 +39,7 @@ class Parking(Protocol):
 
 
 @dataclass(slots=True)
-class Projected:
+class ProjectResult:
     """What became of a batch. `failed` is the sequence number from which it must be delivered again, `why` says why."""
 
     moves: int = 0
@@ -69,7 +69,7 @@ class Projector:
         self.pacing = pacing
         self.run_parallel = run_parallel
 
-    def project(self, records: Sequence[Record], parking: Parking, deadline: float) -> Projected:
+    def project(self, records: Sequence[Record], parking: Parking, deadline: float) -> ProjectResult:
         """Apply a batch, up to the first failure that a later try may mend."""
         return _Batch(self, records, parking, deadline).run()
 
@@ -80,14 +80,14 @@ class _Batch:
         self._records = records
         self._parking = parking
         self._deadline = deadline
-        self._projected = Projected()
+        self._projected = ProjectResult()
         # Records of each member by position, and how many of its moves are not done.
         self._positions: dict[MemberKey, list[int]] = {}
         self._open: Counter[MemberKey] = Counter()
         self._unfinished: set[int] = set()
         self._failed = False
 
-    def run(self) -> Projected:
+    def run(self) -> ProjectResult:
         self._read()
         backoff = self._projector.pacing.backoff(self._deadline)
         try:
@@ -182,7 +182,7 @@ class _Batch:
         else:
             self._projected.parked += 1
 
-    def _report(self) -> Projected:
+    def _report(self) -> ProjectResult:
         """Name the lowest record whose member is not completely done: everything from there is delivered again."""
         unfinished = self._unfinished_positions()
         if unfinished:

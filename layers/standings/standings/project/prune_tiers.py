@@ -25,7 +25,7 @@ WORTH: Final = 150 * DAY
 """A dead node costs more to remove than to keep for so long: rankings that end sooner are left to their TTL."""
 
 
-class Look(NamedTuple):
+class PruneResult(NamedTuple):
     """What a look at some paths led to: nodes removed, and why what was dead is still there, if it is.
 
     `unexpected` says that no later look will mend that.
@@ -49,7 +49,7 @@ class PrunedRankings:
         rankings: Rankings,
         trees: Trees,
         pacing: Clock,
-        report: Callable[[Look], None],
+        report: Callable[[PruneResult], None],
         chance: float = CHANCE,
         worth: int = WORTH,
     ) -> None:
@@ -69,24 +69,24 @@ class PrunedRankings:
                 self._report(self._look(ranking, left[:LOOKED_AT]))
         return obstacles
 
-    def _look(self, ranking: Ranking, ways: Sequence[Path]) -> Look:
+    def _look(self, ranking: Ranking, ways: Sequence[Path]) -> PruneResult:
         try:
             return prune(self._trees, ranking, ways)
         except StoreUnavailableError as error:
-            return Look(reason=str(error))
+            return PruneResult(reason=str(error))
         except StoreRefusedError as error:
-            return Look(reason=str(error), unexpected=True)
+            return PruneResult(reason=str(error), unexpected=True)
 
 
 def _left(move: Move) -> Path | None:
     """The leaf that a move took its member out of; None for one that stays in its leaf."""
     if move.old is None:
         return None
-    leaf = path(move.old.ordinal)[:-1]
-    return leaf if move.new is None or path(move.new.ordinal)[:-1] != leaf else None
+    leaf = path(move.old.sort_value)[:-1]
+    return leaf if move.new is None or path(move.new.sort_value)[:-1] != leaf else None
 
 
-def prune(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> Look:
+def prune(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> PruneResult:
     """Remove what is dead below the nodes on the way to some leaves, as much as one transaction holds.
 
     Counters that are 0 in sum, and nodes of which all are: to take them away changes no sum, if they are still as
@@ -99,7 +99,9 @@ def prune(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> Look:
     ]
     nodes = {way: found[way] for way in gone}
     obstacles = trees.remove(ranking, nodes, counters)
-    return Look(reason=obstacles[0].name) if obstacles else Look(sum(1 for lanes in nodes.values() if lanes))
+    return (
+        PruneResult(reason=obstacles[0].name) if obstacles else PruneResult(sum(1 for lanes in nodes.values() if lanes))
+    )
 
 
 def _read(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:

@@ -9,7 +9,7 @@ import orjson
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
 from standings.domain.boards.ranking import Ranking
-from standings.domain.scoring.sort_order import read_sort_key, sort_key
+from standings.domain.scoring.sort_order import decode_sort_key, sort_key
 
 ENDS: Final = ""
 _SEAL: Final = 8
@@ -40,8 +40,8 @@ def decode_cursor(text: str, ranking: Ranking) -> Cursor:
     try:
         period, forward, key, method = found
         if key != ENDS:
-            place, member = read_sort_key(key, dated=ranking.metric.dated)
-            beyond = max(abs(place.ordinal), abs(place.since or 0)) > MAX_UNITS
+            place, member = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
+            beyond = max(abs(place.sort_value), abs(place.since or 0)) > MAX_UNITS
             if sort_key(place, member) != key or beyond or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
                 raise ValueError(text)
     except (TypeError, KeyError, IndexError, AttributeError) as error:

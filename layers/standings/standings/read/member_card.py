@@ -5,7 +5,7 @@ from typing import Any
 from standings.domain.boards.definitions import Metric
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
-from standings.domain.members.rolling_sum import cell_of
+from standings.domain.members.rolling_sum import aggregate_in_period
 from standings.read import json_values
 from standings.read.member_ranks import Ranks
 
@@ -18,7 +18,7 @@ def total_score(image: Image, metric: Metric) -> Any:
 
 def score_in_window(image: Image, ranking: Ranking, member: str, found: dict[Ranking, Ranks] | None) -> dict[str, Any]:
     """A member's score in one window, and its rank if ranks were read."""
-    cell = cell_of(image, ranking.metric, ranking.window, ranking.period)
+    cell = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
     answer: dict[str, Any] = {
         "window": ranking.window.name,
         "period": json_values.period(ranking),

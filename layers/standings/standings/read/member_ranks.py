@@ -48,12 +48,12 @@ def read_ranks(request: Request, wanted: Sequence[tuple[Ranking, str]], method: 
 
 
 def _paths(entries: Iterable[Entry]) -> set[Path]:
-    return {ROOT, *(path for entry in entries for path in tier_tree.nodes_for(entry.place.ordinal))}
+    return {ROOT, *(path for entry in entries for path in tier_tree.nodes_for(entry.place.sort_value))}
 
 
 def _ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method) -> Ranks:
     counters = counters_of(nodes)
-    ahead = {entry.member: tier_tree.ahead(entry.place.ordinal, counters) for entry in entries}
+    ahead = {entry.member: tier_tree.ahead(entry.place.sort_value, counters) for entry in entries}
     # Entries and tiers are read one after the other: while they move, the members themselves are there at least.
     total = max(tier_tree.total(counters[ROOT]), max(ahead.values(), default=-1) + 1)
     reads.shards(nodes)

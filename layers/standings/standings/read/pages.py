@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import bad_argument
-from standings.domain.scoring.sort_order import read_sort_key, written
+from standings.domain.scoring.sort_order import decode_sort_key, encode_sortable
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.ranking_reads import Entry, Node
@@ -64,11 +64,11 @@ def page_at(reads: RankingReads, rank: int, limit: int) -> Page:
     skipped = rank - 1 - found.ahead
     if skipped > MAX_EQUALS:
         raise too_far(f"rank: more than {MAX_EQUALS:,} members of equal score stand ahead of it: page on from them")
-    group = written(found.ordinal)
+    group = encode_sortable(found.sort_value)
     stretch = read_stretch(reads, group, skipped + limit + 1, [], forward=True)
     shown = stretch.entries[skipped : skipped + limit]
     base = Base(found.ahead, found.equals, skipped)
-    if shown and shown[0].place.ordinal != found.ordinal:
+    if shown and shown[0].place.sort_value != found.sort_value:
         # Equals have left since the tiers were read: the entries are what is there.
         _read_path(reads, shown[0], nodes)
         base = base_of(shown[0], nodes)
@@ -79,7 +79,7 @@ def page_at(reads: RankingReads, rank: int, limit: int) -> Page:
 
 def page_around(reads: RankingReads, entry: Entry, radius: int) -> Page:
     """A member's entry with its neighbours on both sides."""
-    ahead, behind, nodes = read_around(reads, entry, radius + 1, tier_tree.nodes_for(entry.place.ordinal))
+    ahead, behind, nodes = read_around(reads, entry, radius + 1, tier_tree.nodes_for(entry.place.sort_value))
     shown = [*ahead[:radius][::-1], entry, *behind[:radius]]
     _read_path(reads, shown[0], nodes)
     return Page(
@@ -130,12 +130,12 @@ def _first(reads: RankingReads, limit: int) -> Page:
 
 
 def _after(reads: RankingReads, after: str, limit: int) -> Page:
-    number = read_sort_key(after, dated=reads.ranking.metric.dated)[0].ordinal
+    number = decode_sort_key(after, ties_by_instant=reads.ranking.metric.ties_by_instant)[0].sort_value
     entries, nodes = read_stretch(reads, after, limit + 1, tier_tree.nodes_for(number), forward=True)
     shown = entries[:limit]
     counters = counters_of(nodes)
     ahead, equals = tier_tree.ahead(number, counters), tier_tree.equals(number, counters)
-    within = bool(shown) and shown[0].place.ordinal == number
+    within = bool(shown) and shown[0].place.sort_value == number
     base = Base(ahead, equals, None) if within else Base(ahead + equals, 0, 0)
     previous = shown[0].key if shown else ENDS
     return Page(reads, shown, base, nodes, previous, shown[-1].key if len(entries) > limit else None)
@@ -156,7 +156,7 @@ def _before(reads: RankingReads, before: str | None, limit: int) -> Page:
 
 def _read_path(reads: RankingReads, entry: Entry, nodes: dict[Path, Node]) -> None:
     """Read what tells an entry's rank, unless it was read already."""
-    missing = [path for path in tier_tree.nodes_for(entry.place.ordinal) if path not in nodes]
+    missing = [path for path in tier_tree.nodes_for(entry.place.sort_value) if path not in nodes]
     if missing:
         nodes.update(reads.nodes(missing))
 

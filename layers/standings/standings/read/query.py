@@ -8,7 +8,7 @@ from standings.domain.boards.names import check_member
 from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import Problem, bad_argument, no_such_member, not_found
 from standings.domain.events import instants
-from standings.domain.scoring.sort_order import ordinal
+from standings.domain.scoring.sort_order import sort_value
 from standings.domain.tiers import distribution, tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.ranking_reads import Entry, Node
@@ -111,7 +111,7 @@ class Query:
         """The rank that a score would have, and how many members stand ahead of it, at it and behind it."""
         ranking = asked.reads.ranking
         units = json_values.units_of("score", score, ranking.metric.precision)
-        number = ordinal(units, descending=ranking.metric.descending)
+        number = sort_value(units, descending=ranking.metric.descending)
         nodes = asked.reads.nodes(tier_tree.nodes_for(number))
         counters = counters_of(nodes)
         ahead, equals = tier_tree.ahead(number, counters), tier_tree.equals(number, counters)
@@ -144,7 +144,7 @@ class Query:
         )
         score = None
         if found is not None:
-            units = ordinal(found.ordinal, descending=ranking.metric.descending)
+            units = sort_value(found.sort_value, descending=ranking.metric.descending)
             score = json_values.score_of(units, ranking.metric)
         return {
             **_about(ranking, asked.method, nodes, []),
@@ -250,14 +250,14 @@ def _previous(member: str, before: Ranks | None, *, previous: bool) -> dict[str,
 def _group_ranks(entries: Sequence[Entry], method: Method) -> dict[str, int]:
     """The ranks that members have among themselves."""
     ordered = sorted(entries, key=lambda entry: entry.key)
-    numbers = [entry.place.ordinal for entry in ordered]
+    numbers = [entry.place.sort_value for entry in ordered]
     if method == "ordinal":
         return {entry.member: position for position, entry in enumerate(ordered, start=1)}
     if method == "dense":
         numbers = sorted(set(numbers))
-    return {entry.member: bisect_left(numbers, entry.place.ordinal) + 1 for entry in ordered}
+    return {entry.member: bisect_left(numbers, entry.place.sort_value) + 1 for entry in ordered}
 
 
 def _score(entry: Entry, ranking: Ranking) -> Any:
-    units = ordinal(entry.place.ordinal, descending=ranking.metric.descending)
+    units = sort_value(entry.place.sort_value, descending=ranking.metric.descending)
     return json_values.score_of(units, ranking.metric)

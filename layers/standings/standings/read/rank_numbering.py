@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.errors import Problem, bad_argument
 from standings.domain.events.event import MAX_SHOWN_LENGTH
-from standings.domain.scoring.sort_order import written
+from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.ranking_reads import Entry, Node, Span
@@ -101,7 +101,7 @@ class Base(NamedTuple):
 def base_of(entry: Entry, nodes: Mapping[Path, Node]) -> Base:
     """The base of a page that begins with an entry; `nodes` holds those of its path."""
     counters = counters_of(nodes)
-    number = entry.place.ordinal
+    number = entry.place.sort_value
     return Base(tier_tree.ahead(number, counters), tier_tree.equals(number, counters), None)
 
 
@@ -119,7 +119,7 @@ def page_ranks(
         first = base.ahead + ahead + 1
         yield from range(first, first + len(entries))
     elif method == "dense":
-        number = entries[0].place.ordinal
+        number = entries[0].place.sort_value
         first = 1 + distinct_ahead(reads, [number], nodes)[number] if base.ahead else 1
         for position, size in enumerate(groups):
             yield from [first + position] * size
@@ -135,11 +135,11 @@ def ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, No
     """The ranks of entries from anywhere in a list, by member; `nodes` holds those of all their paths."""
     counters = counters_of(nodes)
     if method == "dense":
-        distinct = distinct_ahead(reads, {entry.place.ordinal for entry in entries}, nodes)
-        return {entry.member: distinct[entry.place.ordinal] + 1 for entry in entries}
-    ahead = {entry.member: tier_tree.ahead(entry.place.ordinal, counters) + 1 for entry in entries}
+        distinct = distinct_ahead(reads, {entry.place.sort_value for entry in entries}, nodes)
+        return {entry.member: distinct[entry.place.sort_value] + 1 for entry in entries}
+    ahead = {entry.member: tier_tree.ahead(entry.place.sort_value, counters) + 1 for entry in entries}
     if method == "ordinal":
-        equals = [(entry, tier_tree.equals(entry.place.ordinal, counters)) for entry in entries]
+        equals = [(entry, tier_tree.equals(entry.place.sort_value, counters)) for entry in entries]
         for entry, passed in zip(entries, equals_ahead(reads, equals), strict=True):
             ahead[entry.member] += passed
     return ahead
@@ -154,9 +154,9 @@ def equals_ahead(reads: RankingReads, entries: Sequence[tuple[Entry, int]]) -> l
     if not asked:
         return [0] * len(entries)
     # From one of the group to the next, so that none of their equals is read twice.
-    starts = [written(entry.place.ordinal) for entry in asked]
+    starts = [encode_sortable(entry.place.sort_value) for entry in asked]
     ranges = [
-        (before.key if before is not None and before.place.ordinal == entry.place.ordinal else start, entry.key)
+        (before.key if before is not None and before.place.sort_value == entry.place.sort_value else start, entry.key)
         for start, before, entry in zip(starts, [None, *asked], asked, strict=False)
     ]
     counts = reads.counts(ranges, MAX_EQUALS + 2)
@@ -210,13 +210,15 @@ def _distinct_entries_ahead(reads: RankingReads, wanted: set[int], ahead: int) -
     while spans:
         read, _ = reads.spans(spans, [])
         ahead -= sum(map(len, read))
-        found.update(entry.place.ordinal for entries in read for entry in entries if entry.place.ordinal < furthest)
+        found.update(
+            entry.place.sort_value for entries in read for entry in entries if entry.place.sort_value < furthest
+        )
         if len(found) > MAX_SCORES:
             raise _too_many_scores()
         left = [
             (span.shard, entries[-1].key)
             for span, entries in zip(spans, read, strict=True)
-            if len(entries) == span.limit and entries[-1].place.ordinal < furthest
+            if len(entries) == span.limit and entries[-1].place.sort_value < furthest
         ]
         share = min(_AT_ONCE, fair_share(max(ahead, 0) + 1, len(left))) if left else 0
         spans = [Span(shard, key, share) for shard, key in left]
@@ -230,4 +232,4 @@ def _too_many_scores() -> Problem:
 
 def _groups(entries: Sequence[Entry]) -> list[int]:
     """The sizes of the groups of equals in a row of entries."""
-    return [sum(1 for _ in group) for _, group in groupby(entries, key=lambda entry: entry.place.ordinal)]
+    return [sum(1 for _ in group) for _, group in groupby(entries, key=lambda entry: entry.place.sort_value)]

@@ -8,7 +8,7 @@ from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.project.commit_moves import RunParallel
 from standings.project.projector import Projector
-from standings.project.prune_tiers import Look, PrunedRankings
+from standings.project.prune_tiers import PrunedRankings, PruneResult
 from standings.runtime.environment import Config
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
@@ -23,7 +23,7 @@ def run_parallel() -> RunParallel:
     return lambda jobs: pool.map(lambda job: job(), jobs)
 
 
-def projectors(config: Config, tools: Clock) -> Callable[[Callable[[Look], None]], Projector]:
+def projectors(config: Config, tools: Clock) -> Callable[[Callable[[PruneResult], None]], Projector]:
     """A function that makes the projector of one batch; all of them share their clients, caches and threads.
 
     It takes the function to call with each look for dead tiers, which may be called from any thread.
@@ -35,7 +35,7 @@ def projectors(config: Config, tools: Clock) -> Callable[[Callable[[Look], None]
     registry = building_blocks.registry(dynamodb, config, tools)
     pool = run_parallel()
 
-    def projector(report: Callable[[Look], None]) -> Projector:
+    def projector(report: Callable[[PruneResult], None]) -> Projector:
         return Projector(registry, PrunedRankings(rankings, trees, tools, report), tools, pool)
 
     return projector

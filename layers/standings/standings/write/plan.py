@@ -57,7 +57,7 @@ def _change(family: Family, item: MemberKey, events: Sequence[Event], images: Im
         removes = expired(family, image, written_at_ms)[:MAX_REMOVED] if image is not None else []
         adds = additions(family, counted, written_at_ms)
         # A number that is added to without a mark has none: one that it has is of other rules for ties.
-        tie_keys_removed = [name for name in (*adds, *removes) if image is None or name in image.marks]
+        tie_keys_removed = [name for name in (*adds, *removes) if image is None or name in image.tie_keys]
         return Addition(*item, adds, removes, tie_keys_removed, written_at_ms, abs_total, only_known)
     before = image if image is not None else new_image(*item, written_at_ms)
     after, changed = before, False

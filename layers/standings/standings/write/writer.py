@@ -24,7 +24,7 @@ from standings.write.batching import items_of, transactions
 from standings.write.plan import UnfitEventError, family_of, plan_changes
 
 
-class Message(NamedTuple):
+class QueueMessage(NamedTuple):
     """A message from the queue; `at_filled_in` where its `at` is not its producer's.
 
     Times are in milliseconds since 1970: `refused_since`, when the writer first had it, if it was refused then and
@@ -39,7 +39,7 @@ class Message(NamedTuple):
 
 
 @dataclass(slots=True)
-class Written:
+class WriteResult:
     """What became of a batch. `failed` are ids of messages to be delivered again, with why.
 
     `refused` are messages that no further try can help: they are the caller's to put aside. The `__cause__` of a
@@ -51,10 +51,10 @@ class Written:
     duplicates: int = 0
     conflicts: int = 0
     waited: int | None = None
-    refused: list[tuple[Message, RefusedEvent]] = field(default_factory=list)
+    refused: list[tuple[QueueMessage, RefusedEvent]] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
-    def count(self, messages: Sequence[Message], now: int) -> None:
+    def count(self, messages: Sequence[QueueMessage], now: int) -> None:
         """Events of messages are counted at an instant."""
         self.applied += len(messages)
         waits = [max(0, now - message.sent) for message in messages if message.sent is not None]
@@ -63,7 +63,7 @@ class Written:
 
 
 class _Work(NamedTuple):
-    message: Message
+    message: QueueMessage
     event: Event
 
 
@@ -81,9 +81,9 @@ class Writer:
         self.scores = scores
         self.pacing = pacing
 
-    def write(self, messages: Sequence[Message], deadline: float) -> Written:
+    def write(self, messages: Sequence[QueueMessage], deadline: float) -> WriteResult:
         """Apply a batch; what cannot be done by the deadline (of the monotonic clock) is reported as failed."""
-        written = Written()
+        written = WriteResult()
         works: dict[str, _Work] = {}
         for message in messages:
             try:
@@ -112,7 +112,7 @@ class Writer:
 class _Transaction:
     """One transaction's way to being done: what stands in its way is dropped, seen anew, or waited for."""
 
-    def __init__(self, writer: Writer, works: Sequence[_Work], written: Written) -> None:
+    def __init__(self, writer: Writer, works: Sequence[_Work], written: WriteResult) -> None:
         self._writer = writer
         self._works = list(works)
         self._written = written
@@ -232,7 +232,7 @@ class _Transaction:
         self._works.clear()
 
 
-def _check_age(message: Message, now: int) -> None:
+def _check_age(message: QueueMessage, now: int) -> None:
     """However a message comes back, also by the queue's own redrive: its receipt may be gone by now."""
     if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
         raise RefusedEvent("age", f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice")

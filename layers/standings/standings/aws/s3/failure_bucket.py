@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from standings.ports.errors import StoreUnavailableError
-from standings.ports.objects import Kept
+from standings.ports.objects import StoredObject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -32,11 +32,12 @@ class FailureBucket:
             self._s3.put_object(Bucket=self._bucket, Key=key, Body=body, ContentType="application/json")
         return f"s3://{self._bucket}/{key}"
 
-    def listed(self, prefix: str, after: str, limit: int) -> list[Kept]:
+    def listed(self, prefix: str, after: str, limit: int) -> list[StoredObject]:
         with _errors():
             answer = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=limit)
         return [
-            Kept(found["Key"], round(found["LastModified"].timestamp() * 1000)) for found in answer.get("Contents", [])
+            StoredObject(found["Key"], round(found["LastModified"].timestamp() * 1000))
+            for found in answer.get("Contents", [])
         ]
 
     def content(self, key: str) -> bytes | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from standings.aws.sqs.sender import MAX_BYTES, Attributes, Message, Sender, size
+from standings.aws.sqs.sender import MAX_BYTES, Attributes, OutgoingMessage, Sender, size
 from standings.ingest.post_events import Posted
 
 AT_FILLED_IN: Final = "at_filled_in"
@@ -29,10 +29,10 @@ class ActivityQueue:
         return self._sender.send([message_of(event) for event in events])
 
 
-def message_of(event: Posted) -> Message:
+def message_of(event: Posted) -> OutgoingMessage:
     """The message that brings an event to the writer."""
     # SQS takes any name of a board as a group's: both have up to 128 characters, and these are among those.
-    return Message(event.body, _FILLED_IN if event.at_filled_in else {}, event.board)
+    return OutgoingMessage(event.body, _FILLED_IN if event.at_filled_in else {}, event.board)
 
 
 def at_filled_in(record: Mapping[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from standings.aws.sqs.refused_messages import (
     received_at,
     without_ours,
 )
-from standings.aws.sqs.sender import MAX_BYTES, MAX_ENTRIES, Attributes, Message, Sender, size
+from standings.aws.sqs.sender import MAX_BYTES, MAX_ENTRIES, Attributes, OutgoingMessage, Sender, size
 from standings.maintain.failures.dead_letters import DeadLetter
 from standings.ports.errors import StoreUnavailableError
 
@@ -33,7 +33,7 @@ WAIT: Final = 1
 
 
 class DeadLetterQueue:
-    """Messages that were refused, or received too often (`maintain.failures.dead_letters.Queue`)."""
+    """Messages that were refused, or received too often (`maintain.failures.dead_letters.DeadLetterSource`)."""
 
     def __init__(
         self, client: "Callable[[], SQSClient]", queue_url: str, activity: Sender, bucket: FailureBucket
@@ -58,10 +58,10 @@ class DeadLetterQueue:
 
     def replay(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
         failed: dict[str, str] = {}
-        ready: list[tuple[DeadLetter, Message]] = []
+        ready: list[tuple[DeadLetter, OutgoingMessage]] = []
         for letter in letters:
             attributes = fitting(letter.attributes, received_at(letter.first_received))
-            message = Message(letter.body, attributes, letter.group)
+            message = OutgoingMessage(letter.body, attributes, letter.group)
             if size(message.body, message.attributes) > MAX_BYTES:
                 failed[letter.id] = "with the time of its first receipt it is too large for the queue: send it anew"
             else:

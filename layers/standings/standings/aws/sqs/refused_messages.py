@@ -9,7 +9,7 @@ import orjson
 
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.activity_queue import AT_FILLED_IN, FIRST_RECEIVED, first_received, group_of
-from standings.aws.sqs.sender import MAX_ATTRIBUTES, MAX_BYTES, Attributes, Message, Sender, size
+from standings.aws.sqs.sender import MAX_ATTRIBUTES, MAX_BYTES, Attributes, OutgoingMessage, Sender, size
 from standings.ports.errors import StoreUnavailableError
 
 REASON: Final = "reason"
@@ -36,7 +36,7 @@ class DeadLetters:
         Returns why by message id for those that could not be sent, which are then to be delivered again.
         """
         failed: dict[str, str] = {}
-        messages: list[tuple[str, Message]] = []
+        messages: list[tuple[str, OutgoingMessage]] = []
         for record, reason in refused:
             try:
                 messages.append((record["messageId"], self._message(record, reason)))
@@ -46,7 +46,7 @@ class DeadLetters:
         failed.update((messages[position][0], why) for position, why in unsent.items())
         return failed
 
-    def _message(self, record: Mapping[str, Any], reason: str) -> Message:
+    def _message(self, record: Mapping[str, Any], reason: str) -> OutgoingMessage:
         body: str = record["body"]
         reason = NOT_OF_SQS.sub("?", reason)
         ours = received_at(first_received(record))
@@ -56,12 +56,12 @@ class DeadLetters:
             text = _cut(reason, min(room, MAX_REASON_LENGTH))
             if text:
                 attributes[REASON] = _text(text)
-                return Message(body, attributes, group_of(record))
+                return OutgoingMessage(body, attributes, group_of(record))
         key = f"refused/{record['messageId']}.json"
         address = self._bucket.keep(key, {"reason": reason, "record": dict(record)})
         body = orjson.dumps({"body": f"{_KEPT}{address}"}).decode()
         attributes = {REASON: _text(_cut(reason, MAX_REASON_LENGTH)), KEPT_IN: _text(key), **ours}
-        return Message(body, attributes, group_of(record))
+        return OutgoingMessage(body, attributes, group_of(record))
 
 
 def _kept_before(record: Mapping[str, Any]) -> Attributes:

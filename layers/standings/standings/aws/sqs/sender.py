@@ -20,7 +20,7 @@ Attributes = dict[str, dict[str, Any]]
 _T = TypeVar("_T")
 
 
-class Message(NamedTuple):
+class OutgoingMessage(NamedTuple):
     """A message as the API of SQS takes it. `group` says whose it is: a flood of one group keeps no other waiting.
 
     https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
@@ -39,7 +39,7 @@ class Sender:
         self._client: SQSClient | None = None
         self._queue_url = queue_url
 
-    def send(self, messages: Sequence[Message]) -> dict[int, str]:
+    def send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
         """Send messages in their order. Returns why by position for those that the queue did not take.
 
         Once the queue does not answer, the batches that follow are not sent: each would take as long.
@@ -56,7 +56,7 @@ class Sender:
             failed.update((position, no_answer) for position, _ in batch)
         return failed
 
-    def _send(self, batch: Sequence[tuple[int, Message]]) -> dict[int, str]:
+    def _send(self, batch: Sequence[tuple[int, OutgoingMessage]]) -> dict[int, str]:
         entries: Any = [entry(position, message) for position, message in batch]
         try:
             if self._client is None:
@@ -67,7 +67,7 @@ class Sender:
         return {int(failed["Id"]): said_of(failed) for failed in answer.get("Failed", [])}
 
 
-def entry(position: int, message: Message) -> dict[str, Any]:
+def entry(position: int, message: OutgoingMessage) -> dict[str, Any]:
     """A message as it stands in a batch."""
     return {
         "Id": str(position),
@@ -92,7 +92,7 @@ def size(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
     return total
 
 
-def batches(things: Iterable[_T], message: Callable[[_T], Message]) -> Iterator[list[_T]]:
+def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> Iterator[list[_T]]:
     """Things that each have a message, in batches of at most ten that together stay within the size of one."""
     batch: list[_T] = []
     filled = 0

@@ -24,7 +24,7 @@ Windows = frozenset[str]
 """Codes of the windows of one metric that are made of the same kind of bucket."""
 
 
-class Kept(NamedTuple):
+class BucketCoverage(NamedTuple):
     """How long a kind of bucket or calendar period was kept: for all the windows of each definition at work.
 
     `first` is the first one that holds all its events (None: they all do).
@@ -43,14 +43,14 @@ class Coverage:
     """
 
     rankings: frozenset[str]
-    buckets: Mapping[str, Kept]
+    buckets: Mapping[str, BucketCoverage]
     late: int
     keep: int
 
     def within(self, other: "Coverage") -> "Coverage":
         """What is left whole once functions are at work that keep up another coverage, and whatever is in both."""
         buckets = {
-            code: Kept(kept.windows | also.windows, _later(kept.first, also.first))
+            code: BucketCoverage(kept.windows | also.windows, _later(kept.first, also.first))
             for code, kept in self.buckets.items()
             if (also := other.buckets.get(code)) is not None
         }
@@ -127,8 +127,10 @@ def _later(one: int | None, other: int | None) -> int | None:
     return max((first for first in (one, other) if first is not None), default=None)
 
 
-def _kept(metric: Metric, unit: Unit, first: int | None = None) -> Kept:
-    return Kept(frozenset({frozenset(window.code for window in metric.windows if window.unit == unit)}), first)
+def _kept(metric: Metric, unit: Unit, first: int | None = None) -> BucketCoverage:
+    return BucketCoverage(
+        frozenset({frozenset(window.code for window in metric.windows if window.unit == unit)}), first
+    )
 
 
 def _expires(timetable: Timetable, windows: Windows, bucket: int) -> int:

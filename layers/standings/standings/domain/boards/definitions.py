@@ -86,19 +86,19 @@ class Metric:
         return self.order == "descending"
 
     @property
-    def dated(self) -> bool:
+    def ties_by_instant(self) -> bool:
         """Whether equals are told apart by when they reached their score."""
         return self.ties == "first" and bool(self.windows)
 
     @property
-    def marked(self) -> bool:
+    def has_tie_keys(self) -> bool:
         """Whether each of its numbers has a mark beside it, that says which event it goes by."""
-        return self.aggregate == "last" or self.dated
+        return self.aggregate == "last" or self.ties_by_instant
 
     @property
     def adds_up(self) -> bool:
         """Whether an event can be counted without looking at what was counted before."""
-        return self.aggregate == "sum" and not self.dated
+        return self.aggregate == "sum" and not self.ties_by_instant
 
     def window(self, name: str) -> Window | None:
         """The window of that name in which this metric ranks, if it does."""

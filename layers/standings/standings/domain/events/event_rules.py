@@ -17,7 +17,7 @@ from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
 from standings.domain.events.amounts import canonical_amount, parse_amount
 from standings.domain.events.event import Event, Field, RefusedEvent, Update, refuse, shown
 from standings.domain.events.instants import read_at
-from standings.domain.scoring.aggregates import Aggregate, combined
+from standings.domain.scoring.aggregates import Aggregate, merge
 
 MAX_ID_LENGTH: Final = 128
 MAX_BOARDS: Final = 10
@@ -64,7 +64,7 @@ def _merged(boards: Boards, board: str, name: str, before: int | None, units: in
     family = boards.family(board)
     if before is None or family is None:
         return units
-    return combined(family.metrics[name], Aggregate(units), Aggregate(before)).value
+    return merge(family.metrics[name], Aggregate(units), Aggregate(before)).value
 
 
 def _document(body: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from standings.domain.boards.definitions import MAX_UNITS, Family, Metric
 from standings.domain.members.member_item import Image
-from standings.domain.members.rolling_sum import cell_of
+from standings.domain.members.rolling_sum import aggregate_in_period
 from standings.domain.scoring import aggregates
 from standings.domain.windows.calendar import DAY
 
@@ -36,17 +36,19 @@ def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str,
 
 def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Image, list[str]]:
     """The image with one event counted in it, and the accumulators that it changed: none where nothing improves."""
-    values, marks = dict(image.values), dict(image.marks)
+    values, tie_keys = dict(image.values), dict(image.tie_keys)
     changed = []
     for metric, name in _accumulators(family, event, now):
-        mine = aggregates.of_event(metric, event.amounts[metric.name], event.at, event.event_id)
+        mine = aggregates.aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id)
         before = image.cell(name)
-        after = mine if before is None else aggregates.combined(metric, before, mine)
+        after = mine if before is None else aggregates.merge(metric, before, mine)
         if after != before:
             changed.append(name)
             values[name] = after.value
-            marks[name] = after.mark
-    return replace(image, values=values, marks={name: mark for name, mark in marks.items() if mark}), changed
+            tie_keys[name] = after.tie_key
+    return replace(
+        image, values=values, tie_keys={name: tie_key for name, tie_key in tie_keys.items() if tie_key}
+    ), changed
 
 
 def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Metric, str]]:
@@ -58,7 +60,7 @@ def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Me
         metric = family.metrics[metric_name]
         yield metric, metric.total()
         for unit in metric.bucket_codes:
-            index = family.timetable.takes(unit, event.at, now)
+            index = family.timetable.accepts(unit, event.at, now)
             if index is not None:
                 yield metric, metric.bucket(unit, index)
 
@@ -80,7 +82,7 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
         for window in metric.windows:
             if window.unit == unit and window.rolling:
                 for period in range(bucket, bucket + window.size):
-                    cell = cell_of(image, metric, window, period)
+                    cell = aggregate_in_period(image, metric, window, period)
                     if cell is not None and abs(cell.value) > MAX_UNITS:
                         return f"{metric.name} in {window.name}"
     return None

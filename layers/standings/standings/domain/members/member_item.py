@@ -24,17 +24,17 @@ class Image:
     abs_total: int
     hidden: bool
     values: Mapping[str, int]
-    marks: Mapping[str, str] = field(default_factory=dict)
+    tie_keys: Mapping[str, str] = field(default_factory=dict)
     removed: bool = False
 
     def without_scores(self) -> "Image":
         """The image after the item was deleted: a version more, and no scores."""
-        return replace(self, version=self.version + 1, abs_total=0, values={}, marks={}, removed=True)
+        return replace(self, version=self.version + 1, abs_total=0, values={}, tie_keys={}, removed=True)
 
     def cell(self, name: str) -> Aggregate | None:
         """What an accumulator holds; None where it is not there."""
         value = self.values.get(name)
-        return None if value is None else Aggregate(value, self.marks.get(name, ties.UNMARKED))
+        return None if value is None else Aggregate(value, self.tie_keys.get(name, ties.NO_TIE_KEY))
 
 
 def new_image(board: str, member: str, written_at_ms: int) -> Image:
@@ -52,7 +52,7 @@ def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Ima
         written_at_ms=written_at_ms,
         abs_total=sum(map(abs, values.values())),
         values=values,
-        marks={name: mark for name, mark in image.marks.items() if name in values},
+        tie_keys={name: tie_key for name, tie_key in image.tie_keys.items() if name in values},
         removed=False,
     )
 
@@ -69,4 +69,4 @@ def registered(family: Family, image: Image) -> Image:
 
 def removed(image: Image, written_at_ms: int) -> Image:
     """The image of a member that is removed: its next version, and no scores."""
-    return replace(rewritten(replace(image, hidden=False, values={}, marks={}), written_at_ms), removed=True)
+    return replace(rewritten(replace(image, hidden=False, values={}, tie_keys={}), written_at_ms), removed=True)

@@ -23,18 +23,18 @@ def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator
     that the new image's stamp puts beyond reading are left out.
     """
     before: Mapping[str, int] = old.values if old is not None else {}
-    marks: Mapping[str, str] = old.marks if old is not None else {}
+    tie_keys: Mapping[str, str] = old.tie_keys if old is not None else {}
     # Whoever is hidden or comes back moves in every ranking.
     all_of_them = old is not None and old.hidden != new.hidden
     seen: set[Ranking] = set()
     for attribute in before.keys() | new.values.keys():
         same = before.get(attribute) == new.values.get(attribute)
-        if same and not all_of_them and marks.get(attribute) == new.marks.get(attribute):
+        if same and not all_of_them and tie_keys.get(attribute) == new.tie_keys.get(attribute):
             continue
         accumulator = family.accumulator(attribute)
         if accumulator is None:
             continue
-        if same and not all_of_them and not accumulator.metric.dated:
+        if same and not all_of_them and not accumulator.metric.ties_by_instant:
             continue
         for ranking in _holding(new.board, accumulator):
             until = ranking.readable_until
@@ -52,7 +52,7 @@ def _holding(board: str, accumulator: Accumulator) -> Iterator[Ranking]:
                 yield Ranking(board, metric, window, period)
 
 
-def kept(family: Family, image: Image, now: int) -> Iterator[Ranking]:
+def readable_rankings(family: Family, image: Image, now: int) -> Iterator[Ranking]:
     """The rankings that an image's accumulators are part of and that can be read at `now` or later."""
     for attribute in image.values:
         accumulator = family.accumulator(attribute)

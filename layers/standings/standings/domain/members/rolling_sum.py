@@ -13,11 +13,11 @@ def place(image: Image | None, ranking: Ranking) -> Place | None:
     """A member's place in a ranking; None where it is not ranked: hidden, gone, or without an event in the period."""
     if image is None or image.hidden:
         return None
-    cell = cell_of(image, ranking.metric, ranking.window, ranking.period)
+    cell = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
     return None if cell is None else aggregates.place_of(ranking.metric, cell)
 
 
-def cell_of(image: Image, metric: Metric, window: Window, period: int) -> Aggregate | None:
+def aggregate_in_period(image: Image, metric: Metric, window: Window, period: int) -> Aggregate | None:
     """What a member's events come to in a period, hidden or not; None where there are none."""
     if window.unit is None:
         return image.cell(metric.total())
@@ -25,4 +25,4 @@ def cell_of(image: Image, metric: Metric, window: Window, period: int) -> Aggreg
     if window.size == 1:
         return image.cell(f"{prefix}{period}")
     buckets = [image.cell(f"{prefix}{bucket}") for bucket in range(period - window.size + 1, period + 1)]
-    return aggregates.total(metric, [cell for cell in buckets if cell is not None])
+    return aggregates.merge_all(metric, [cell for cell in buckets if cell is not None])

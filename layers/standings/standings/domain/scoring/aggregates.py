@@ -10,8 +10,8 @@ from functools import reduce
 from typing import NamedTuple
 
 from standings.domain.boards.definitions import Metric
-from standings.domain.scoring.sort_order import Place, ordinal
-from standings.domain.scoring.ties import UNMARKED, mark_of, since_of
+from standings.domain.scoring.sort_order import Place, sort_value
+from standings.domain.scoring.ties import NO_TIE_KEY, tie_instant, tie_key_of_event
 
 
 class Aggregate(NamedTuple):
@@ -21,35 +21,35 @@ class Aggregate(NamedTuple):
     """
 
     value: int
-    mark: str = UNMARKED
+    tie_key: str = NO_TIE_KEY
 
 
-def of_event(metric: Metric, units: int, at: int, event_id: str) -> Aggregate:
+def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str) -> Aggregate:
     """The cell that one event is."""
-    return Aggregate(units, mark_of(metric, at, event_id))
+    return Aggregate(units, tie_key_of_event(metric, at, event_id))
 
 
-def combined(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
+def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
     """What two cells of a metric come to.
 
     A sum is as old as its latest event. A best is as old as the first event that reached it: one that does not
     improve on it changes nothing. `last` is the event of the latest `at`, of several such the one of the greatest id.
     """
     if metric.aggregate == "sum":
-        return Aggregate(one.value + other.value, max(one.mark, other.mark))
+        return Aggregate(one.value + other.value, max(one.tie_key, other.tie_key))
     if metric.aggregate == "last":
-        return max(one, other, key=lambda cell: cell.mark)
+        return max(one, other, key=lambda cell: cell.tie_key)
     if one.value == other.value:
-        return min(one, other, key=lambda cell: cell.mark)
+        return min(one, other, key=lambda cell: cell.tie_key)
     return max(one, other) if metric.aggregate == "max" else min(one, other)
 
 
-def total(metric: Metric, cells: Iterable[Aggregate]) -> Aggregate | None:
+def merge_all(metric: Metric, cells: Iterable[Aggregate]) -> Aggregate | None:
     """What all cells come to; None where there are none."""
     there = list(cells)
-    return reduce(lambda one, other: combined(metric, one, other), there) if there else None
+    return reduce(lambda one, other: merge(metric, one, other), there) if there else None
 
 
 def place_of(metric: Metric, cell: Aggregate) -> Place:
     """Where a member with that cell stands in the metric's lists."""
-    return Place(ordinal(cell.value, descending=metric.descending), since_of(metric, cell.mark))
+    return Place(sort_value(cell.value, descending=metric.descending), tie_instant(metric, cell.tie_key))

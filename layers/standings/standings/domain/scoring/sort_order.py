@@ -20,11 +20,11 @@ class Place(NamedTuple):
     Without one (`since` is None) equals are told apart by member alone.
     """
 
-    ordinal: int
+    sort_value: int
     since: int | None = None
 
 
-def ordinal(score: int, *, descending: bool) -> int:
+def sort_value(score: int, *, descending: bool) -> int:
     """The number by which a list is ordered; the same function leads back to the score."""
     return -score if descending else score
 
@@ -40,14 +40,14 @@ def digits_of(number: int, base: int) -> list[int]:
     return digits if number >= 0 else [base - 1 - digit for digit in digits]
 
 
-def written(number: int) -> str:
+def encode_sortable(number: int) -> str:
     """A number as text of which none begins another, in the order of the numbers."""
     digits = digits_of(number, len(_DIGITS))
     head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
     return head + "".join([_DIGITS[digit] for digit in digits])
 
 
-def read_written(text: str) -> tuple[int, str]:
+def decode_sortable(text: str) -> tuple[int, str]:
     """The number that a text begins with, and the rest of the text: the inverse of `written`."""
     length = ord(text[0]) - _ZERO_HEAD
     base = len(_DIGITS)
@@ -60,14 +60,14 @@ def read_written(text: str) -> tuple[int, str]:
 
 def sort_key(place: Place, member: str) -> str:
     """The key by which a list is sorted: by ordinal, where equals are told apart by `since` by that, then by member."""
-    since = "" if place.since is None else written(place.since)
-    return written(place.ordinal) + since + member
+    since = "" if place.since is None else encode_sortable(place.since)
+    return encode_sortable(place.sort_value) + since + member
 
 
-def read_sort_key(text: str, *, dated: bool) -> tuple[Place, str]:
+def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
     """The place and the member of a sort key: the inverse of `sort_key`. `dated` says that it holds a `since`."""
-    number, rest = read_written(text)
-    if not dated:
+    number, rest = decode_sortable(text)
+    if not ties_by_instant:
         return Place(number), rest
-    since, member = read_written(rest)
+    since, member = decode_sortable(rest)
     return Place(number, since), member

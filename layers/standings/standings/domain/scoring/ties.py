@@ -3,24 +3,24 @@
 from typing import Final
 
 from standings.domain.boards.definitions import MAX_UNITS, Metric
-from standings.domain.scoring.sort_order import read_written, written
+from standings.domain.scoring.sort_order import decode_sortable, encode_sortable
 
-UNMARKED: Final = ""
+NO_TIE_KEY: Final = ""
 """The mark of what was counted without one: before all others."""
 
 LONG_AGO: Final = -MAX_UNITS
 """The instant of what has no mark."""
 
 
-def mark_of(metric: Metric, at: int, event_id: str) -> str:
+def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
     """The mark of an event: text in the order of events by `at`, and for `last` also by id."""
-    if not metric.marked:
-        return UNMARKED
-    return written(at) + event_id if metric.aggregate == "last" else written(at)
+    if not metric.has_tie_keys:
+        return NO_TIE_KEY
+    return encode_sortable(at) + event_id if metric.aggregate == "last" else encode_sortable(at)
 
 
-def since_of(metric: Metric, mark: str) -> int | None:
+def tie_instant(metric: Metric, tie_key: str) -> int | None:
     """The instant that tells equals apart; None where the member id does."""
-    if not metric.dated:
+    if not metric.ties_by_instant:
         return None
-    return read_written(mark)[0] if mark else LONG_AGO
+    return decode_sortable(tie_key)[0] if tie_key else LONG_AGO

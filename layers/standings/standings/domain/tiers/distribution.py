@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import ordinal
-from standings.domain.tiers.tier_path import FANOUT, Path, depth, ordinal_at, path
+from standings.domain.scoring.sort_order import sort_value
+from standings.domain.tiers.tier_path import FANOUT, Path, depth, path, sort_value_at
 from standings.domain.tiers.tier_tree import Nodes, span
 
 _ROOT: Final[Path] = ()
@@ -47,7 +47,7 @@ class _Extent(NamedTuple):
 
     def width_bits(self, most: int, *, descending: bool) -> int:
         """The finest width (2 to this power) that is known to need `most` buckets or fewer."""
-        low, high = sorted(ordinal(number, descending=descending) for number in (self.first, self.last))
+        low, high = sorted(sort_value(number, descending=descending) for number in (self.first, self.last))
         bits = self.level * _DIGIT_BITS
         while _reach(_index(low, bits), _index(high, bits), bits) > _room(most, low, high):
             bits += 1
@@ -172,7 +172,7 @@ def _counts(level: int, nodes: Nodes, *, descending: bool) -> dict[int, int]:
     for way, counters in nodes.items():
         if way and depth(way[0]) - len(way) == level:
             # A path that is cut short leads to the ordinal without its last digits.
-            start = abs(ordinal_at(way)) * FANOUT
+            start = abs(sort_value_at(way)) * FANOUT
             mirror = FANOUT - 1 if way[0] < _ZERO[0] else 0
             for digit, count in counters.items():
                 counts[_on_its_side(start + abs(mirror - digit), way[0], descending=descending)] += count

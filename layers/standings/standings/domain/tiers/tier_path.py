@@ -26,7 +26,7 @@ def path(number: int) -> Path:
     return (_MIDDLE + len(digits) if number >= 0 else _MIDDLE - len(digits), *digits)
 
 
-def ordinal_at(way: Path) -> int:
+def sort_value_at(way: Path) -> int:
     """The ordinal at the end of a whole path: the inverse of `path`."""
     head, *digits = way
     negative = head < _MIDDLE

@@ -15,7 +15,7 @@ for again. Nodes may be of different moments, while members move: such an answer
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from standings.domain.tiers.tier_path import FANOUT, Path, depth, ordinal_at, path, prefixes
+from standings.domain.tiers.tier_path import FANOUT, Path, depth, path, prefixes, sort_value_at
 
 Counters = Mapping[int, int]
 Nodes = Mapping[Path, Counters]
@@ -25,7 +25,7 @@ _NOBODY: Counters = {}
 class Selected(NamedTuple):
     """What stands at a position: an ordinal, and how many members stand ahead of all who share it."""
 
-    ordinal: int
+    sort_value: int
     ahead: int
     equals: int
 
@@ -95,8 +95,8 @@ def span(way: Path) -> tuple[int, int]:
     """The first and the last ordinal below a head or any longer part of a path."""
     digits = depth(way[0])
     left = 1 + digits - len(way)
-    low = ordinal_at((*way, *[0] * left))
-    high = ordinal_at((*way, *[FANOUT - 1] * left))
+    low = sort_value_at((*way, *[0] * left))
+    high = sort_value_at((*way, *[FANOUT - 1] * left))
     # As many digits as the head says: what is nearer to 0 has a shorter path.
     least = FANOUT ** (digits - 1)
     if way[0] < path(0)[0]:
@@ -180,4 +180,4 @@ def select(position: int, fetch: Callable[[Path], Counters]) -> Selected | None:
             passed += count
         else:
             return None
-    return Selected(ordinal_at(way), passed, count)
+    return Selected(sort_value_at(way), passed, count)

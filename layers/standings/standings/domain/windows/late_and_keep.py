@@ -95,7 +95,7 @@ class Timetable:
         """How long after its end a calendar period stays readable, its successor's events aside."""
         return min(self.keep, self.late_for(unit) + HOUR) if unit == "h" else self.keep
 
-    def takes(self, unit: Unit, at: int, now: int) -> int | None:
+    def accepts(self, unit: Unit, at: int, now: int) -> int | None:
         """The index of the bucket in which an event of that instant counts now; None when it comes too late."""
         if now - at > _MAX_PERIOD_LENGTH + self.late:
             return None

@@ -29,11 +29,11 @@ from standings.domain.boards.coverage import Coverage
 from standings.domain.boards.definitions import Boards, Family
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
-from standings.domain.members.open_rankings import kept, open_rankings
+from standings.domain.members.open_rankings import open_rankings, readable_rankings
 from standings.domain.windows.calendar import MINUTE, SECOND
 from standings.maintain.audit.audit_reads import AuditReads
 from standings.maintain.audit.differences import expected_key
-from standings.maintain.audit.report import Look, Report
+from standings.maintain.audit.report import AuditRun, Report
 from standings.maintain.audit.tier_audit import ROUNDS, SETTLING, TierAudit
 from standings.ports.scores import SLOTS
 from standings.runtime.retry import Clock, with_retry
@@ -76,7 +76,7 @@ class Auditor:
             raise ValueError(f"no family in boards.toml matches {board!r}")
         before = self._evidence.units
         report = Report(board)
-        look = Look(self._evidence, self._pacing, deadline, self._grace, report)
+        look = AuditRun(self._evidence, self._pacing, deadline, self._grace, report)
         audit = _BoardAudit(look, family, board, generation, coverage, self._settling)
         at: Mapping[str, Any] | None = cursor
         if at is not None and at["generation"] != generation:
@@ -88,7 +88,7 @@ class Auditor:
 
 class _BoardAudit:
     def __init__(
-        self, look: Look, family: Family, board: str, generation: int, coverage: Coverage | None, settling: float
+        self, look: AuditRun, family: Family, board: str, generation: int, coverage: Coverage | None, settling: float
     ) -> None:
         self._look = look
         self._family = family
@@ -166,7 +166,7 @@ class _BoardAudit:
 
     def _ranked(self, image: Image) -> Iterator[Ranking]:
         """The rankings that an item is part of, hidden or not."""
-        return self._audited(kept(self._family, image, self._look.pacing.now()))
+        return self._audited(readable_rankings(self._family, image, self._look.pacing.now()))
 
     def _open(self) -> Iterator[Ranking]:
         return self._audited(open_rankings(self._family, self._board, self._look.pacing.now()))

@@ -7,7 +7,7 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import Path
-from standings.maintain.audit.differences import Row
+from standings.maintain.audit.differences import StoredRow
 
 
 class Root(NamedTuple):
@@ -32,7 +32,7 @@ class Pair(NamedTuple):
     """A member's item and its row in a ranking, of one moment; None where there is none."""
 
     image: Image | None
-    row: Row | None
+    row: StoredRow | None
 
 
 class ParentChild(NamedTuple):
@@ -67,7 +67,7 @@ class AuditReads(Protocol):
     def images(self, board: str, members: Sequence[str]) -> dict[str, Image]:
         """The items of members; whoever has none is left out."""
 
-    def rows(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Row]:
+    def rows(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], StoredRow]:
         """The rows of members, also those without an entry. Only the shard of today counts as home."""
 
     def pair(self, ranking: Ranking, member: str) -> Pair:

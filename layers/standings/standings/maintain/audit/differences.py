@@ -25,7 +25,7 @@ class Kind(StrEnum):
 NO_DIFFERENCE = frozenset({Kind.BEHIND, Kind.UNSETTLED})
 
 
-class Row(NamedTuple):
+class StoredRow(NamedTuple):
     """A member's row in a ranking as it lies in the store.
 
     `key` is what its entry is sorted by (None: no entry), `at_home` whether that is in a shard where it may be.
@@ -43,7 +43,7 @@ def expected_key(image: Image | None, ranking: Ranking, member: str) -> str | No
 
 
 def difference(
-    image: Image | None, row: Row | None, ranking: Ranking, member: str, now: int, grace: int
+    image: Image | None, row: StoredRow | None, ranking: Ranking, member: str, now: int, grace: int
 ) -> Kind | None:
     """What is wrong with a row beside its item, both of one moment; None where they agree.
 

@@ -67,7 +67,7 @@ class Report:
 
 
 @dataclass(slots=True)
-class Look:
+class AuditRun:
     """One call's way of looking at the evidence, and what it finds. `deadline` is of the monotonic clock."""
 
     evidence: AuditReads

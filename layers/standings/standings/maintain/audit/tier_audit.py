@@ -18,12 +18,12 @@ from heapq import merge
 from typing import Any, Final
 
 from standings.domain.boards.ranking import Ranking
-from standings.domain.scoring.sort_order import written
+from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers.tier_path import ROOT, Path, depth, path
 from standings.domain.tiers.tier_tree import span
 from standings.maintain.audit.audit_reads import Listed, Root, Snapshot
 from standings.maintain.audit.differences import Kind
-from standings.maintain.audit.report import Look
+from standings.maintain.audit.report import AuditRun
 
 SETTLING: Final = 10.0
 """Seconds within which the sorted index shows what its table has: usually it takes well under one."""
@@ -72,7 +72,7 @@ class TierAudit:
     """Audits the tiers of one ranking. `strangers` is given the members of whom there are entries, some at a time."""
 
     def __init__(
-        self, look: Look, ranking: Ranking, strangers: Callable[[Sequence[str]], None], settling: float
+        self, look: AuditRun, ranking: Ranking, strangers: Callable[[Sequence[str]], None], settling: float
     ) -> None:
         self._look = look
         self._ranking = ranking
@@ -95,7 +95,7 @@ class TierAudit:
         beyond = " "
         if within is not None:
             self._start = tuple(bytes.fromhex(within["leaf"]))
-            beyond = written(span(self._start)[1] + 1)
+            beyond = encode_sortable(span(self._start)[1] + 1)
             for counter, off in within["off"].items():
                 way = tuple(bytes.fromhex(counter))
                 self._errors.off[way[:-1], way[-1]] = off
@@ -151,15 +151,15 @@ class TierAudit:
             self._advance()
         if self._next is None or self._next.place is None:
             return []
-        way = path(self._next.place.ordinal)
+        way = path(self._next.place.sort_value)
         return [way[len(node)]] if way[: len(node)] == node else []
 
     def _leaf(self, leaf: Path, counters: Mapping[int, int]) -> None:
         there: Counter[int] = Counter()
         last = span(leaf)[1]
-        while self._next is not None and (self._next.place is None or self._next.place.ordinal <= last):
+        while self._next is not None and (self._next.place is None or self._next.place.sort_value <= last):
             if self._next.place is not None:
-                there[path(self._next.place.ordinal)[-1]] += 1
+                there[path(self._next.place.sort_value)[-1]] += 1
             self._advance()
         if any(counters.get(digit, 0) != there[digit] for digit in counters.keys() | there.keys()):
             self._doubts.append(_Doubt(leaf))
@@ -218,9 +218,9 @@ class TierAudit:
         first, last = span(leaf)
         there: Counter[int] = Counter()
         for shard in range(shards):
-            for entry in self._shard(shard, written(first), written(last + 1)):
+            for entry in self._shard(shard, encode_sortable(first), encode_sortable(last + 1)):
                 if entry.place is not None:
-                    there[path(entry.place.ordinal)[-1]] += 1
+                    there[path(entry.place.sort_value)[-1]] += 1
         return there
 
     def _tell(self, leaf: Path | None) -> dict[str, int]:

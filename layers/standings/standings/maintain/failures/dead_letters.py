@@ -62,7 +62,7 @@ TASKS: Final[Mapping[str, Arguments]] = {
 }
 
 
-class Queue(Protocol):
+class DeadLetterSource(Protocol):
     """The dead-letter queue. All of it may raise StoreUnavailableError."""
 
     def receive(self, hold: int) -> list[DeadLetter]:
@@ -78,7 +78,7 @@ class Queue(Protocol):
         """Let others get messages again at once."""
 
 
-class Chosen(NamedTuple):
+class DeadLetterFilter(NamedTuple):
     """Which messages: those of some ids, of a text within the reason, of a board; of all that is given."""
 
     ids: frozenset[str] | None = None
@@ -94,7 +94,7 @@ class Chosen(NamedTuple):
         )
 
 
-ALL: Final = Chosen()
+ALL: Final = DeadLetterFilter()
 
 
 class DeadLetterCare:
@@ -104,7 +104,7 @@ class DeadLetterCare:
     receipt of an event outlives every replay of it.
     """
 
-    def __init__(self, queue: Queue, pacing: Clock) -> None:
+    def __init__(self, queue: DeadLetterSource, pacing: Clock) -> None:
         self._queue = queue
         self._pacing = pacing
 
@@ -116,11 +116,11 @@ class DeadLetterCare:
         ids = texts("ids", given.pop("ids")) if "ids" in given else None
         if task == "delete":
             return self.delete(deadline, ids=ids or frozenset())
-        chosen = Chosen(ids, given.pop("reason", None), given.pop("board", None))
+        chosen = DeadLetterFilter(ids, given.pop("reason", None), given.pop("board", None))
         do = self.list if task == "list" else self.replay
         return do(deadline, chosen=chosen, **given)
 
-    def list(self, deadline: float, *, chosen: Chosen = ALL, limit: int = 100) -> dict[str, Any]:
+    def list(self, deadline: float, *, chosen: DeadLetterFilter = ALL, limit: int = 100) -> dict[str, Any]:
         """Messages with their reasons, up to `limit` of them, and how many there are for each reason.
 
         `done` says whether all of the queue was seen before the deadline (of the monotonic clock), `why` why not.
@@ -143,7 +143,7 @@ class DeadLetterCare:
             "messages": shown,
         }
 
-    def replay(self, deadline: float, *, chosen: Chosen = ALL, cursor: int | None = None) -> dict[str, Any]:
+    def replay(self, deadline: float, *, chosen: DeadLetterFilter = ALL, cursor: int | None = None) -> dict[str, Any]:
         """Send messages to be applied again, their bodies unchanged.
 
         One that is too old, so that it might count twice, is left and reported. `cursor` is that of the answer to the
@@ -180,7 +180,7 @@ class DeadLetterCare:
 
     def delete(self, deadline: float, *, ids: frozenset[str]) -> dict[str, Any]:
         """Throw messages away for good."""
-        chosen = Chosen(ids)
+        chosen = DeadLetterFilter(ids)
         tally: Counter[str] = Counter()
         problems: list[dict[str, str]] = []
 

@@ -16,7 +16,7 @@ from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY, MINUTE
 from standings.maintain.task_arguments import Arguments, task_of, texts
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
-from standings.ports.objects import Kept, Objects, ParkedMember
+from standings.ports.objects import Objects, ParkedMember, StoredObject
 from standings.ports.scores import REPLAYABLE_DAYS, MemberKey, Scores
 from standings.project.backfill import Backfill, placings
 from standings.runtime.retry import Backoff, Clock, with_retry
@@ -41,7 +41,7 @@ Decode = Callable[[Any], ParkedMember | None]
 """What a record names; None for the item of no member. KeyError, TypeError or ValueError for what is no record."""
 
 
-class Chosen(NamedTuple):
+class ParkedFilter(NamedTuple):
     """Which records: those of some objects, of a text within the reason, of a board; of all that is given."""
 
     keys: frozenset[str] | None = None
@@ -55,7 +55,7 @@ class Chosen(NamedTuple):
         )
 
 
-ALL: Final = Chosen()
+ALL: Final = ParkedFilter()
 
 TASKS: Final[Mapping[str, Arguments]] = {
     "list": {"keys": list, "reason": str, "board": str, "limit": int, "cursor": str},
@@ -105,12 +105,12 @@ class ParkedCare:
         """One of `TASKS` as it is asked for, with its arguments; ValueError says what is wrong with them."""
         task, given = task_of(asked, TASKS)
         keys = texts("keys", given.pop("keys")) if "keys" in given else None
-        chosen = Chosen(keys, given.pop("reason", None), given.pop("board", None))
+        chosen = ParkedFilter(keys, given.pop("reason", None), given.pop("board", None))
         do = self.list if task == "list" else self.replay
         return do(deadline, chosen=chosen, **given)
 
     def list(
-        self, deadline: float, *, chosen: Chosen = ALL, limit: int = MAX_LISTED, cursor: str = ""
+        self, deadline: float, *, chosen: ParkedFilter = ALL, limit: int = MAX_LISTED, cursor: str = ""
     ) -> dict[str, Any]:
         """What is parked: object by object, with the reason, the members and the age. `cursor` goes on with a list."""
         shown: list[dict[str, Any]] = []
@@ -128,7 +128,7 @@ class ParkedCare:
         return answer
 
     def replay(
-        self, deadline: float, *, chosen: Chosen = ALL, cursor: Mapping[str, Any] | None = None
+        self, deadline: float, *, chosen: ParkedFilter = ALL, cursor: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Place each record's member as its item is now, and remove the objects of which nothing is left to do.
 
@@ -137,7 +137,7 @@ class ParkedCare:
         """
         return _Replay(self, deadline, chosen, cursor or {}).run()
 
-    def kept(self, chosen: Chosen, after: str, deadline: float) -> Iterator[Kept]:
+    def kept(self, chosen: ParkedFilter, after: str, deadline: float) -> Iterator[StoredObject]:
         """The parked objects whose keys follow a text, by key."""
         for prefix in (LAMBDAS, OURS):
             last = max(after, prefix)
@@ -148,7 +148,7 @@ class ParkedCare:
                 more = len(found) >= PAGE
                 last = found[-1].key if found else last
 
-    def parcel(self, kept: Kept, deadline: float) -> ParkedObject | None:
+    def parcel(self, kept: StoredObject, deadline: float) -> ParkedObject | None:
         """What an object holds; None where it is gone by now."""
         content = with_retry(partial(self.objects.content, kept.key), self.pacing.backoff(deadline))
         if content is None:
@@ -219,7 +219,7 @@ class ParkedCare:
             return f"more than {REPLAYABLE_DAYS} days old: what it would be weighed against may be gone"
         return None
 
-    def _shown(self, kept: Kept, parcel: ParkedObject) -> dict[str, Any]:
+    def _shown(self, kept: StoredObject, parcel: ParkedObject) -> dict[str, Any]:
         old = [_refused(key, why) for key, named in parcel.members.items() if (why := self._problem(named)) is not None]
         return {
             "key": kept.key,
@@ -237,7 +237,7 @@ class ParkedCare:
 class _Replay:
     """One call's way through the objects."""
 
-    def __init__(self, care: ParkedCare, deadline: float, chosen: Chosen, cursor: Mapping[str, Any]) -> None:
+    def __init__(self, care: ParkedCare, deadline: float, chosen: ParkedFilter, cursor: Mapping[str, Any]) -> None:
         self._care = care
         self._deadline = deadline
         self._chosen = chosen
@@ -268,7 +268,7 @@ class _Replay:
             "problems": self._problems[:MAX_SHOWN],
         }
 
-    def _object(self, kept: Kept) -> bool:
+    def _object(self, kept: StoredObject) -> bool:
         """Do what can be done with an object; False where the next call has to go on with it."""
         if self._care.pacing.monotonic() >= self._deadline:
             return False

@@ -28,7 +28,7 @@ from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Family
 from standings.domain.members.member_item import Image, registered, removed, rewritten
 from standings.domain.members.moves import Move
-from standings.domain.members.open_rankings import kept
+from standings.domain.members.open_rankings import readable_rankings
 from standings.domain.windows.calendar import SECOND
 from standings.ports.board_records import BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
@@ -275,7 +275,7 @@ class _Run:
         moves: list[Move] = []
         current, left = self._rewrite(chunks, self._brought_up)
         for image in current:
-            rankings = dict.fromkeys(kept(self._family, image, now))
+            rankings = dict.fromkeys(readable_rankings(self._family, image, now))
             moves += placings(image, [ranking._replace(generation=record.latest) for ranking in rankings])
             if len(moves) >= MAX_MOVES:
                 self._service.backfill.place(moves, self._deadline)

@@ -14,11 +14,11 @@ from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
-from standings.domain.scoring.sort_order import Place, read_sort_key, sort_key
+from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import summed
 from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root, Snapshot
-from standings.maintain.audit.differences import Row
+from standings.maintain.audit.differences import StoredRow
 from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class DynamoAuditReads:
         self.units += EVENTUAL * len(members)
         return {image.member: image for image in map(decode_image, items)}
 
-    def rows(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Row]:
+    def rows(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], StoredRow]:
         keys = {entry_key(ranking, member): (ranking, member) for ranking, member in wanted}
         items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._pacing)
         self.units += EVENTUAL * len(keys)
@@ -137,11 +137,11 @@ class DynamoAuditReads:
         return [one.get("Item") or None for one in answer["Responses"]]
 
 
-def _row(item: Item, ranking: Ranking, member: str, spreads: Iterable[int]) -> Row:
+def _row(item: Item, ranking: Ranking, member: str, spreads: Iterable[int]) -> StoredRow:
     homes = {index_key(ranking, shard_of(member, shards)) for shards in spreads}
     partition = item["r"]["S"] if "r" in item else None
     key = item["s"]["S"] if "s" in item else None
-    return Row(key, int(item["v"]["N"]) if "v" in item else 0, at_home=partition in homes)
+    return StoredRow(key, int(item["v"]["N"]) if "v" in item else 0, at_home=partition in homes)
 
 
 def _spreads(root: Item | None, ranking: Ranking) -> set[int]:
@@ -168,11 +168,11 @@ def _listed(item: Item, ranking: Ranking) -> Listed:
 def _place(key: str, ranking: Ranking) -> Place | None:
     """The place that a sort key says; None for what is no key of ours, and stands anywhere in the order."""
     try:
-        place, member = read_sort_key(key, dated=ranking.metric.dated)
+        place, member = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
     except (KeyError, IndexError):
         return None
-    return place if sort_key(place, member) == key and abs(place.ordinal) <= MAX_UNITS else None
+    return place if sort_key(place, member) == key and abs(place.sort_value) <= MAX_UNITS else None
 
 
 def _size(image: Image) -> int:
-    return len(image.board) + len(image.member) + 60 + 13 * len(image.values) + 20 * len(image.marks)
+    return len(image.board) + len(image.member) + 60 + 13 * len(image.values) + 20 * len(image.tie_keys)

@@ -121,5 +121,5 @@ def expiry_of(ranking: Ranking) -> int | None:
 
 def _counted(move: Move) -> tuple[int | None, int | None]:
     """Where a move takes its member off the tiers, and where it adds it."""
-    old, new = (place.ordinal if place is not None else None for place in (move.old, move.new))
+    old, new = (place.sort_value if place is not None else None for place in (move.old, move.new))
     return old, new

@@ -11,7 +11,7 @@ from standings.aws.dynamodb.scores.board_records import list_boards, read_record
 from standings.aws.dynamodb.scores.scores import read_image
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
-from standings.domain.scoring.sort_order import read_sort_key
+from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
 from standings.ports.board_records import BoardRecord
@@ -119,7 +119,7 @@ class DynamoRankingsReader:
 
 def _entry(item: Item, ranking: Ranking) -> Entry:
     key = item["s"]["S"]
-    return Entry(key, *read_sort_key(key, dated=ranking.metric.dated), int(item["t"]["N"]))
+    return Entry(key, *decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant), int(item["t"]["N"]))
 
 
 def _node(lanes: Mapping[int, Item]) -> Node:

@@ -8,10 +8,10 @@ from standings.aws.dynamodb.calls import Cancellation, Item, transact
 from standings.aws.dynamodb.keys import node_key
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import read_sort_key, sort_key
+from standings.domain.scoring.sort_order import decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT
 from standings.ports.errors import CancelReason, StoreRefusedError
-from standings.ports.rankings import MoveConflict, Row
+from standings.ports.rankings import MoveConflict, RankingRow
 from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
@@ -126,10 +126,12 @@ def _obstacle(
     if item is None or reason is not CancelReason.CONDITION:
         return MoveConflict(position, reason, None, message)
     try:
-        place = read_sort_key(item["s"]["S"], dated=ranking.metric.dated)[0] if "s" in item else None
+        place = (
+            decode_sort_key(item["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)[0] if "s" in item else None
+        )
         if place is not None and item["s"]["S"] != sort_key(place, move.member):
             raise ValueError(item["s"]["S"])
-        return MoveConflict(position, reason, Row(place, int(item["v"]["N"])), message)
+        return MoveConflict(position, reason, RankingRow(place, int(item["v"]["N"])), message)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         why = f"the row in {ranking.key} is damaged ({error!r}): its board has to be rebuilt"
         return MoveConflict(position, CancelReason.INVALID, None, why)

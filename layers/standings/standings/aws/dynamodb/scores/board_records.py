@@ -10,7 +10,7 @@ import orjson
 
 from standings.aws.dynamodb.calls import Item, batch_get, put_if, query
 from standings.aws.dynamodb.keys import BOARDS
-from standings.domain.boards.coverage import Coverage, Kept
+from standings.domain.boards.coverage import BucketCoverage, Coverage
 from standings.ports.board_records import BoardRecord, Job
 from standings.runtime.retry import Clock
 
@@ -144,7 +144,7 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
 
 def _read_coverage(content: Mapping[str, Any]) -> Coverage:
     buckets = {
-        code: Kept(frozenset(frozenset(windows) for windows in kept["windows"]), kept["first"])
+        code: BucketCoverage(frozenset(frozenset(windows) for windows in kept["windows"]), kept["first"])
         for code, kept in content["buckets"].items()
     }
     return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"])

@@ -39,7 +39,7 @@ def decode_image(item: Item) -> Image:
         abs_total=check_bounds(int(item["g"]["N"], 10), MAX_NUMBER) if "g" in item else 0,
         hidden="h" in item and bool(item["h"]["BOOL"]),
         values=values,
-        marks={name.removeprefix(MARK): value["S"] for name, value in rest if "S" in value},
+        tie_keys={name.removeprefix(MARK): value["S"] for name, value in rest if "S" in value},
         removed="x" in item,
     )
 
@@ -60,7 +60,7 @@ def encode_image(image: Image) -> dict[str, Any]:
         "g": {"N": str(image.abs_total)},
     }
     item.update((name, {"N": str(value)}) for name, value in image.values.items())
-    item.update((MARK + name, {"S": mark}) for name, mark in image.marks.items())
+    item.update((MARK + name, {"S": tie_key}) for name, tie_key in image.tie_keys.items())
     if image.hidden:
         item["h"] = {"BOOL": True}
     if image.removed:
