@@ -389,7 +389,7 @@ def test_lanes_and_cleaning_beside_each_other(engine: Any, seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("steps", "rounds", "without"),
-    [((1, 100), 60, 2), ((100, 2_500), 60, 4)],
+    [((1, 100), 60, 2), pytest.param((100, 2_500), 60, 4, marks=pytest.mark.thorough)],
 )
 def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(
     engine: Any, steps: tuple[int, int], rounds: int, without: int

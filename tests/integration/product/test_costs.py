@@ -12,7 +12,7 @@ from benchmarks.measure import reads, units
 # In one process, which makes each board once.
 pytestmark = pytest.mark.xdist_group("costs")
 
-MEMBERS = 100_000
+SIZES = [10_000, pytest.param(100_000, marks=pytest.mark.thorough)]
 Placed = tuple[Board, Truth]
 
 
@@ -25,14 +25,14 @@ def test_a_rank_costs_three_read_units_and_two_round_trips_at_most(members: int)
     assert cost["top_100_read_units"] <= 2.5
 
 
-@pytest.fixture(scope="module")
-def few_equals() -> Placed:
-    return placed(MEMBERS, population.finegrained)
+@pytest.fixture(scope="module", params=SIZES)
+def few_equals(request: pytest.FixtureRequest) -> Placed:
+    return placed(request.param, population.finegrained)
 
 
-@pytest.fixture(scope="module")
-def many_equals() -> Placed:
-    return placed(MEMBERS, population.lognormal)
+@pytest.fixture(scope="module", params=SIZES)
+def many_equals(request: pytest.FixtureRequest) -> Placed:
+    return placed(request.param, population.lognormal)
 
 
 def test_a_page_costs_the_same_at_every_position(few_equals: Placed) -> None:
@@ -63,7 +63,7 @@ def test_a_rank_costs_the_same_with_large_scores(few_equals: Placed) -> None:
     assert cost["round_trips_most"] == 2
 
 
-@pytest.mark.parametrize("members", [MEMBERS])
+@pytest.mark.parametrize("members", SIZES)
 def test_the_first_thousand_of_ten_shards_are_merged_from_little_more(members: int) -> None:
     board, truth = placed(members, population.lognormal, reads.SHARDS)
     ask = Questions(board, truth, Random(3))

@@ -82,7 +82,7 @@ class Pipeline:
         return f"{local:%Y-%m-%dT%H}{local.isoformat()[-6:]}" if "hour" in window else local.date().isoformat()
 
 
-@pytest.fixture(params=["engine", "dynamodb-local"])
+@pytest.fixture(params=["engine", pytest.param("dynamodb-local", marks=pytest.mark.thorough)])
 def dynamodb(request: pytest.FixtureRequest) -> Any:
     return Engine(shards=3) if request.param == "engine" else request.getfixturevalue("local_client")
 
@@ -143,10 +143,7 @@ def live_through(dynamodb: Any, seed: int, *, berlin: bool, steps: int, events: 
         assert_tiers_count_the_entries(dynamodb)
 
 
-@pytest.mark.parametrize(
-    ("seed", "berlin"),
-    [(2, True), pytest.param(1, False, marks=pytest.mark.thorough), pytest.param(3, True, marks=pytest.mark.thorough)],
-)
+@pytest.mark.parametrize(("seed", "berlin"), [(1, False), (2, True), pytest.param(3, True, marks=pytest.mark.thorough)])
 def test_every_rank_is_exact_while_time_passes(dynamodb: Any, seed: int, berlin: bool) -> None:
     live_through(dynamodb, seed, berlin=berlin, steps=12 if isinstance(dynamodb, Engine) else 4, events=60)
 
