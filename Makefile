@@ -46,11 +46,11 @@ serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C
 
 .PHONY: test
 test: $(TESTS) ## before each commit: a sample of everything, in five minutes on two processors
-	$(RUN) -m pytest -m "not thorough and not soak" -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: test-all
 test-all: $(TESTS) ## before a change is accepted: every seed and every deployment; some twenty minutes
-	$(RUN) -m pytest -m "not soak" -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(RUN) -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: soak
 soak: $(TESTS) ## many more seeds and far larger boards; hours

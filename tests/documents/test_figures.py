@@ -14,6 +14,7 @@ from benchmarks.models.cost import cost, usage
 from benchmarks.pages import budgets, peers
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
+from tests.faults.safeguards import search
 
 COMMITTED = Output()
 READS = COMMITTED.result("reads")
@@ -26,6 +27,7 @@ COST = COMMITTED.result("cost")
 SPEED = COMMITTED.result("speed")
 CEILING = COMMITTED.result("ceiling")
 SERVE = COMMITTED.result("serve")
+SAFEGUARDS = search.read(COMMITTED)
 
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
@@ -47,6 +49,8 @@ TABLES = {
         for name, lines in benchmark.TABLES.items()
     },
     "budgets": (budgets.PAGE, budgets.table(budgets.found(COMMITTED))),
+    "noticed": (search.PAGE, search.noticed(SAFEGUARDS)),
+    "unneeded": (search.PAGE, search.unneeded(SAFEGUARDS)),
 }
 
 

@@ -33,10 +33,10 @@ def _collect(command: str) -> frozenset[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     recipe = subprocess.check_output([*command.split(), "--dry-run"], cwd=PROJECT, env=environment, text=True)
     (line,) = [line for line in recipe.splitlines() if " -m pytest " in line]
-    printed = subprocess.check_output(
-        [*shlex.split(line), "-n", "0", "--collect-only", "--quiet"], cwd=PROJECT, env=environment, text=True
-    )
-    return frozenset(line for line in printed.splitlines() if "::" in line)
+    arguments = [*shlex.split(line), "-n", "0", "--collect-only", "--quiet"]
+    done = subprocess.run(arguments, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}{done.stderr}"
+    return frozenset(line for line in done.stdout.splitlines() if "::" in line)
 
 
 def _cell(name: str, collected: Collected) -> str:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks.harness.results_file import REPOSITORY, Output
+from benchmarks.harness.results_file import Output
 from standings.project import projector
 from tests.faults.safeguards import SAFEGUARDS, Change, Safeguard
-from tests.faults.safeguards.search import PAGE, noticed, read, unneeded
+from tests.faults.safeguards.search import read
 from tests.faults.test_schedules import OTHERS, SAMPLE
 from tests.faults.world import run
 from tests.faults.written import WRITTEN
@@ -62,9 +62,3 @@ def test_a_function_is_replaced_wherever_it_was_imported() -> None:
     with Change("domain.members.moves:moves", lambda _: None).made():
         assert vars(projector)["moves"] is None
     assert vars(projector)["moves"] is before
-
-
-def test_the_page_is_that_of_what_was_found() -> None:
-    text = (REPOSITORY / PAGE).read_text(encoding="utf-8")
-    for lines in (noticed(FOUND), unneeded(FOUND)):
-        assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in text
