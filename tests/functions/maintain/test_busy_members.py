@@ -159,7 +159,7 @@ def test_a_job_whose_members_are_all_busy_ends_at_its_deadline_and_goes_on_at_th
 
 
 @TASKS
-@pytest.mark.parametrize("hindrance", [CancelReason.CONDITION, CancelReason.BUSY])
+@pytest.mark.parametrize("reason", [CancelReason.CONDITION, CancelReason.BUSY])
 def test_a_few_busy_members_hold_up_no_others(store: Store, task: str, after: str, reason: CancelReason) -> None:
     store.begin(task)
     store.reason = reason
