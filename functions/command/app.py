@@ -1,11 +1,11 @@
-"""The command function: writes over HTTP. Events go on the queue, members are changed at once."""
+"""The command function answers HTTP writes: it queues events and changes members at once."""
 
 from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
 
-from standings.domain.errors import bad_argument, bad_body
-from standings.http import api
+from standings.domain.errors import bad_body
+from standings.http import api, responses
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks
@@ -15,25 +15,25 @@ _command = Command(Config.from_environment(), building_blocks.pacing())
 _api = api.Api()
 
 
-@_api.post(api.EVENTS)
+@_api.route("POST", api.EVENTS)
 def post() -> Response[str]:
-    """What became of each of the events that are posted."""
+    """Queue events. The answer has the outcome of each."""
     _api.arguments()
-    return api.json({"results": _command.posting.post(_api.body())}, 202)
+    return responses.json({"results": _command.posting.post(_api.body())}, 202)
 
 
-@_api.put(api.MEMBER)
+@_api.route("PUT", api.MEMBER)
 def put(board: str) -> Response[str]:
-    """Register a member, and hide it or show it again if the body says so."""
+    """Register a member. The body may hide it or show it again."""
     member = _member()
-    return api.json(_command.care.put(board, member, _hidden()))
+    return responses.json(_command.care.put(board, member, _hidden()))
 
 
-@_api.delete(api.MEMBER)
+@_api.route("DELETE", api.MEMBER)
 def delete(board: str) -> Response[str]:
-    """Remove a member and its scores."""
+    """Remove a member with its scores."""
     _command.care.remove(board, _member())
-    return api.nothing()
+    return Response(status_code=204, body="")
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -43,10 +43,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _member() -> str:
-    given = _api.arguments("id")
-    if "id" not in given:
-        raise bad_argument("id", "is missing: say which member")
-    return given["id"]
+    return _api.arguments("id").required("id", "say which member")
 
 
 def _hidden() -> bool | None:

@@ -1,6 +1,5 @@
 """The query function: answers HTTP reads. It cannot write."""
 
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +8,8 @@ from aws_lambda_powertools.event_handler import Response
 
 from standings.domain.boards.names import MAX_MEMBER_BYTES
 from standings.domain.errors import bad_argument, bad_body
-from standings.http import api
+from standings.http import api, responses
+from standings.http.arguments import Arguments
 from standings.read.board_list import Directory
 from standings.read.query import MAX_MEMBERS, Asked, Query
 from standings.runtime.environment import Config
@@ -29,33 +29,33 @@ _DEFAULT_RADIUS: Final = 5
 _DEFAULT_BUCKETS: Final = 50
 
 
-@_api.get("/boards")
+@_api.route("GET", "/boards")
 def boards() -> Response[str]:
     """The boards that there are."""
     given = _api.arguments("prefix", "limit", "cursor")
-    limit = api.whole(given, "limit", _DEFAULT_LIMIT)
-    return api.json(_directory.boards(prefix=given.get("prefix", ""), limit=limit, cursor=given.get("cursor")))
+    limit = given.whole("limit", _DEFAULT_LIMIT)
+    return responses.json(_directory.boards(prefix=given.get("prefix", ""), limit=limit, cursor=given.get("cursor")))
 
 
-@_api.get("/boards/<board>")
+@_api.route("GET", "/boards/<board>")
 def board_(board: str) -> Response[str]:
     """What a board counts and ranks."""
     _api.arguments()
-    return api.json(_directory.board(board))
+    return responses.json(_directory.board(board))
 
 
-@_api.get(api.MEMBER)
+@_api.route("GET", api.MEMBER)
 def member_(board: str) -> Response[str]:
     """A member in everything that a board counts."""
     given = _api.arguments("id", "ranks", "method")
-    ranks = api.flag(given, "ranks")
+    ranks = given.flag("ranks")
     if "method" in given and not ranks:
         raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
-    member = _required(given, "id", "say which member")
-    return api.json(_directory.member(board, member, ranks=ranks, method=given.get("method")))
+    member = given.required("id", "say which member")
+    return responses.json(_directory.member(board, member, ranks=ranks, method=given.get("method")))
 
 
-@_api.get(api.RANKING)
+@_api.route("GET", api.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
     """A page of a ranking's list: the first, after a cursor, at a position, or around a member."""
     given = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius")
@@ -66,60 +66,60 @@ def page(board: str, metric: str, window: str) -> Response[str]:
     if "around" in given:
         if "limit" in given:
             raise bad_argument("limit", "around a member it is the radius that says how many")
-        radius = api.whole(given, "radius", _DEFAULT_RADIUS)
-        return api.json(_query.page_around(asked, member=given["around"], radius=radius))
+        radius = given.whole("radius", _DEFAULT_RADIUS)
+        return responses.json(_query.page_around(asked, member=given["around"], radius=radius))
     if "radius" in given:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
-    limit = api.whole(given, "limit", _DEFAULT_LIMIT)
+    limit = given.whole("limit", _DEFAULT_LIMIT)
     if "rank" in given:
-        rank = api.whole(given, "rank", 1)
-        return api.json(_query.page_at(asked, rank=rank, limit=limit))
-    return api.json(_query.page(asked, limit=limit, cursor=given.get("cursor")))
+        rank = given.whole("rank", 1)
+        return responses.json(_query.page_at(asked, rank=rank, limit=limit))
+    return responses.json(_query.page(asked, limit=limit, cursor=given.get("cursor")))
 
 
-@_api.get(api.RANKING + "/rank")
+@_api.route("GET", api.RANKING + "/rank")
 def rank_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank in a ranking, or the rank that a score would have."""
     given = _api.arguments("period", "method", "member", "score", "previous")
     asked = _asked(board, metric, window, given)
     if "score" not in given:
-        member = _required(given, "member", "say whose rank, or give a score")
-        previous = api.flag(given, "previous")
-        return api.json(_query.rank(asked, member=member, previous=previous))
+        member = given.required("member", "say whose rank, or give a score")
+        previous = given.flag("previous")
+        return responses.json(_query.rank(asked, member=member, previous=previous))
     for name in ("member", "previous"):
         if name in given:
             raise bad_argument(name, "cannot go with score")
-    return api.json(_query.score_rank(asked, score=given["score"]))
+    return responses.json(_query.score_rank(asked, score=given["score"]))
 
 
-@_api.post(api.RANKING + "/ranks")
+@_api.route("POST", api.RANKING + "/ranks")
 def ranks_(board: str, metric: str, window: str) -> Response[str]:
     """The ranks of a group."""
     given = _api.arguments("period", "method", "previous")
     asked = _asked(board, metric, window, given)
-    previous = api.flag(given, "previous")
-    return api.json(_query.group(asked, members=_members(), previous=previous))
+    previous = given.flag("previous")
+    return responses.json(_query.group(asked, members=_members(), previous=previous))
 
 
-@_api.get(api.RANKING + "/percentile")
+@_api.route("GET", api.RANKING + "/percentile")
 def percentile_(board: str, metric: str, window: str) -> Response[str]:
     """The score at a percentile."""
     given = _api.arguments("period", "method", "p")
     asked = _asked(board, metric, window, given)
-    p = _required(given, "p", "say which percentile, such as 90")
-    return api.json(_query.percentile(asked, p=p))
+    p = given.required("p", "say which percentile, such as 90")
+    return responses.json(_query.percentile(asked, p=p))
 
 
-@_api.get(api.RANKING + "/distribution")
+@_api.route("GET", api.RANKING + "/distribution")
 def distribution_(board: str, metric: str, window: str) -> Response[str]:
     """How many members have a score in each of some ranges."""
     given = _api.arguments("period", "method", "buckets")
     asked = _asked(board, metric, window, given)
-    buckets = api.whole(given, "buckets", _DEFAULT_BUCKETS)
-    return api.json(_query.distribution(asked, buckets=buckets))
+    buckets = given.whole("buckets", _DEFAULT_BUCKETS)
+    return responses.json(_query.distribution(asked, buckets=buckets))
 
 
-@_api.get("/openapi.json")
+@_api.route("GET", "/openapi.json")
 def openapi() -> Response[str]:
     """The description of the API, for people and for generators of clients."""
     _api.arguments()
@@ -138,12 +138,12 @@ def page_() -> Response[str]:
 
 
 if _config.open_reads:
-    _api.get("/")(page_)
+    _api.route("GET", "/")(page_)
 
 
 @lru_cache(maxsize=1)
 def _live_page() -> Response[str]:
-    return api.document(_PAGE.read_text(encoding="utf-8"))
+    return responses.html(_PAGE.read_text(encoding="utf-8"))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -152,14 +152,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return _api.resolve(event, context)
 
 
-def _asked(board: str, metric: str, window: str, given: Mapping[str, str]) -> Asked:
+def _asked(board: str, metric: str, window: str, given: Arguments) -> Asked:
     return _query.asked(board, metric, window, period=given.get("period"), method=given.get("method"))
-
-
-def _required(given: Mapping[str, str], name: str, what: str) -> str:
-    if name not in given:
-        raise bad_argument(name, f"is missing: {what}")
-    return given[name]
 
 
 def _members() -> list[str]:

@@ -19,7 +19,7 @@ from benchmarks.measure.comparison.compared import seconds
 from benchmarks.measure.units import pacing
 from benchmarks.pages.plots import plot
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.domain.errors import Problem
+from standings.domain.errors import RequestError
 from standings.read.query import Query
 from standings.read.rank_numbering import MAX_EQUALS
 from standings.read.reader import Reader
@@ -111,7 +111,7 @@ def _refused(board: Board, position: int) -> None:
     """AssertionError unless a position far within a group of equals is refused."""
     try:
         board.query.page_at(board.about("all"), rank=position, limit=PAGE_SIZE)
-    except Problem:
+    except RequestError:
         return
     raise AssertionError(f"position {position} was not refused")
 

@@ -8,7 +8,7 @@ from unittest import mock
 import orjson
 import pytest
 
-from standings.domain.errors import Problem
+from standings.domain.errors import no_such_member
 from standings.members.register_hide_remove import MemberAdmin
 from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, http_event, running
@@ -148,7 +148,7 @@ def test_arguments_of_writes_are_known_and_given_once(stack: Stack, care: dict[s
 
 
 def test_problems_and_outages_of_writes_are_told(stack: Stack, care: dict[str, mock.Mock]) -> None:
-    care["remove"].side_effect = Problem(404, "no-such-member", "No such member", "board 'b' has no member 'm'")
+    care["remove"].side_effect = no_such_member("b", "m")
     assert stack.delete(MEMBER, id="m")[1]["type"] == "urn:standings:no-such-member"
 
     care["put"].side_effect = StoreUnavailableError("throttled")

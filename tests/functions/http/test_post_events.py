@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standings.aws.sqs.sender import MAX_BYTES
-from standings.domain.errors import Problem
+from standings.domain.errors import RequestError
 from standings.ingest.json_list import parse_documents
 from tests.support.aws.stack import ManualClock, Stack, delivered, running
 from tests.support.awslambda.pollers import Context
@@ -344,7 +344,7 @@ def test_what_is_no_json_is_no_list_of_events(parts: list[str]) -> None:
         expected = None
     try:
         found = [document.said for document in parse_documents(body)]
-    except Problem:
+    except RequestError:
         found = None
 
     assert found == expected

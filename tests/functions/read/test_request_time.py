@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.errors import Problem
+from standings.domain.errors import RequestError
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.ranking_reads import Node
 from standings.read.board_list import Directory
@@ -77,7 +77,7 @@ def test_the_next_request_has_a_deadline_of_its_own() -> None:
     directory = Directory(Reader(BOARDS, Store(throttled), time.pacing()))  # type: ignore[arg-type]
 
     for _ in range(2):
-        with pytest.raises(Problem, match="no member"):
+        with pytest.raises(RequestError, match="no member"):
             directory.member("b", "m", ranks=False, method=None)
     assert throttled.reads == 2
 

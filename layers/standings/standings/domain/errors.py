@@ -1,35 +1,46 @@
-"""Errors that a client can mend."""
+"""Errors in a request, which its sender can correct. `standings.http.problems` maps them to HTTP."""
 
 
-class Problem(Exception):
-    """Why a question has no answer: `kind` tells problems of one status from each other."""
+class RequestError(Exception):
+    """A request that cannot be answered. The text says why."""
 
-    def __init__(self, status: int, kind: str, title: str, detail: str) -> None:
+
+class InvalidArgumentError(RequestError):
+    """An argument of the request is invalid."""
+
+
+class InvalidBodyError(RequestError):
+    """The body of the request is invalid."""
+
+
+class TooFarError(RequestError):
+    """An exact answer would read more than is allowed."""
+
+
+class NotFoundError(RequestError):
+    """The request names something that does not exist. `kind` is stable, for programs; `title` is for people."""
+
+    def __init__(self, kind: str, title: str, detail: str) -> None:
         super().__init__(detail)
-        self.status = status
-        self.document = {
-            "type": f"urn:standings:{kind}",
-            "title": title,
-            "status": status,
-            "detail": detail,
-        }
+        self.kind = kind
+        self.title = title
 
 
-def bad_argument(name: str, detail: str) -> Problem:
-    """400: an argument that cannot be, named."""
-    return Problem(400, "bad-argument", "Bad argument", f"{name}: {detail}")
+def bad_argument(name: str, detail: str) -> InvalidArgumentError:
+    """The error of an invalid argument. Its text begins with the argument's name."""
+    return InvalidArgumentError(f"{name}: {detail}")
 
 
-def bad_body(detail: str) -> Problem:
-    """400: the body of a request cannot be what it has to be."""
-    return Problem(400, "bad-body", "Bad body", detail)
+def bad_body(detail: str) -> InvalidBodyError:
+    """The error of an invalid body."""
+    return InvalidBodyError(detail)
 
 
-def not_found(kind: str, title: str, detail: str) -> Problem:
-    """404, of one of several kinds."""
-    return Problem(404, kind, title, detail)
+def not_found(kind: str, title: str, detail: str) -> NotFoundError:
+    """The error of something that does not exist."""
+    return NotFoundError(kind, title, detail)
 
 
-def no_such_member(board: str, member: str) -> Problem:
-    """404: nobody of that name, or not any more."""
-    return not_found("no-such-member", "No such member", f"board {board!r} has no member {member!r}")
+def no_such_member(board: str, member: str) -> NotFoundError:
+    """The error of a member that the board does not have, or no longer has."""
+    return NotFoundError("no-such-member", "No such member", f"board {board!r} has no member {member!r}")

@@ -20,7 +20,7 @@ _SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
 
 
 class Directory:
-    """Answers as `dict`s that are ready for JSON; `Problem` for a question that has none."""
+    """Answers as `dict`s that are ready for JSON; `RequestError` for a question that has none."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from standings.domain.boards.ranking import Ranking
-from standings.domain.errors import bad_argument
+from standings.domain.errors import TooFarError, bad_argument
 from standings.domain.scoring.sort_order import decode_sort_key, encode_sortable
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.ranking_reads import Entry, Node
 from standings.read import cursors
 from standings.read.cursors import ENDS, Cursor
-from standings.read.rank_numbering import MAX_EQUALS, METHODS, Base, Method, base_of, counters_of, select, too_far
+from standings.read.rank_numbering import MAX_EQUALS, METHODS, Base, Method, base_of, counters_of, select
 from standings.read.reader import RankingReads
 from standings.read.shard_merge import read_around, read_stretch
 
@@ -63,7 +63,7 @@ def page_at(reads: RankingReads, rank: int, limit: int) -> Page:
         return Page(reads, [], _NOBODY, nodes, ENDS if there else None, None)
     skipped = rank - 1 - found.ahead
     if skipped > MAX_EQUALS:
-        raise too_far(f"rank: more than {MAX_EQUALS:,} members of equal score stand ahead of it: page on from them")
+        raise TooFarError(f"rank: more than {MAX_EQUALS:,} members of equal score stand ahead of it: page on from them")
     group = encode_sortable(found.sort_value)
     stretch = read_stretch(reads, group, skipped + limit + 1, [], forward=True)
     shown = stretch.entries[skipped : skipped + limit]

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from standings.domain.boards.names import check_member
 from standings.domain.boards.ranking import Ranking
-from standings.domain.errors import Problem, bad_argument, no_such_member, not_found
+from standings.domain.errors import NotFoundError, bad_argument, no_such_member, not_found
 from standings.domain.events import instants
 from standings.domain.scoring.sort_order import sort_value
 from standings.domain.tiers import distribution, tier_tree
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
 
 
 class Query:
-    """Answers as `dict`s that are ready for JSON; `Problem` for a question that has none."""
+    """Answers as `dict`s that are ready for JSON; `RequestError` for a question that has none."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -202,7 +202,7 @@ def _ranks(asked: Asked, members: Sequence[str], *, previous: bool) -> tuple[Ran
     return found[ranking], found[before] if before is not None else None
 
 
-def _unranked(asked: Asked, member: str) -> Problem:
+def _unranked(asked: Asked, member: str) -> NotFoundError:
     ranking = asked.reads.ranking
     image = asked.reads.request.store.image(ranking.board, member)
     if image is None or image.removed:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, Literal, NamedTuple, cast
 
-from standings.domain.errors import Problem, bad_argument
+from standings.domain.errors import TooFarError, bad_argument
 from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers import tier_tree
@@ -47,11 +47,6 @@ def method_of(text: str | None) -> Method:
     if text not in METHODS:
         raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {text[:MAX_SHOWN_LENGTH]!r}")
     return cast("Method", text)
-
-
-def too_far(detail: str) -> Problem:
-    """400: an exact answer would have to read more than is allowed."""
-    return Problem(400, "too-far", "Too far to count", detail)
 
 
 def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tier_tree.Counters]:
@@ -166,7 +161,7 @@ def equals_ahead(reads: RankingReads, entries: Sequence[tuple[Entry, int]]) -> l
         ahead[key] = ahead.get(start, 0) + max(0, count - 1)
         if ahead[key] > MAX_EQUALS:
             detail = f"method: more than {MAX_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
-            raise too_far(detail)
+            raise TooFarError(detail)
     return [ahead.get(entry.key, 0) for entry, _ in entries]
 
 
@@ -226,8 +221,8 @@ def _distinct_entries_ahead(reads: RankingReads, wanted: set[int], ahead: int) -
     return {number: bisect_left(ordered, number) for number in wanted}
 
 
-def _too_many_scores() -> Problem:
-    return too_far(f"method: more than {MAX_SCORES:,} different scores stand ahead: ask for another method")
+def _too_many_scores() -> TooFarError:
+    return TooFarError(f"method: more than {MAX_SCORES:,} different scores stand ahead: ask for another method")
 
 
 def _groups(entries: Sequence[Entry]) -> list[int]:

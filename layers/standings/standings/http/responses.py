@@ -1,0 +1,49 @@
+"""Responses: JSON, the live page, and reads whose answer the client already has."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import blake2b, sha256
+from typing import Any
+
+import orjson
+from aws_lambda_powertools.event_handler import Response
+
+
+def json(answer: Any, status: int = 200) -> Response[str]:
+    """An answer as JSON."""
+    return Response(status, "application/json", orjson.dumps(answer).decode())
+
+
+def html(page: str) -> Response[str]:
+    """A page that may only run its own script, use its own styles and request its own origin."""
+    policy = {
+        "default-src": "'none'",
+        "script-src": _source(page, "script"),
+        "style-src": _source(page, "style"),
+        "img-src": "data:",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    headers = {
+        "Content-Security-Policy": "; ".join(f"{directive} {source}" for directive, source in policy.items()),
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(200, "text/html; charset=utf-8", page, headers)
+
+
+def _source(page: str, element: str) -> str:
+    """The source expression that allows only the page's one script or style: its hash."""
+    content = page.partition(f"<{element}>")[2].partition(f"</{element}>")[0]
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+def with_etag(answer: dict[str, Any], request_headers: Mapping[str, str]) -> dict[str, Any]:
+    """The answer to a read with its ETag; 304 without a body if the client already has it (RFC 9110)."""
+    tag = f'"{blake2b(answer["body"].encode(), digest_size=12).hexdigest()}"'
+    answer = {**answer, "headers": {"Cache-Control": "no-cache", **answer["headers"], "ETag": tag}}
+    # A gateway that compresses the body marks the tag as weak.
+    known = (one.strip().removeprefix("W/") for one in request_headers.get("if-none-match", "").split(","))
+    return {**answer, "statusCode": 304, "body": ""} if tag in known else answer
