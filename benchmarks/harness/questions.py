@@ -14,8 +14,8 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.ranking import Ranking
 from standings.read.board_list import Directory
-from standings.read.query import Asked as About
 from standings.read.query import Query
+from standings.read.reader import Question as About
 from standings.read.reader import Reader
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

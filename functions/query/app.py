@@ -1,4 +1,4 @@
-"""The query function: answers HTTP reads. It cannot write."""
+"""The query function answers HTTP reads. It cannot write."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +11,8 @@ from standings.domain.errors import bad_argument, bad_body
 from standings.http import api, responses
 from standings.http.arguments import Arguments
 from standings.read.board_list import Directory
-from standings.read.query import MAX_MEMBERS, Asked, Query
+from standings.read.query import MAX_MEMBERS, Query
+from standings.read.reader import Question
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
@@ -31,119 +32,111 @@ _DEFAULT_BUCKETS: Final = 50
 
 @_api.route("GET", "/boards")
 def boards() -> Response[str]:
-    """The boards that there are."""
-    given = _api.arguments("prefix", "limit", "cursor")
-    limit = given.whole("limit", _DEFAULT_LIMIT)
-    return responses.json(_directory.boards(prefix=given.get("prefix", ""), limit=limit, cursor=given.get("cursor")))
+    """The list of boards."""
+    arguments = _api.arguments("prefix", "limit", "cursor")
+    prefix, limit = arguments.get("prefix", ""), arguments.whole("limit", _DEFAULT_LIMIT)
+    return responses.json(_directory.boards(prefix=prefix, limit=limit, cursor=arguments.get("cursor")))
 
 
 @_api.route("GET", "/boards/<board>")
 def board_(board: str) -> Response[str]:
-    """What a board counts and ranks."""
+    """A board's definition."""
     _api.arguments()
     return responses.json(_directory.board(board))
 
 
 @_api.route("GET", api.MEMBER)
 def member_(board: str) -> Response[str]:
-    """A member in everything that a board counts."""
-    given = _api.arguments("id", "ranks", "method")
-    ranks = given.flag("ranks")
-    if "method" in given and not ranks:
+    """A member's scores in every metric and window of a board."""
+    arguments = _api.arguments("id", "ranks", "method")
+    ranks = arguments.flag("ranks")
+    if "method" in arguments and not ranks:
         raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
-    member = given.required("id", "say which member")
-    return responses.json(_directory.member(board, member, ranks=ranks, method=given.get("method")))
+    member = arguments.required("id", "say which member")
+    return responses.json(_directory.member(board, member, ranks=ranks, method=arguments.get("method")))
 
 
 @_api.route("GET", api.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
-    """A page of a ranking's list: the first, after a cursor, at a position, or around a member."""
-    given = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius")
-    starts = [name for name in ("cursor", "rank", "around") if name in given]
+    """A page of a ranking's list: the first, after a cursor, from a position, or around a member."""
+    arguments = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius")
+    starts = [name for name in ("cursor", "rank", "around") if name in arguments]
     if len(starts) > 1:
         raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
-    asked = _asked(board, metric, window, given)
-    if "around" in given:
-        if "limit" in given:
-            raise bad_argument("limit", "around a member it is the radius that says how many")
-        radius = given.whole("radius", _DEFAULT_RADIUS)
-        return responses.json(_query.page_around(asked, member=given["around"], radius=radius))
-    if "radius" in given:
+    question = _question(board, metric, window, arguments)
+    if "around" in arguments:
+        if "limit" in arguments:
+            raise bad_argument("limit", "around a member, radius says how many: give radius instead")
+        radius = arguments.whole("radius", _DEFAULT_RADIUS)
+        return responses.json(_query.page_around(question, member=arguments["around"], radius=radius))
+    if "radius" in arguments:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
-    limit = given.whole("limit", _DEFAULT_LIMIT)
-    if "rank" in given:
-        rank = given.whole("rank", 1)
-        return responses.json(_query.page_at(asked, rank=rank, limit=limit))
-    return responses.json(_query.page(asked, limit=limit, cursor=given.get("cursor")))
+    limit = arguments.whole("limit", _DEFAULT_LIMIT)
+    if "rank" in arguments:
+        return responses.json(_query.page_at(question, rank=arguments.whole("rank", 1), limit=limit))
+    return responses.json(_query.page(question, limit=limit, cursor=arguments.get("cursor")))
 
 
 @_api.route("GET", api.RANKING + "/rank")
 def rank_(board: str, metric: str, window: str) -> Response[str]:
-    """A member's rank in a ranking, or the rank that a score would have."""
-    given = _api.arguments("period", "method", "member", "score", "previous")
-    asked = _asked(board, metric, window, given)
-    if "score" not in given:
-        member = given.required("member", "say whose rank, or give a score")
-        previous = given.flag("previous")
-        return responses.json(_query.rank(asked, member=member, previous=previous))
+    """A member's rank, or the rank that a score would have."""
+    arguments = _api.arguments("period", "method", "member", "score", "previous")
+    question = _question(board, metric, window, arguments)
+    if "score" not in arguments:
+        member = arguments.required("member", "say whose rank, or give a score")
+        return responses.json(_query.rank(question, member=member, previous=arguments.flag("previous")))
     for name in ("member", "previous"):
-        if name in given:
+        if name in arguments:
             raise bad_argument(name, "cannot go with score")
-    return responses.json(_query.score_rank(asked, score=given["score"]))
+    return responses.json(_query.score_rank(question, score=arguments["score"]))
 
 
 @_api.route("POST", api.RANKING + "/ranks")
 def ranks_(board: str, metric: str, window: str) -> Response[str]:
-    """The ranks of a group."""
-    given = _api.arguments("period", "method", "previous")
-    asked = _asked(board, metric, window, given)
-    previous = given.flag("previous")
-    return responses.json(_query.group(asked, members=_members(), previous=previous))
+    """The ranks of a group of members."""
+    arguments = _api.arguments("period", "method", "previous")
+    question = _question(board, metric, window, arguments)
+    previous = arguments.flag("previous")
+    return responses.json(_query.group(question, members=_members(), previous=previous))
 
 
 @_api.route("GET", api.RANKING + "/percentile")
 def percentile_(board: str, metric: str, window: str) -> Response[str]:
     """The score at a percentile."""
-    given = _api.arguments("period", "method", "p")
-    asked = _asked(board, metric, window, given)
-    p = given.required("p", "say which percentile, such as 90")
-    return responses.json(_query.percentile(asked, p=p))
+    arguments = _api.arguments("period", "method", "p")
+    question = _question(board, metric, window, arguments)
+    return responses.json(_query.percentile(question, p=arguments.required("p", "say which percentile, such as 90")))
 
 
 @_api.route("GET", api.RANKING + "/distribution")
 def distribution_(board: str, metric: str, window: str) -> Response[str]:
-    """How many members have a score in each of some ranges."""
-    given = _api.arguments("period", "method", "buckets")
-    asked = _asked(board, metric, window, given)
-    buckets = given.whole("buckets", _DEFAULT_BUCKETS)
-    return responses.json(_query.distribution(asked, buckets=buckets))
+    """The number of members in each range of scores."""
+    arguments = _api.arguments("period", "method", "buckets")
+    question = _question(board, metric, window, arguments)
+    return responses.json(_query.distribution(question, buckets=arguments.whole("buckets", _DEFAULT_BUCKETS)))
 
 
 @_api.route("GET", "/openapi.json")
 def openapi() -> Response[str]:
-    """The description of the API, for people and for generators of clients."""
+    """The OpenAPI description of this API."""
     _api.arguments()
-    return Response(status_code=200, content_type="application/json", body=_description())
+    return _description()
 
 
 @lru_cache(maxsize=1)
-def _description() -> str:
-    """Read when it is first asked for: most instances of this function never are."""
-    return _DESCRIPTION.read_text(encoding="utf-8")
+def _description() -> Response[str]:
+    """Read on first use: most instances of this function never need it."""
+    return Response(status_code=200, content_type="application/json", body=_DESCRIPTION.read_text(encoding="utf-8"))
 
 
-def page_() -> Response[str]:
-    """The live page: one document, which asks this API for everything that it shows."""
-    return _live_page()
+@lru_cache(maxsize=1)
+def live_page() -> Response[str]:
+    """The live page: one HTML document, which requests everything that it shows from this API."""
+    return responses.html(_PAGE.read_text(encoding="utf-8"))
 
 
 if _config.open_reads:
-    _api.route("GET", "/")(page_)
-
-
-@lru_cache(maxsize=1)
-def _live_page() -> Response[str]:
-    return responses.html(_PAGE.read_text(encoding="utf-8"))
+    _api.route("GET", "/")(live_page)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -152,12 +145,12 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return _api.resolve(event, context)
 
 
-def _asked(board: str, metric: str, window: str, given: Arguments) -> Asked:
-    return _query.asked(board, metric, window, period=given.get("period"), method=given.get("method"))
+def _question(board: str, metric: str, window: str, arguments: Arguments) -> Question:
+    return _query.asked(board, metric, window, period=arguments.get("period"), method=arguments.get("method"))
 
 
 def _members() -> list[str]:
-    """The group that a body names."""
+    """The members that the body names."""
     document = _api.document()
     if not isinstance(document, dict) or set(document) != {"members"}:
         raise bad_body('must be an object such as {"members": ["u1", "u2"]}')
@@ -167,5 +160,5 @@ def _members() -> list[str]:
     if not all(isinstance(member, str) and 1 <= len(member.encode()) <= MAX_MEMBER_BYTES for member in members):
         raise bad_body(f"members: each must be text of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
     if len(set(members)) < len(members):
-        raise bad_body("members: one of them stands there twice")
+        raise bad_body("members: one member is listed twice")
     return members

@@ -61,7 +61,7 @@ def test_both_ways_of_counting_scores_are_exact(
     print(f"seed {seed}")
     rng = random.Random(seed)
     monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", 0 if way == "tiers" else 10**9)
-    monkeypatch.setattr(rank_numbering, "_AT_ONCE", rng.choice([1, 7, 10_000]))
+    monkeypatch.setattr(rank_numbering, "_PAGE_SIZE", rng.choice([1, 7, 10_000]))
     width = rng.choice([3, 200, 20_000, 2**50])
     scores = {f"m{n}": rng.randrange(-width, width) // rng.choice([1, 1, 50]) for n in range(120)}
     place(stack, scores)

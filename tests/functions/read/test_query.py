@@ -351,7 +351,7 @@ def test_whoever_forges_a_cursor_gets_a_no(stack: Stack, said: Any, window: str)
     found = metric.window(window)
     assert found is not None
     content = json.dumps([*said, "competition"] if isinstance(said, list) else said).encode()
-    forged = cursors._sealed(content, cursors._list_of(Ranking("b", metric, found, 0)))
+    forged = cursors._with_checksum(content, cursors._list_of(Ranking("b", metric, found, 0)))
     status, answer = stack.get(f"/boards/b/points/{window}", cursor=forged)
 
     assert status == 400, answer

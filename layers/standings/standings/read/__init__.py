@@ -1,1 +1,1 @@
-"""Answers questions about rankings."""
+"""Answers questions about boards and rankings from the sorted index and the tier tree."""

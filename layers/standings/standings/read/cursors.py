@@ -1,4 +1,4 @@
-"""Cursors: where a list is read on."""
+"""Cursors: text from which a client reads on in a list."""
 
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import blake2b
@@ -9,17 +9,18 @@ import orjson
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
 from standings.domain.boards.ranking import Ranking
+from standings.domain.errors import bad_argument
 from standings.domain.scoring.sort_order import decode_sort_key, sort_key
+from standings.read.reader import METHODS, Question
 
 ENDS: Final = ""
-_SEAL: Final = 8
-"""Bytes of a cursor that tell whether it is whole, and of which list."""
+_CHECKSUM_BYTES: Final = 8
 
 
 class Cursor(NamedTuple):
-    """A key in a list, and the direction in which to read on from it; `ENDS` is before or after all of it.
+    """Read on from a key in a period's list, forward or backward. The key `ENDS` is before and after all entries.
 
-    `method` is how the ranks of the list are numbered.
+    `method` numbers the ranks.
     """
 
     period: int
@@ -29,59 +30,75 @@ class Cursor(NamedTuple):
 
 
 def encode_cursor(cursor: Cursor, ranking: Ranking) -> str:
-    """A cursor as text that no one needs to understand."""
-    return _sealed(orjson.dumps(list(cursor)), _list_of(ranking))
+    """A cursor as text."""
+    return _with_checksum(orjson.dumps(list(cursor)), _list_of(ranking))
 
 
 def decode_cursor(text: str, ranking: Ranking) -> Cursor:
-    """The cursor in a text; ValueError for one that was altered, or that is of another list."""
-    said = _unsealed(text, _list_of(ranking))
-    found = orjson.loads(said)
+    """The cursor in a text; ValueError if the text was altered or belongs to another list."""
+    content = orjson.loads(_checked(text, _list_of(ranking)))
     try:
-        period, forward, key, method = found
+        period, forward, key, method = content
         if key != ENDS:
             place, member = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
-            beyond = max(abs(place.sort_value), abs(place.since or 0)) > MAX_UNITS
-            if sort_key(place, member) != key or beyond or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
+            too_large = max(abs(place.sort_value), abs(place.since or 0)) > MAX_UNITS
+            if sort_key(place, member) != key or too_large or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
                 raise ValueError(text)
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise ValueError(text) from error
-    if type(period) is not int or type(forward) is not bool or type(method) is not str:
+    if type(period) is not int or type(forward) is not bool or method not in METHODS:
         raise ValueError(text)
     return Cursor(period, forward, key, method)
 
 
+def read_cursor(question: Question, text: str) -> Cursor:
+    """The cursor in a text; InvalidArgumentError if it does not fit the question or can no longer be read."""
+    ranking = question.reads.ranking
+    try:
+        cursor = decode_cursor(text, ranking)
+    except ValueError as error:
+        raise bad_argument("cursor", "is altered, or of another list") from error
+    if question.names_method and question.method != cursor.method:
+        raise bad_argument("cursor", f"is of a list numbered by {cursor.method}, not by {question.method}")
+    if question.names_period and cursor.period != ranking.period:
+        raise bad_argument("cursor", "is of another period than the one named")
+    unit = ranking.window.unit
+    first = ranking.metric.timetable.index(unit, 0) if unit is not None else 0
+    if not first <= cursor.period <= ranking.period:
+        raise bad_argument("cursor", "is of a period that cannot be read")
+    until = ranking._replace(period=cursor.period).readable_until
+    if until is not None and question.request.now >= until:
+        raise bad_argument("cursor", "its period is no longer kept")
+    return cursor
+
+
 def encode_name(name: str, prefix: str) -> str:
-    """The cursor that reads on, in a list of names with a prefix, from a name."""
-    return _sealed(name.encode(), f"names/{prefix}")
+    """The cursor that reads on after a name, in the list of names with a prefix."""
+    return _with_checksum(name.encode(), f"names/{prefix}")
 
 
 def decode_name(text: str, prefix: str) -> str:
-    """The name in a cursor; ValueError for one that was altered, or that is of another list."""
-    name = _unsealed(text, f"names/{prefix}").decode()
+    """The name in a cursor; ValueError if the text was altered or belongs to another list."""
+    name = _checked(text, f"names/{prefix}").decode()
     if not BOARD_NAME.fullmatch(name):
         raise ValueError(text)
     return name
 
 
-def _unsealed(text: str, of: str) -> bytes:
-    """What a sealed text says.
+def _with_checksum(content: bytes, list_name: str) -> str:
+    """The content after a checksum of it and of the list. It is no secret, so decoding checks the content too."""
+    checksum = blake2b(list_name.encode() + b"/" + content, digest_size=_CHECKSUM_BYTES).digest()
+    return urlsafe_b64encode(checksum + content).decode().rstrip("=")
 
-    The seal is no secret: whoever forges one reads on from another place of a list that they may read anyway. What
-    it holds is looked at all the same.
-    """
+
+def _checked(text: str, list_name: str) -> bytes:
+    """The content of a text; ValueError if the checksum differs."""
     raw = b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    said = raw[_SEAL:]
-    # The last letter has bits to spare: only the one way to write it is not altered.
-    if _sealed(said, of) != text:
+    content = raw[_CHECKSUM_BYTES:]
+    # Compare the text: the last letter has spare bits, which decoding ignores.
+    if _with_checksum(content, list_name) != text:
         raise ValueError(text)
-    return said
-
-
-def _sealed(said: bytes, of: str) -> str:
-    """What is said, with a seal before it that also knows of which list it is."""
-    seal = blake2b(of.encode() + b"/" + said, digest_size=_SEAL).digest()
-    return urlsafe_b64encode(seal + said).decode().rstrip("=")
+    return content
 
 
 def _list_of(ranking: Ranking) -> str:

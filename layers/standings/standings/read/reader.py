@@ -1,189 +1,162 @@
-"""What one request reads: it finds the ranking that a question is about, and reads it under one deadline."""
+"""What answers are read through: a `Reader` for each process, a `Request` for each HTTP request, a `Question` in it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.boards.definitions import Boards, Family, Metric
 from standings.domain.boards.names import family_of
 from standings.domain.boards.ranking import Ranking
-from standings.domain.errors import bad_argument, not_found
+from standings.domain.errors import NotFoundError, bad_argument, not_found
 from standings.domain.events import instants
-from standings.domain.tiers.tier_path import ROOT, Path
+from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.domain.windows.window import Window
 from standings.ports.board_records import BoardRecord
 from standings.ports.errors import StoreUnavailableError
-from standings.ports.ranking_reads import Entry, Node, RankingsReader, Span
+from standings.ports.ranking_reads import RankingsReader
+from standings.read.ranking_reads import RankingReads
 from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, retrying
 from standings.runtime.ttl_cache import BOARD_TTL_S, RANKING_TTL_S, TtlCache
 
+Method = Literal["competition", "ordinal", "dense"]
+METHODS: Final = ("competition", "ordinal", "dense")
+
 LAST_READ_S: Final = 12.0
-"""Seconds after which a request begins no read any more: the last one has to end in its function's time."""
+"""Seconds after which a request starts no more reads. The last read must end before the function times out."""
 
 
 class Reader:
-    """What a process answers requests from: the boards, the store, and what it remembers of both."""
+    """The boards, the store, and caches of board records and shard counts. Requests share them."""
 
-    def __init__(self, boards: Boards, standing: RankingsReader, pacing: Clock) -> None:
+    def __init__(self, boards: Boards, store: RankingsReader, clock: Clock) -> None:
         self.boards = boards
-        self.standing = standing
-        self.pacing = pacing
-        self.records: TtlCache[str, BoardRecord | None] = TtlCache(pacing, BOARD_TTL_S)
-        self.shards: TtlCache[str, int] = TtlCache(pacing, RANKING_TTL_S)
+        self.store = store
+        self.clock = clock
+        self.records: TtlCache[str, BoardRecord | None] = TtlCache(clock, BOARD_TTL_S)
+        self.shards: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
 
     def request(self) -> "Request":
-        """A request that begins now."""
+        """Start a request now."""
         return Request(self)
 
 
 class Request:
-    """One request: `now` is when it began, and `store` retries its reads until its deadline."""
+    """One request. `now` is when it began; `store` retries each read until the request's deadline."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._pacing = reader.pacing
-        self._begun = reader.pacing.monotonic()
-        self.now = reader.pacing.now()
-        self.store = retrying(reader.standing, self._backoff)
+        self._clock = reader.clock
+        self._begun = reader.clock.monotonic()
+        self.now = reader.clock.now()
+        self.store = retrying(reader.store, self._backoff)
 
     def _backoff(self) -> Backoff:
-        """The waits of one read."""
-        if self._pacing.monotonic() >= self._begun + LAST_READ_S:
+        if self._clock.monotonic() >= self._begun + LAST_READ_S:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
-        return self._pacing.backoff(self._begun + READ_TIMEOUT_S)
-
-    def ranking(self, board: str, metric: str, window: str, period: str | None) -> "RankingReads":
-        """The ranking that is asked for: the current period unless another is named."""
-        family = self.family(board)
-        counted = family.metrics.get(metric)
-        if counted is None:
-            there = ", ".join(sorted(family.metrics))
-            raise not_found(
-                "no-such-metric",
-                "No such metric",
-                f"board {board!r} has no metric {metric!r}; there are: {there}",
-            )
-        ranked = counted.window(window)
-        if ranked is None:
-            there = ", ".join(w.name for w in counted.windows) or "none"
-            detail = f"metric {metric!r} of board {board!r} is not ranked in {window!r}; windows: {there}"
-            raise not_found("no-such-window", "No such window", detail)
-        current = self.current(counted, ranked)
-        index = current
-        if period is not None:
-            try:
-                index = family.timetable.parse_period(ranked, period)
-            except ValueError as error:
-                raise bad_argument("period", str(error)) from error
-            if index > current:
-                raise bad_argument("period", f"{period} has not begun")
-        # One record for all of it: the next may be of another generation.
-        record = self._record(board)
-        found = _as_read(Ranking(board, counted, ranked, index), record)
-        _check_kept(found, record, self.now)
-        _check_built(found, record)
-        return self.reads(found)
-
-    def reads(self, ranking: Ranking) -> "RankingReads":
-        """A ranking as this request reads it."""
-        return RankingReads(self, ranking, self._reader.shards)
-
-    def built(self, ranking: Ranking) -> Ranking | None:
-        """The generation of a ranking that is read; None where it lacks something that its board counted."""
-        record = self._record(ranking.board)
-        return _as_read(ranking, record) if record is None or record.coverage.holds(ranking) else None
-
-    def previous(self, ranking: Ranking) -> Ranking | None:
-        """The period before, if there is one that can still be read."""
-        if ranking.window.unit is None:
-            return None
-        record = self._record(ranking.board)
-        before = _as_read(ranking._replace(period=ranking.period - 1), record)
-        until = _readable_until(before, record)
-        kept = until is not None and self.now < until
-        return before if kept and (record is None or record.coverage.holds(before)) else None
-
-    def current(self, metric: Metric, window: Window) -> int:
-        """The index of a window's current period."""
-        return metric.timetable.current(window, self.now)
+        return self._clock.backoff(self._begun + READ_TIMEOUT_S)
 
     def family(self, board: str) -> Family:
         """The family of a board."""
         return family_of(self._reader.boards, board)
 
-    def _record(self, board: str) -> BoardRecord | None:
-        return self._reader.records.get_or_read(board, lambda: self.store.record(board))
+    def current(self, board: str, metric: Metric, window: Window) -> Ranking:
+        """The ranking of a window's current period, in generation 0."""
+        return Ranking(board, metric, window, metric.timetable.current(window, self.now))
+
+    def ranking(self, board: str, metric: str, window: str, period: str | None) -> RankingReads:
+        """The ranking with these names, in its current period or the one named. NotFoundError if it is not readable."""
+        ranking = self._named(board, metric, window)
+        if period is not None:
+            try:
+                index = ranking.metric.timetable.parse_period(ranking.window, period)
+            except ValueError as error:
+                raise bad_argument("period", str(error)) from error
+            if index > ranking.period:
+                raise bad_argument("period", f"{period} has not begun")
+            ranking = ranking._replace(period=index)
+        ranking, unreadable = self._in_generation(ranking)
+        if unreadable is not None:
+            raise unreadable
+        return self.reads(ranking)
+
+    def _named(self, board: str, metric_name: str, window_name: str) -> Ranking:
+        family = self.family(board)
+        metric = family.metrics.get(metric_name)
+        if metric is None:
+            names = ", ".join(sorted(family.metrics))
+            detail = f"board {board!r} has no metric {metric_name!r}; there are: {names}"
+            raise not_found("no-such-metric", "No such metric", detail)
+        window = metric.window(window_name)
+        if window is None:
+            names = ", ".join(window.name for window in metric.windows) or "none"
+            detail = f"metric {metric_name!r} of board {board!r} is not ranked in {window_name!r}; windows: {names}"
+            raise not_found("no-such-window", "No such window", detail)
+        return self.current(board, metric, window)
+
+    def reads(self, ranking: Ranking) -> RankingReads:
+        """Reads of a ranking, in the generation that it has."""
+        return RankingReads(self.store, ranking, self._reader.shards)
+
+    def readable(self, ranking: Ranking) -> Ranking | None:
+        """The ranking in the generation to read; None if it is incomplete or no longer kept."""
+        ranking, error = self._in_generation(ranking)
+        return None if error is not None else ranking
+
+    def previous(self, ranking: Ranking) -> Ranking | None:
+        """The ranking of the period before; None if there is none or it is not readable."""
+        return self.readable(ranking._replace(period=ranking.period - 1)) if ranking.window.unit is not None else None
+
+    def _in_generation(self, ranking: Ranking) -> tuple[Ranking, NotFoundError | None]:
+        """The ranking in the generation to read, and the error if it is not readable."""
+        board = ranking.board
+        # Use one record throughout: the next may name another generation.
+        record = self._reader.records.get_or_read(board, lambda: self.store.record(board))
+        if record is None:
+            return ranking, _no_longer_kept(ranking, ranking.readable_until, self.now)
+        ranking = ranking._replace(generation=record.generation)
+        error = _no_longer_kept(ranking, record.coverage.readable_until(ranking), self.now)
+        if error is not None or record.coverage.holds(ranking):
+            return ranking, error
+        return ranking, _not_built(ranking, has_window=record.coverage.ranks(ranking))
 
 
-class RankingReads:
-    """One ranking as one request reads it."""
+class Question(NamedTuple):
+    """A question about one ranking; `method` is how its ranks are numbered.
 
-    def __init__(self, request: Request, ranking: Ranking, known_shards: TtlCache[str, int]) -> None:
-        self.request = request
-        self._known_shards = known_shards
-        self._shards = max(known_shards.get(ranking.key) or 1, ranking.metric.shards)
-        self.ranking = ranking
-        self.now = request.now
+    `names_period` and `names_method` are false if the client left the default.
+    """
 
-    def of_period(self, period: int) -> "RankingReads":
-        """The same ranking in another period."""
-        return self.request.reads(self.ranking._replace(period=period))
-
-    def entries(self, members: Sequence[str]) -> dict[str, Entry]:
-        """Entries of members; a member without a place is left out."""
-        found = self.request.store.entries([(self.ranking, member) for member in members])
-        return {member: entry for (_, member), entry in found.items()}
-
-    def nodes(self, paths: Sequence[Path]) -> dict[Path, Node]:
-        """Nodes of the tier tree."""
-        found = self.request.store.nodes([(self.ranking, path) for path in paths])
-        nodes = {path: node for (_, path), node in found.items()}
-        self.shards(nodes)
-        return nodes
-
-    def spans(self, spans: Sequence[Span], paths: Sequence[Path]) -> tuple[list[list[Entry]], dict[Path, Node]]:
-        """Parts of the sorted index, and nodes of the tier tree."""
-        return self.request.store.spans(self.ranking, spans, paths)
-
-    def counts(self, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
-        """How many entries stand from one key to another: each shard's counted up to `most`."""
-        return self.request.store.counts(self.ranking, self._shards, ranges, most)
-
-    def shards(self, nodes: Mapping[Path, Node] | None = None) -> int:
-        """How many shards may hold entries: the highest number that `boards.toml` or a root ever said."""
-        named = nodes[ROOT].shards if nodes and ROOT in nodes else 1
-        if named > self._shards:
-            self._shards = named
-            self._known_shards.put(self.ranking.key, named)
-        return self._shards
+    request: Request
+    reads: RankingReads
+    method: Method
+    names_period: bool
+    names_method: bool
 
 
-def _as_read(ranking: Ranking, record: BoardRecord | None) -> Ranking:
-    """The generation of a ranking that a board's record says is read."""
-    return ranking if record is None else ranking._replace(generation=record.generation)
+def method_of(name: str | None) -> Method:
+    """The method with this name; competition by default."""
+    if name is None:
+        return "competition"
+    if name not in METHODS:
+        raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {name[:MAX_SHOWN_LENGTH]!r}")
+    return cast("Method", name)
 
 
-def _readable_until(ranking: Ranking, record: BoardRecord | None) -> int | None:
-    return ranking.readable_until if record is None else record.coverage.readable_until(ranking)
+def _no_longer_kept(ranking: Ranking, until: int | None, now: int) -> NotFoundError | None:
+    if until is None or now < until:
+        return None
+    detail = f"this period of {ranking.window.name!r} could be read until {instants.instant(until)}"
+    return not_found("period-gone", "Period no longer kept", detail)
 
 
-def _check_kept(ranking: Ranking, record: BoardRecord | None, now: int) -> None:
-    until = _readable_until(ranking, record)
-    if until is not None and now >= until:
-        detail = f"this period of {ranking.window.name!r} could be read until {instants.instant(until)}"
-        raise not_found("period-gone", "Period no longer kept", detail)
-
-
-def _check_built(ranking: Ranking, record: BoardRecord | None) -> None:
-    if record is None or record.coverage.holds(ranking):
-        return
-    if record.coverage.ranks(ranking):
+def _not_built(ranking: Ranking, *, has_window: bool) -> NotFoundError:
+    window = ranking.window.name
+    if has_window:
         detail = (
-            f"board {ranking.board!r} has not kept for all of this period what {ranking.window.name!r} adds up: "
+            f"board {ranking.board!r} has not kept everything that {window!r} adds up in this period: "
             "periods that began after the last change of boards.toml can be read"
         )
     else:
         detail = (
             f"board {ranking.board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
-            f"{ranking.window.name!r} like this: it can be read once the board has been rebuilt"
+            f"{window!r} like this: it can be read once the board has been rebuilt"
         )
-    raise not_found("not-built", "Ranking not built yet", detail)
+    return not_found("not-built", "Ranking not built yet", detail)

@@ -1,0 +1,57 @@
+"""Fields that several answers have: scores, percentiles and periods as JSON, and the head of every answer."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from standings.domain.boards.definitions import Metric
+from standings.domain.boards.ranking import Ranking
+from standings.domain.events import instants
+from standings.domain.scoring.sort_order import sort_value
+from standings.ports.ranking_reads import Entry, Node
+from standings.read.reader import Method
+
+
+def head(ranking: Ranking, method: Method, nodes: Iterable[Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
+    """The ranking, the method, and `as_of`: when the latest of the nodes and entries was written."""
+    stamps = [node.written_at_ms for node in nodes if node.written_at_ms is not None]
+    stamps += [entry.written_at_ms for entry in entries]
+    return {
+        "board": ranking.board,
+        "metric": ranking.metric.name,
+        "window": ranking.window.name,
+        "period": period(ranking),
+        "order": ranking.metric.order,
+        "method": method,
+        "as_of": instants.instant(max(stamps, default=None)),
+    }
+
+
+def decimal(units: int, precision: int) -> Any:
+    """A whole number of units as a JSON number with at most `precision` decimals. It is exact."""
+    if not precision:
+        return units
+    whole, part = divmod(abs(units), 10**precision)
+    text = f"{'-' if units < 0 else ''}{whole}.{part:0{precision}d}".rstrip("0").rstrip(".")
+    return orjson.Fragment(text)
+
+
+def score_at(number: int, metric: Metric) -> Any:
+    """The score that has this sort value, as a JSON number."""
+    return decimal(sort_value(number, descending=metric.descending), metric.precision)
+
+
+def percentile(ahead: int, total: int) -> Any:
+    """The percentage of members that are not ahead, rounded half up to two decimals."""
+    return decimal((20_000 * (total - ahead) + total) // (2 * total), 2)
+
+
+def period(ranking: Ranking) -> dict[str, str | None]:
+    """The start and the end of a ranking's period in the board's time zone; None for `all`."""
+    timetable = ranking.metric.timetable
+    bounds = timetable.bounds(ranking.window, ranking.period)
+    if bounds is None:
+        return {"start": None, "end": None}
+    start, end = (timetable.local(at).isoformat().replace("+00:00", "Z") for at in bounds)
+    return {"start": start, "end": end}

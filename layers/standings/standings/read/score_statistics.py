@@ -1,0 +1,114 @@
+"""Answers about scores, from the tiers alone: the rank of a score, the score at a percentile, the distribution."""
+
+import re
+from fractions import Fraction
+from typing import Any, Final
+
+from standings.domain.boards.boards_toml import MAX_DECIMALS
+from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.errors import bad_argument, check_range
+from standings.domain.events.event import MAX_SHOWN_LENGTH
+from standings.domain.scoring.sort_order import sort_value
+from standings.domain.tiers import distribution as tiers_by_score
+from standings.domain.tiers import tier_tree
+from standings.domain.tiers.tier_path import ROOT, Path
+from standings.ports.ranking_reads import Node
+from standings.read import answer_fields
+from standings.read.rank_numbering import counters_of, distinct_ahead, select
+from standings.read.reader import Question
+
+MAX_BUCKETS: Final = 1_000
+_NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+
+
+def score_rank(question: Question, *, score: str) -> dict[str, Any]:
+    """The rank that a score would have, and how many members are ahead of it, at it and behind it."""
+    ranking = question.reads.ranking
+    units = _parse_units(score, ranking.metric.precision)
+    number = sort_value(units, descending=ranking.metric.descending)
+    nodes = question.reads.nodes(tier_tree.nodes_for(number))
+    counters = counters_of(nodes)
+    ahead, equals = tier_tree.ahead(number, counters), tier_tree.equals(number, counters)
+    # The nodes may be of different moments: count at least the members at the score and ahead.
+    total = max(tier_tree.total(counters[ROOT]), ahead + equals)
+    rank = ahead + 1
+    if question.method == "ordinal":
+        rank += equals
+    elif question.method == "dense":
+        rank = distinct_ahead(question.reads, [number], nodes)[number] + 1
+    return {
+        **answer_fields.head(ranking, question.method, nodes.values()),
+        "total": total,
+        "score": answer_fields.decimal(units, ranking.metric.precision),
+        "rank": rank,
+        "above": ahead,
+        "at": equals,
+        "below": total - ahead - equals,
+    }
+
+
+def percentile(question: Question, *, p: str) -> dict[str, Any]:
+    """The score at a percentile: the last in the list whose percentile is at least `p`."""
+    ranking = question.reads.ranking
+    share = _parse_percentage(p)
+    nodes: dict[Path, Node] = {}
+    selected = select(
+        question.reads, lambda total: tier_tree.position_at(share.numerator, share.denominator, total), nodes
+    )
+    return {
+        **answer_fields.head(ranking, question.method, nodes.values()),
+        "total": tier_tree.total(counters_of(nodes)[ROOT]),
+        "p": answer_fields.decimal(int(share * 10**MAX_DECIMALS), MAX_DECIMALS),
+        "score": None if selected is None else answer_fields.score_at(selected.sort_value, ranking.metric),
+    }
+
+
+def distribution(question: Question, *, buckets: int) -> dict[str, Any]:
+    """The number of members in each of at most `buckets` ranges of scores of equal width."""
+    check_range("buckets", buckets, 1, MAX_BUCKETS)
+    metric = question.reads.ranking.metric
+    nodes: dict[Path, Node] = {}
+    counters: dict[Path, tier_tree.Counters] = {}
+    while unread := tiers_by_score.unread(buckets, counters, descending=metric.descending):
+        nodes.update(question.reads.nodes(unread))
+        counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
+    histogram = tiers_by_score.histogram(buckets, counters, descending=metric.descending)
+    return {
+        **answer_fields.head(question.reads.ranking, question.method, nodes.values()),
+        "total": sum(bucket.members for bucket in histogram),
+        "buckets": [
+            {
+                "from": answer_fields.decimal(bucket.low, metric.precision),
+                "to": answer_fields.decimal(bucket.high, metric.precision),
+                "members": bucket.members,
+            }
+            for bucket in histogram
+        ],
+    }
+
+
+def _parse_units(text: str, precision: int) -> int:
+    """A score in units of a metric with that precision."""
+    score = _parse_number("score", text) * 10**precision
+    if score.denominator != 1:
+        expected = f"a number of at most {precision} decimals" if precision else "a whole number"
+        raise bad_argument("score", f"must be {expected}, is {text[:MAX_SHOWN_LENGTH]!r}")
+    if abs(score) > MAX_UNITS:
+        raise bad_argument("score", f"is beyond ±(2^53 - 1) units of the metric: {text[:MAX_SHOWN_LENGTH]!r}")
+    return int(score)
+
+
+def _parse_percentage(text: str) -> Fraction:
+    """A percentage above 0 and at most 100."""
+    share = _parse_number("p", text)
+    if not 0 < share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
+        detail = f"must be above 0 and at most 100, with at most {MAX_DECIMALS} decimals"
+        raise bad_argument("p", f"{detail}, is {text[:MAX_SHOWN_LENGTH]!r}")
+    return share
+
+
+def _parse_number(argument: str, text: str) -> Fraction:
+    """A number as JSON writes it. The value is exact."""
+    if not _NUMBER.fullmatch(text):
+        raise bad_argument(argument, f"must be a number such as 12 or -0.5, is {text[:MAX_SHOWN_LENGTH]!r}")
+    return Fraction(text)
