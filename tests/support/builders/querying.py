@@ -1,0 +1,41 @@
+"""Boards and events for tests of the query function."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from zlib import crc32
+
+from tests.support.aws.stack import Stack
+from tests.support.builders.streaming import apply
+
+NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+BOARDS: Final = """
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "hour", "last-7-days", "last-24-hours"] }
+[boards."golf-*"]
+timezone = "Europe/Berlin"
+metrics.strokes = { aggregate = "sum", order = "ascending", precision = 2, windows = ["all", "day"] }
+metrics.rounds = { aggregate = "sum" }
+"""
+
+ALL: Final = "/boards/b/points/all"
+
+
+def post(
+    stack: Stack, scores: Mapping[str, float], *, board: str = "b", metric: str = "points", days_ago: int = 0
+) -> None:
+    """Apply one event for each member; the score is the amount."""
+    at = (datetime.fromtimestamp(stack.clock() / 1000, UTC) - timedelta(days=days_ago)).isoformat()
+    apply(
+        stack,
+        [
+            {
+                "id": str(crc32(f"{board}/{member}/{days_ago}".encode())),
+                "board": board,
+                "member": member,
+                "at": at,
+                "metrics": {metric: score},
+            }
+            for member, score in scores.items()
+        ],
+    )
