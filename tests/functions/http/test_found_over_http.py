@@ -36,7 +36,7 @@ def post(stack: Stack, scores: Mapping[str, int]) -> None:
 
 
 def test_the_dense_rank_of_a_score_after_shards_were_lowered(engine: Any) -> None:
-    """The root says that there were more shards than now."""
+    """The root names more shards than boards.toml does."""
     scores = {f"m{number}": 1_000 * number for number in range(50)}
     with running(engine, ManualClock(NOW), BOARDS.format(7)) as before:
         post(before, scores)
@@ -48,7 +48,7 @@ def test_the_dense_rank_of_a_score_after_shards_were_lowered(engine: Any) -> Non
 
 @pytest.mark.parametrize("name", ["", "x" * 1_025], ids=["empty", "long"])
 def test_a_forged_cursor_of_boards_is_no_failure(stack: Stack, name: str) -> None:
-    """The store would refuse such a key."""
+    """The store rejects such a key."""
     status, answer = stack.get("/boards", cursor=cursors.encode_name(name, ""))
 
     assert (status, answer["type"]) == (400, "urn:standings:bad-argument")
@@ -56,7 +56,7 @@ def test_a_forged_cursor_of_boards_is_no_failure(stack: Stack, name: str) -> Non
 
 @pytest.mark.parametrize(("window", "back"), [("year", 2_027), ("year", 99_999), ("month", 24_400)])
 def test_a_forged_cursor_before_all_calendars_is_no_failure(stack: Stack, window: str, back: int) -> None:
-    """No calendar has them."""
+    """Python has no dates for them."""
     family = parse_boards(BOARDS.format(1)).family("b")
     assert family is not None
     metric = family.metrics["points"]
@@ -71,8 +71,8 @@ def test_a_forged_cursor_before_all_calendars_is_no_failure(stack: Stack, window
     assert (status, answer["type"]) == (400, "urn:standings:bad-argument")
 
 
-def test_bytes_that_are_no_utf_8_name_nobody(stack: Stack) -> None:
-    """Read as U+FFFD, which is a member's id as any other, they would remove somebody else."""
+def test_an_id_that_is_not_utf_8_names_no_member(stack: Stack) -> None:
+    """Decoded as U+FFFD, which is a valid member id, they would remove another member."""
     post(stack, {"\ufffd": 5})
     answer = stack.command(http_event(MEMBER, "id=%FF", "DELETE"), None)
     project(stack)
@@ -81,8 +81,8 @@ def test_bytes_that_are_no_utf_8_name_nobody(stack: Stack) -> None:
     assert [entry["member"] for entry in stack.entries(ALL)] == ["\ufffd"]
 
 
-def test_a_ranking_that_all_have_left_has_nothing_before_its_end(stack: Stack) -> None:
-    """Its root is there, with counters that are all 0."""
+def test_an_emptied_ranking_has_no_previous_page(stack: Stack) -> None:
+    """Its root exists, but all counters are 0."""
     post(stack, {"a": 5})
     assert stack.delete(MEMBER, id="a")[0] == 204
     project(stack)
@@ -92,8 +92,8 @@ def test_a_ranking_that_all_have_left_has_nothing_before_its_end(stack: Stack) -
     assert (page["next"], page["previous"]) == (None, None)
 
 
-def test_a_refused_event_is_told_by_its_id_whatever_its_amount(stack: Stack) -> None:
-    """Its `id` is null only where it is no text: here it is, only the amount is beyond a float."""
+def test_a_refused_event_is_answered_with_its_id(stack: Stack) -> None:
+    """The answer has the event's id although the amount is beyond a float."""
     body = '{"id": "x", "board": "b", "member": "m", "metrics": {"points": 1e400}}'
     status, answer = stack.post("/events", body)
 
@@ -102,8 +102,8 @@ def test_a_refused_event_is_told_by_its_id_whatever_its_amount(stack: Stack) -> 
     assert "JSONDecodeError" not in answer["results"][0]["detail"]
 
 
-def test_a_cursor_goes_on_in_the_method_that_it_came_with(stack: Stack) -> None:
-    """It may be given back without it."""
+def test_a_cursor_keeps_the_method_of_its_page(stack: Stack) -> None:
+    """The client need not repeat the method."""
     post(stack, {"a": 5, "b": 5, "c": 3, "d": 1})
     _, page = stack.get(ALL, limit=2, method="dense")
     status, following = stack.get(ALL, limit=2, cursor=page["next"])

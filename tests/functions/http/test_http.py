@@ -1,4 +1,4 @@
-"""What both HTTP functions have in common: paths, methods, arguments, bodies, and what never becomes a 5xx."""
+"""Both HTTP functions: paths, methods, arguments and bodies. Bad requests never get a 5xx."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -69,7 +69,7 @@ def test_a_path_of_both_functions_names_the_methods_of_both(stack: Stack) -> Non
 @pytest.mark.parametrize(
     "path", ["/", "/event", "/events/", "/events/1", "/boards//member", "/boards/b/points", f"{ALL}/ranking", "//"]
 )
-def test_a_path_that_there_is_not(stack: Stack, function: str, method: str, path: str) -> None:
+def test_an_unknown_path(stack: Stack, function: str, method: str, path: str) -> None:
     answer = getattr(stack, function)(http_event(path, "", method), None)
 
     assert (answer["statusCode"], orjson.loads(answer["body"])["type"]) == (404, "urn:standings:no-such-path")
@@ -77,7 +77,7 @@ def test_a_path_that_there_is_not(stack: Stack, function: str, method: str, path
 
 
 @pytest.mark.parametrize("board", ["😀", "a\nb", 'a"b', "\ud800", "a\\b", "x" * 5000])
-def test_a_name_of_any_characters_is_no_failure(stack: Stack, board: str, care: Any) -> None:
+def test_a_board_name_of_any_characters_gets_no_5xx(stack: Stack, board: str, care: Any) -> None:
     assert stack.get(f"/boards/{board}/points/all")[0] == 404
     assert stack.put(f"/boards/{board}/member", id="m")[0] in {200, 404}
     assert stack.delete(f"/boards/{board}/member", id="m")[0] in {204, 404}
@@ -113,9 +113,7 @@ def test_a_member_is_put(stack: Stack, care: dict[str, mock.Mock], body: Any, hi
     ],
     ids=str,
 )
-def test_a_body_that_says_something_else_of_a_member(
-    stack: Stack, care: dict[str, mock.Mock], body: Any, named: str
-) -> None:
+def test_an_invalid_body_for_a_member(stack: Stack, care: dict[str, mock.Mock], body: Any, named: str) -> None:
     status, answer = stack.put(MEMBER, body, id="m")
 
     assert (status, answer["type"]) == (400, "urn:standings:bad-body")
@@ -124,7 +122,7 @@ def test_a_body_that_says_something_else_of_a_member(
     care["put"].assert_not_called()
 
 
-def test_base_64_that_is_none(stack: Stack) -> None:
+def test_invalid_base_64(stack: Stack) -> None:
     event = http_event("/events", "", "POST", "{}") | {"isBase64Encoded": True}
     answer = stack.command(event, None)
 
@@ -138,7 +136,7 @@ def test_a_member_is_deleted(stack: Stack, care: dict[str, mock.Mock]) -> None:
     care["remove"].assert_called_once_with("b", "a/b")
 
 
-def test_arguments_of_writes_are_known_and_given_once(stack: Stack, care: dict[str, mock.Mock]) -> None:
+def test_unknown_and_repeated_arguments_of_writes_are_rejected(stack: Stack, care: dict[str, mock.Mock]) -> None:
     assert stack.put(MEMBER)[1]["detail"] == "id: is missing: say which member"
     assert stack.delete(MEMBER, member="m")[1]["detail"] == "member: no such argument; there are id"
     twice = stack.command(http_event(MEMBER, "id=a&id=b", "DELETE"), None)
@@ -147,7 +145,7 @@ def test_arguments_of_writes_are_known_and_given_once(stack: Stack, care: dict[s
     care["remove"].assert_not_called()
 
 
-def test_problems_and_outages_of_writes_are_told(stack: Stack, care: dict[str, mock.Mock]) -> None:
+def test_writes_answer_with_problems(stack: Stack, care: dict[str, mock.Mock]) -> None:
     care["remove"].side_effect = no_such_member("b", "m")
     assert stack.delete(MEMBER, id="m")[1]["type"] == "urn:standings:no-such-member"
 

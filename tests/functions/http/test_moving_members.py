@@ -26,7 +26,7 @@ MEMBER = "/boards/b/member"
 
 
 class Between:
-    """A client that counts what is read, and lets something happen between two reads, also of items of one batch."""
+    """A client that counts reads and can make a change between two reads, even within one batch."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -39,7 +39,7 @@ class Between:
         return getattr(self._client, name)
 
     def after(self, reads: int, meanwhile: Callable[[], None]) -> None:
-        """Let something happen once so many items, or pages of entries, have been read from now on."""
+        """Call `meanwhile` after that many reads of items or pages."""
         self._reads, self._meanwhile = reads, meanwhile
 
     def query(self, **request: Any) -> Any:
@@ -85,7 +85,7 @@ def post(stack: Stack, scores: Mapping[str, int]) -> None:
 
 
 class Moving:
-    """A reader of shards whose keys are others at each round; a key is followed by its member."""
+    """Shards whose keys change with each round. A key ends with its member."""
 
     def __init__(self, *rounds: Sequence[Sequence[str]]) -> None:
         self._rounds = list(rounds)
@@ -103,19 +103,19 @@ class Moving:
 
 
 def test_a_member_that_moves_between_two_rounds_of_one_read_leaves_the_others_in_order() -> None:
-    """It is shown at the first of its two places, and the cursor goes on from the last entry."""
+    """The member is returned at its first place, and the next page starts after the last entry."""
     others = [f"{number:02} a{number}" for number in range(2, 40)]
     far = [f"{number:02} b{number}" for number in range(60, 80)]
     reads: Any = Moving([["01 x", *others], far], [[*others, "06 x"], far])
-    page = [entry.key for entry in shard_merge.read_stretch(reads, None, 6, [], forward=True).entries]
-    following = [entry.key for entry in shard_merge.read_stretch(reads, page[-1], 6, [], forward=True).entries]
+    page = [entry.key for entry in shard_merge.read_stretch(reads, None, 6, [], forward=True)[0]]
+    following = [entry.key for entry in shard_merge.read_stretch(reads, page[-1], 6, [], forward=True)[0]]
 
     assert set(page) & set(following) == set()
     assert page == sorted(page)
 
 
 def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(stack: Stack, client: Between) -> None:
-    """Each counting all equals ahead of it, 100 of 10,000 equals would read a million entries."""
+    """If each member counted all equals ahead of it, 100 of 10,000 would read a million entries."""
     post(stack, {f"m{number:04}": 7 for number in range(1_000)})
     client.queries = client.entries = 0
     group = [f"m{number:04}" for number in range(900, 1_000)]
@@ -127,7 +127,7 @@ def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(stack: Stack,
 
 
 def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(stack: Stack, client: Between) -> None:
-    """The tiers say how many there are to read."""
+    """The tiers give the number of entries to read."""
     post(stack, {f"m{number:04}": 1_000 * number for number in range(2_000)})
     status, page = stack.get(ALL, limit=100, method="dense")
     assert status == 200
@@ -138,8 +138,8 @@ def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(stack: Stack, clien
     assert client.entries <= 101 + 200
 
 
-def test_nobody_is_behind_a_score_fewer_than_nobody(stack: Stack, client: Between) -> None:
-    """The items of a batch are of different moments: the root may not count yet whom the leaf does."""
+def test_the_count_behind_a_score_is_never_negative(stack: Stack, client: Between) -> None:
+    """Items of a batch are read at different moments: the leaf may count a member that the root does not."""
     post(stack, {"a": 5})
     assert stack.get(f"{ALL}/rank", score=5)[1]["below"] == 0
     client.after(1, lambda: post(stack, {"b": 5}))
@@ -150,8 +150,8 @@ def test_nobody_is_behind_a_score_fewer_than_nobody(stack: Stack, client: Betwee
     assert answer["above"] + answer["at"] + answer["below"] == answer["total"]
 
 
-def test_a_percentile_has_a_score_where_somebody_is_ranked(stack: Stack, client: Between) -> None:
-    """The position is that of a total from before one of them left: there nobody is any more."""
+def test_a_percentile_has_a_score_if_anyone_is_ranked(stack: Stack, client: Between) -> None:
+    """A member leaves after the total was read, so the position is beyond the end."""
 
     def hide() -> None:
         stack.put(MEMBER, {"hidden": True}, id="a")
@@ -167,7 +167,7 @@ def test_a_percentile_has_a_score_where_somebody_is_ranked(stack: Stack, client:
 
 
 def test_a_member_that_moves_is_not_its_own_neighbour(stack: Stack, client: Between) -> None:
-    """Its entry is read first, its neighbours then: among them itself, where it has gone to."""
+    """Its entry is read before its neighbours, and by then it may be one of them."""
     post(stack, {"a": 5, "b": 3, "c": 1})
     assert stack.get(ALL, around="a")[0] == 200
     client.after(1, lambda: post(stack, {"a": -3}))

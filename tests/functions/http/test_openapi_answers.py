@@ -57,7 +57,7 @@ def events() -> Iterator[dict[str, Any]]:
 
 
 def routes(handler: Handler) -> set[tuple[str, str]]:
-    """The calls that a function has routes for."""
+    """The methods and paths that a function has routes for."""
     assert isinstance(handler, FunctionType)
     there = [one for value in handler.__globals__.values() for one in (value, getattr(value, "_app", None))]
     (app,) = {one for one in there if isinstance(one, APIGatewayHttpResolver)}

@@ -1,4 +1,4 @@
-"""Requests made from the description, good and bad, against the functions over HTTP: all checks of schemathesis."""
+"""Schemathesis sends valid and invalid requests, generated from the description, to the functions."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ def stack(engine: Any) -> Iterator[Stack]:
 
 
 def events() -> Iterator[dict[str, Any]]:
-    """A season of 150 members with many ties and some days, and a little golf."""
+    """A season of 150 members with many ties over several days, and some golf."""
     members = NAMED + [f"m{number}" for number in range(3, 146)]
     for number, member in enumerate(members):
         for day in (21, 20 - number % 5):
@@ -58,7 +58,7 @@ def events() -> Iterator[dict[str, Any]]:
 
 
 def run(gateway: Gateway, *options: str, seed: int = SEED) -> None:
-    """All phases of schemathesis, which prints its seed too; ends with an assertion where anything is wrong."""
+    """Run all phases of schemathesis. It prints its seed."""
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", "tests/support/fuzz/schemathesis.toml", "run"]
     command += [f"{gateway.address}/openapi.json", "--checks", "all", "--seed", str(seed), "--no-color"]
     command += ["--continue-on-failure", *options]

@@ -1,4 +1,4 @@
-"""What has no tiers is read one by one, up to a bound, and exactly up to it; beyond it the answer is a no."""
+"""Ordinal and dense ranks are exact up to a bound on what they read. Beyond it the answer is 400."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -20,17 +20,17 @@ def stack(engine: Any) -> Iterator[Stack]:
 
 
 def place(stack: Stack, scores: Mapping[str, int]) -> list[str]:
-    """Put members in place; the list that they stand in."""
+    """Store members with their scores; return them in the order of the list."""
     population.place_members(stack.dynamodb, population.ranking_of(population.family()), scores)
     return sorted(scores, key=lambda name: (-scores[name], name))
 
 
-def test_ten_thousand_equals_are_passed_and_no_more(stack: Stack) -> None:
+def test_ordinal_ranks_pass_up_to_ten_thousand_equals(stack: Stack) -> None:
     bound = rank_numbering.MAX_EQUALS
     assert bound >= 10_000
     names = place(stack, {"leader": 9, **{f"m{n:05}": 5 for n in range(bound + 2)}, "last": 1})
 
-    def sort_value(member: str) -> tuple[int, Any]:
+    def ordinal(member: str) -> tuple[int, Any]:
         status, answer = stack.get(f"{ALL}/rank", member=member, method="ordinal")
         return status, answer.get("rank", answer.get("type"))
 
@@ -40,27 +40,27 @@ def test_ten_thousand_equals_are_passed_and_no_more(stack: Stack) -> None:
         return status, entries or answer.get("type")
 
     for position in (1, 2, bound, bound + 1, bound + 2):
-        assert sort_value(names[position - 1]) == (200, position)
+        assert ordinal(names[position - 1]) == (200, position)
         assert page(position) == (200, [(position + n, names[position - 1 + n]) for n in range(3)])
     for position in (bound + 3,):
-        assert sort_value(names[position - 1]) == (400, "urn:standings:too-far")
+        assert ordinal(names[position - 1]) == (400, "urn:standings:too-far")
         assert page(position) == (400, "urn:standings:too-far")
-    # Whoever stands behind them all is no equal of theirs.
-    assert sort_value("last") == (200, bound + 4)
+    # The last member has another score, so no equals are passed.
+    assert ordinal("last") == (200, bound + 4)
     assert page(bound + 4) == (200, [(bound + 4, "last")])
     assert stack.get(f"{ALL}/rank", member=names[bound + 2])[1]["rank"] == 2
     around = stack.get(ALL, around=names[bound // 2], radius=2, method="ordinal")[1]["entries"]
     assert [entry["rank"] for entry in around] == list(range(bound // 2 - 1, bound // 2 + 4))
 
 
-@pytest.mark.parametrize("way", ["tiers", "entries"])
+@pytest.mark.parametrize("source", ["tiers", "entries"])
 @pytest.mark.parametrize("seed", range(15))
-def test_both_ways_of_counting_scores_are_exact(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch, seed: int, way: str
+def test_dense_ranks_are_exact_by_tiers_and_by_entries(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, seed: int, source: str
 ) -> None:
     print(f"seed {seed}")
     rng = random.Random(seed)
-    monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", 0 if way == "tiers" else 10**9)
+    monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", 0 if source == "tiers" else 10**9)
     monkeypatch.setattr(rank_numbering, "_PAGE_SIZE", rng.choice([1, 7, 10_000]))
     width = rng.choice([3, 200, 20_000, 2**50])
     scores = {f"m{n}": rng.randrange(-width, width) // rng.choice([1, 1, 50]) for n in range(120)}
@@ -81,7 +81,9 @@ def test_both_ways_of_counting_scores_are_exact(
 
 
 @pytest.mark.parametrize("entries_of_a_node", [0, 36, 10**9])
-def test_too_many_scores_are_a_no(stack: Stack, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int) -> None:
+def test_too_many_different_scores_get_a_400(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int
+) -> None:
     assert rank_numbering.MAX_SCORES >= 100_000
     monkeypatch.setattr(rank_numbering, "MAX_SCORES", 500)
     monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", entries_of_a_node)

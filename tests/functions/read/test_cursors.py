@@ -61,7 +61,7 @@ def test_cursors_that_were_altered_or_are_foreign(stack: Stack) -> None:
     ],
     ids=lambda said: str(said)[:24],
 )
-def test_whoever_forges_a_cursor_gets_a_no(stack: Stack, said: Any, window: str) -> None:
+def test_a_forged_cursor_gets_a_400(stack: Stack, said: Any, window: str) -> None:
     post(stack, {"m": 1})
     family = parse_boards(BOARDS).family("b")
     assert family is not None

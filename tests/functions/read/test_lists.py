@@ -102,7 +102,7 @@ def test_cursors_beyond_what_is_left(stack: Stack) -> None:
     assert [(e["rank"], e["member"]) for e in back["entries"]] == [(2, "a"), (3, "b")]
 
 
-def test_an_empty_page_passes_nobody(stack: Stack) -> None:
+def test_an_empty_page_skips_no_member(stack: Stack) -> None:
     post(stack, {"a": 9, "b": 8, "c": 7, "d": 6})
     _, second = stack.get(ALL, limit=2, cursor=stack.get(ALL, limit=2)[1]["next"])
     post(stack, {"a": -20, "b": -20}, days_ago=1)

@@ -41,13 +41,13 @@ def test_hostile_names_are_only_names(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{}", {"members": []}, {"members": ["a", "a"]}, {"members": [1]}, "\ud800"])
-def test_a_group_that_is_none(stack: Stack, body: Any) -> None:
+def test_an_invalid_group(stack: Stack, body: Any) -> None:
     status, answer = stack.post(f"{ALL}/ranks", body.encode(errors="surrogatepass") if isinstance(body, str) else body)
 
     assert (status, answer["type"]) == (400, "urn:standings:bad-body")
 
 
-def test_a_member_in_everything(stack: Stack) -> None:
+def test_a_member_card(stack: Stack) -> None:
     post(stack, {"a": 5, "b": 7})
     post(stack, {"a": 1}, days_ago=1)
     post(stack, {"a": 70.5}, board="golf-1", metric="strokes")
@@ -72,7 +72,7 @@ def test_a_member_in_everything(stack: Stack) -> None:
     ]
 
 
-def test_boards_there_are_and_what_they_count(stack: Stack) -> None:
+def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
     for board in ("b", "b-2", "b-3", "golf-1"):
         post(stack, {"a": 1}, board=board, metric="strokes" if board == "golf-1" else "points")
     first = stack.get("/boards", prefix="b", limit=2)[1]

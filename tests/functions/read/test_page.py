@@ -1,4 +1,4 @@
-"""The live page, there where anyone may read; and reads without a body for whoever has it already."""
+"""The live page, which exists where reads are open; and 304 for reads that the client already has."""
 
 import base64
 import hashlib
@@ -50,7 +50,7 @@ def test_the_page_may_do_nothing_but_run_its_own_script_and_ask_its_own_origin(s
     assert policy["connect-src"] == "'self'"
 
 
-def test_the_page_asks_no_other_address_and_makes_no_markup_of_text(stack: Stack) -> None:
+def test_the_page_requests_no_other_origin_and_never_parses_text_as_html(stack: Stack) -> None:
     body = read(stack, "/")["body"]
 
     assert set(re.findall(r"https?://[^'\"\s]+", body)) == {"http://www.w3.org/2000/svg"}

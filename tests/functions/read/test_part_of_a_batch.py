@@ -1,4 +1,4 @@
-"""DynamoDB may answer a batch of reads in part: the rest is asked for after a wait, and nothing is read twice."""
+"""DynamoDB may return only part of a batch. The rest is read after a wait, and nothing is read twice."""
 
 from collections import Counter
 from typing import Any
@@ -12,7 +12,7 @@ from tests.support.faults.faulty_client import Time
 
 
 class Throttled:
-    """Answers so many keys of each batch, and takes no time."""
+    """Returns the first few keys of each batch, without taking time."""
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
@@ -30,7 +30,7 @@ class Throttled:
 KEYS: list[Any] = [{"pk": {"S": str(number)}} for number in range(150)]
 
 
-def test_the_rest_of_a_batch_is_asked_for_after_a_wait_that_grows() -> None:
+def test_the_rest_of_a_batch_is_read_after_growing_waits() -> None:
     time = Time(0)
     client: Any = Throttled(at_once=40)
 
@@ -39,7 +39,7 @@ def test_the_rest_of_a_batch_is_asked_for_after_a_wait_that_grows() -> None:
     assert time.slept == [0.01, 0.02, 0.04]
 
 
-def test_a_batch_that_is_not_done_after_a_while_is_left_to_its_caller() -> None:
+def test_a_batch_that_does_not_finish_in_time_is_an_error() -> None:
     time = Time(0)
     client: Any = Throttled(at_once=1)
 
@@ -49,7 +49,7 @@ def test_a_batch_that_is_not_done_after_a_while_is_left_to_its_caller() -> None:
     assert client.batches < 10
 
 
-def test_a_batch_of_which_nothing_is_read_is_left_to_its_caller_at_once() -> None:
+def test_a_batch_of_which_nothing_is_read_is_an_error_at_once() -> None:
     time = Time(0)
     client: Any = Throttled(at_once=0)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.aws.stack import Stack, http_event
 from tests.support.builders.querying import ALL, post
 
-NO = [
+PROBLEMS = [
     (404, "no-such-board", "/boards/a%20b/points/all", {}, "'a b'"),
     (404, "no-such-metric", "/boards/b/goals/all", {}, "no metric 'goals'; there are: points"),
     (404, "no-such-window", "/boards/b/points/year", {}, "windows: all, day"),
@@ -71,8 +71,8 @@ NO = [
 ]
 
 
-@pytest.mark.parametrize(("status", "kind", "path", "arguments", "detail"), NO, ids=range(len(NO)))
-def test_every_no_says_what_to_do(
+@pytest.mark.parametrize(("status", "kind", "path", "arguments", "detail"), PROBLEMS, ids=range(len(PROBLEMS)))
+def test_every_problem_says_what_to_do(
     stack: Stack, status: int, kind: str, path: str, arguments: dict[str, Any], detail: str
 ) -> None:
     post(stack, {"old": 1}, days_ago=2)
@@ -83,10 +83,10 @@ def test_every_no_says_what_to_do(
 
     assert answer["statusCode"] == status
     assert answer["headers"]["Content-Type"] == "application/problem+json"
-    said = stack.get(path.replace("%20", " "), **arguments)[1]
-    assert said["type"] == f"urn:standings:{kind}"
-    assert said["status"] == status
-    assert detail in said["detail"]
+    document = stack.get(path.replace("%20", " "), **arguments)[1]
+    assert document["type"] == f"urn:standings:{kind}"
+    assert document["status"] == status
+    assert detail in document["detail"]
 
 
 def test_an_argument_given_twice(stack: Stack) -> None:

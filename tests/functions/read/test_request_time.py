@@ -1,4 +1,4 @@
-"""One request has one clock reading and one deadline, however often it reads."""
+"""A request reads the clock once and has one deadline for all its reads."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ WIDE = dict.fromkeys(range(128), 1)
 
 @dataclass
 class Store:
-    """A read model in which every node counts all of its children; `before` is called before every read."""
+    """A store in which every node has members in all children. It calls `before` before every read."""
 
     before: Callable[[], None]
 
@@ -42,7 +42,7 @@ class Store:
 
 
 class Throttled:
-    """Throttles each read until so many seconds after its first try, or for ever."""
+    """Throttles each read for some seconds from its first try."""
 
     def __init__(self, time: Time, seconds: float) -> None:
         self._time = time
@@ -93,7 +93,7 @@ def test_a_request_whose_reads_are_slow_ends_before_its_function_does() -> None:
 
 
 class Crossing:
-    """A wall clock that shows the last millisecond of a day once, and the next day from then on."""
+    """A wall clock that shows the last millisecond of a day once, then the next day."""
 
     def __init__(self) -> None:
         self._read = 0

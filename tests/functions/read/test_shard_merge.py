@@ -1,4 +1,4 @@
-"""The lazy merge of a sharded index: exact, and no greedier than it has to be; and shards that change while running."""
+"""The lazy merge of a sharded index is exact, reads few entries, and survives changes of the number of shards."""
 
 import random
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ FAMILY = '[boards."*"]\nshards = {}\nmetrics.points = {{ aggregate = "sum", ties
 
 
 class Shards:
-    """A reader of shards that are lists, which counts what is asked of it."""
+    """Shards in memory. Counts the entries read and the rounds."""
 
     def __init__(self, keys: Sequence[Sequence[str]], named: int | None = None) -> None:
         self.keys = [sorted(some) for some in keys]
-        self.asked = named if named is not None else len(keys)
+        self.named = named if named is not None else len(keys)
         self.read = 0
         self.rounds = 0
 
     def shards(self, nodes: dict[Path, Node]) -> int:
-        return len(self.keys) if nodes else self.asked
+        return len(self.keys) if nodes else self.named
 
     def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
         self.rounds += 1
@@ -41,9 +41,9 @@ class Shards:
         return found, {(): Node({}, None)}
 
 
-def stretch(shards: Shards, beyond: str | None, limit: int, *, forward: bool) -> list[str]:
-    found = shard_merge.read_stretch(shards, beyond, limit, [()], forward=forward)  # type: ignore[arg-type]
-    return [entry.key for entry in found.entries]
+def merged(shards: Shards, beyond: str | None, limit: int, *, forward: bool) -> list[str]:
+    entries, _ = shard_merge.read_stretch(shards, beyond, limit, [()], forward=forward)  # type: ignore[arg-type]
+    return [entry.key for entry in entries]
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -51,7 +51,7 @@ def test_a_merge_is_the_sorted_list(seed: int) -> None:
     print(f"seed {seed}")
     rng = random.Random(seed)
     count = rng.randrange(1, 12)
-    # Shares of any kind: even, empty, or all in one.
+    # Shards of any size: even, empty, or one with everything.
     weights = [rng.choice([0, 1, 1, 20]) for _ in range(count)]
     keys = [f"{number:05}" for number in rng.sample(range(100_000), rng.randrange(300))]
     homes = rng.choices(range(count), weights if any(weights) else None, k=len(keys))
@@ -65,8 +65,8 @@ def test_a_merge_is_the_sorted_list(seed: int) -> None:
         ahead = sorted(key for key in keys if beyond is None or key > beyond)
         behind = sorted((key for key in keys if beyond is None or key < beyond), reverse=True)
 
-        assert stretch(shards, beyond, limit, forward=True) == ahead[:limit]
-        assert stretch(shards, beyond, limit, forward=False) == behind[:limit]
+        assert merged(shards, beyond, limit, forward=True) == ahead[:limit]
+        assert merged(shards, beyond, limit, forward=False) == behind[:limit]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -77,27 +77,27 @@ def test_the_top_1000_of_10_shards_reads_at_most_1300_entries(seed: int) -> None
     homes = [rng.randrange(10) for _ in keys]
     shards = Shards([[key for key, home in zip(keys, homes, strict=True) if home == shard] for shard in range(10)])
 
-    assert stretch(shards, None, 1_000, forward=True) == keys[:1_000]
+    assert merged(shards, None, 1_000, forward=True) == keys[:1_000]
     assert shards.read <= 1_300
     assert shards.rounds <= 4
 
 
-def test_one_shard_is_asked_once_for_what_is_wanted() -> None:
+def test_one_shard_is_read_once() -> None:
     shards = Shards([[f"{number:03}" for number in range(500)]])
 
-    assert len(stretch(shards, None, 101, forward=True)) == 101
+    assert len(merged(shards, None, 101, forward=True)) == 101
     assert (shards.read, shards.rounds) == (101, 1)
 
 
-def test_a_member_that_is_met_in_two_shards_is_shown_once() -> None:
+def test_a_member_found_in_two_shards_is_returned_once() -> None:
     shards = Shards([["a", "b", "c"], ["b", "d"]])
 
-    assert stretch(shards, None, 10, forward=True) == ["a", "b", "c", "d"]
+    assert merged(shards, None, 10, forward=True) == ["a", "b", "c", "d"]
 
 
 @pytest.fixture
 def stacks(engine: Any) -> Any:
-    """The functions over one engine, started anew with another number of shards."""
+    """Starts the functions over one engine again with another number of shards."""
     projected: dict[int, int] = {}
 
     class Restarting:
@@ -146,6 +146,6 @@ def test_lists_are_whole_while_the_number_of_shards_changes(stacks: Any, ties: s
             assert stack.get("/boards/b/points/all/rank", member=member, method="ordinal")[1]["rank"] == (
                 expected.index(member) + 1
             )
-        # Whoever has not heard of the change yet reads it all too: the root says where to look.
+        # Functions with the old boards.toml read everything too: the root names the number of shards.
         with stacks(1, ties) as unaware:
             assert [entry["member"] for entry in unaware.entries("/boards/b/points/all", 7)] == expected

@@ -11,7 +11,7 @@ from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
 from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import bad_argument
 from standings.domain.scoring.sort_order import decode_sort_key, sort_key
-from standings.read.reader import METHODS, Question
+from standings.read.reader import METHODS, Method, Question
 
 ENDS: Final = ""
 _CHECKSUM_BYTES: Final = 8
@@ -26,7 +26,7 @@ class Cursor(NamedTuple):
     period: int
     forward: bool
     key: str
-    method: str
+    method: Method
 
 
 def encode_cursor(cursor: Cursor, ranking: Ranking) -> str:

@@ -15,9 +15,9 @@ from standings.ports.ranking_reads import Entry, Node
 from standings.read import answer_fields
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import not_ranked
-from standings.read.rank_numbering import MAX_EQUALS, Base, base_of, counters_of, page_ranks, select
+from standings.read.rank_numbering import MAX_EQUALS, Base, counters_of, page_ranks, select
 from standings.read.ranking_reads import RankingReads
-from standings.read.reader import Method, Question, method_of
+from standings.read.reader import Method, Question
 from standings.read.shard_merge import read_around, read_stretch
 
 MAX_ENTRIES: Final = 1_000
@@ -44,7 +44,8 @@ def page(question: Question, *, limit: int, cursor: str | None) -> dict[str, Any
     at = Cursor(reads.ranking.period, forward=True, key=ENDS, method=method)
     if cursor is not None:
         at = read_cursor(question, cursor)
-        reads, method = reads.of_period(at.period), method_of(at.method)
+        reads = question.request.reads(reads.ranking._replace(period=at.period))
+        method = at.method
     check_range("limit", limit, 1, MAX_ENTRIES)
     read = _before if not at.forward else _first if at.key == ENDS else _after
     return _answer(reads, method, read(reads, at.key, limit))
@@ -126,14 +127,14 @@ def _at(reads: RankingReads, skip: int, limit: int) -> _Page:
     if equals_ahead > MAX_EQUALS:
         raise TooFarError(f"rank: more than {MAX_EQUALS:,} members of equal score stand ahead of it: page on from them")
     start = encode_sortable(selected.sort_value)
-    stretch = read_stretch(reads, start, equals_ahead + limit + 1, [], forward=True)
-    entries = stretch.entries[equals_ahead:]
+    entries, root = read_stretch(reads, start, equals_ahead + limit + 1, [], forward=True)
+    entries = entries[equals_ahead:]
     base = Base(selected.ahead, selected.equals, equals_ahead)
     if entries and entries[0].place.sort_value != selected.sort_value:
         # Members of that score left after the tiers were read: rank the entries that are there.
         base = _base(reads, entries[0], nodes)
     previous = None if skip == 0 else entries[0].key if entries else ENDS
-    return _Page(entries[:limit], base, {**nodes, **stretch.nodes}, previous, _last_key(entries, limit))
+    return _Page(entries[:limit], base, {**nodes, **root}, previous, _last_key(entries, limit))
 
 
 def _around(reads: RankingReads, entry: Entry, radius: int) -> _Page:
@@ -152,7 +153,9 @@ def _last_key(entries: Sequence[Entry], limit: int) -> str | None:
 
 def _base(reads: RankingReads, entry: Entry, nodes: dict[Path, Node]) -> Base:
     """The base of a page that starts with an entry. Missing nodes are read and added to `nodes`."""
-    missing = [path for path in tier_tree.nodes_for(entry.place.sort_value) if path not in nodes]
+    number = entry.place.sort_value
+    missing = [path for path in tier_tree.nodes_for(number) if path not in nodes]
     if missing:
         nodes.update(reads.nodes(missing))
-    return base_of(entry, nodes)
+    counters = counters_of(nodes)
+    return Base(tier_tree.ahead(number, counters), tier_tree.equals(number, counters), None)

@@ -81,13 +81,6 @@ def select(
     return selected
 
 
-def base_of(entry: Entry, nodes: Mapping[Path, Node]) -> Base:
-    """The base of a page that starts with an entry; `nodes` holds the nodes on its path."""
-    counters = counters_of(nodes)
-    number = entry.place.sort_value
-    return Base(tier_tree.ahead(number, counters), tier_tree.equals(number, counters), None)
-
-
 def page_ranks(
     reads: RankingReads, entries: Sequence[Entry], base: Base, nodes: Mapping[Path, Node], method: Method
 ) -> Iterator[int]:

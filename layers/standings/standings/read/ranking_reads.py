@@ -21,10 +21,6 @@ class RankingReads:
         self._known_shards = known_shards
         self._shards = max(known_shards.get(ranking.key) or 1, ranking.metric.shards)
 
-    def of_period(self, period: int) -> "RankingReads":
-        """Reads of the same ranking in another period."""
-        return RankingReads(self._store, self.ranking._replace(period=period), self._known_shards)
-
     def entry(self, member: str) -> Entry | None:
         """A member's entry; None if the member is not ranked."""
         return self._store.entries([(self.ranking, member)]).get((self.ranking, member))

@@ -7,30 +7,22 @@ N-th entry of all. The result is exact: the top 1,000 of 10 shards take about 1,
 from collections.abc import Sequence
 from itertools import chain
 from math import isqrt
-from typing import NamedTuple
 
 from standings.domain.tiers.tier_path import Path
 from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read.ranking_reads import RankingReads
 
 
-class Stretch(NamedTuple):
-    """Consecutive entries of a list, in the direction read, and the nodes that were read in parallel."""
-
-    entries: list[Entry]
-    nodes: dict[Path, Node]
-
-
 def read_stretch(
     reads: RankingReads, beyond: str | None, limit: int, paths: Sequence[Path], *, forward: bool
-) -> Stretch:
+) -> tuple[list[Entry], dict[Path, Node]]:
     """The `limit` entries behind a key or, with `forward` false, ahead of it, nearest first; and nodes.
 
     Include the root in `paths` unless it was just read: it may name more shards than `boards.toml`.
     """
     merge = _Merge(beyond, limit, forward=forward)
     nodes = _read(reads, [merge], paths)
-    return Stretch(merge.entries[:limit], nodes)
+    return merge.entries[:limit], nodes
 
 
 def read_around(
