@@ -55,13 +55,13 @@ class Between:
         return answer
 
     def batch_get_item(self, RequestItems: Mapping[str, Any]) -> Any:  # noqa: N803
-        found: dict[str, list[Any]] = {}
+        items: dict[str, list[Any]] = {}
         for table, part in RequestItems.items():
             for key in part["Keys"]:
                 answer = self._client.batch_get_item(RequestItems={table: {"Keys": [key]}})
-                found.setdefault(table, []).extend(answer["Responses"].get(table, []))
+                items.setdefault(table, []).extend(answer["Responses"].get(table, []))
                 self._has_read()
-        return {"Responses": found}
+        return {"Responses": items}
 
     def _has_read(self) -> None:
         self._reads -= 1
@@ -95,11 +95,11 @@ class Moving:
 
     def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
         shards = self._rounds.pop(0) if len(self._rounds) > 1 else self._rounds[0]
-        found = []
+        parts = []
         for span in spans:
-            there = [key for key in sorted(shards[span.shard]) if span.beyond is None or key > span.beyond]
-            found.append([Entry(key, None, key.split(" ")[1], 0) for key in there[: span.limit]])  # type: ignore[arg-type]
-        return found, {}
+            beyond = [key for key in sorted(shards[span.shard]) if span.beyond is None or key > span.beyond]
+            parts.append([Entry(key, None, key.split(" ")[1], 0) for key in beyond[: span.limit]])  # type: ignore[arg-type]
+        return parts, {}
 
 
 def test_a_member_that_moves_between_two_rounds_of_one_read_leaves_the_others_in_order() -> None:

@@ -15,14 +15,14 @@ def test_it_is_a_valid_description() -> None:
     schemathesis.openapi.from_dict(DESCRIPTION).validate()
     text = orjson.dumps(DESCRIPTION).decode()
     used = set(re.findall(r'"#/components/([a-z]+/[A-Za-z]+)"', text, re.IGNORECASE))
-    there = {
+    defined = {
         f"{kind}/{name}"
         for kind, parts in DESCRIPTION["components"].items()
         if kind != "securitySchemes"
         for name in parts
     }
 
-    assert used == there
+    assert used == defined
     assert len(OPERATIONS) == len(list(described()))
 
 

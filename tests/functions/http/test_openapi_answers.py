@@ -59,8 +59,8 @@ def events() -> Iterator[dict[str, Any]]:
 def routes(handler: Handler) -> set[tuple[str, str]]:
     """The methods and paths that a function has routes for."""
     assert isinstance(handler, FunctionType)
-    there = [one for value in handler.__globals__.values() for one in (value, getattr(value, "_app", None))]
-    (app,) = {one for one in there if isinstance(one, APIGatewayHttpResolver)}
+    candidates = [one for value in handler.__globals__.values() for one in (value, getattr(value, "_app", None))]
+    (app,) = {one for one in candidates if isinstance(one, APIGatewayHttpResolver)}
     return {
         (route.method, re.sub("<([a-z]+)>", r"{\1}", route.path)) for route in app._static_routes + app._dynamic_routes
     }
@@ -73,8 +73,8 @@ def routed(stack: Stack) -> set[tuple[str, str]]:
 def call(
     stack: Stack, method: str, path: str, arguments: Mapping[str, Any], body: Any = None
 ) -> tuple[int, dict[str, str], Any]:
-    given = urlencode([(name, str(value)) for name, value in arguments.items()], quote_via=quote)
-    event = http_event(path, given, method)
+    query = urlencode([(name, str(value)) for name, value in arguments.items()], quote_via=quote)
+    event = http_event(path, query, method)
     if body is not None:
         event["headers"]["content-type"] = "application/json"
         event["body"] = orjson.dumps(body).decode()
@@ -156,10 +156,10 @@ SUCCESS: Final = {"postEvents": 202, "deleteMember": 204}
 
 
 def test_what_is_described_is_accepted_and_answered_as_described(stack: Stack) -> None:
-    given: dict[str, set[str]] = {name: set() for name in OPERATIONS}
+    tried: dict[str, set[str]] = {name: set() for name in OPERATIONS}
     for name, path, arguments, body in ACCEPTED:
         operation = OPERATIONS[name]
-        given[name] |= arguments.keys()
+        tried[name] |= arguments.keys()
         status, headers, answer = call(stack, operation.method, path, arguments, body)
         what = f"{operation.method} {path} {arguments}: {answer}"
 
@@ -170,12 +170,12 @@ def test_what_is_described_is_accepted_and_answered_as_described(stack: Stack) -
         else:
             assert answer is None, what
     for name, cursors in (("listRanking", DAY), ("listBoards", "/boards")):
-        given[name].add("cursor")
+        tried[name].add("cursor")
         _, _, first = call(stack, "GET", cursors, {"limit": 1})
         status, _, _ = call(stack, "GET", cursors, {"limit": 1, "cursor": first["next"]})
         assert status == 200
 
-    assert given == {name: set(operation.arguments) for name, operation in OPERATIONS.items()}
+    assert tried == {name: set(operation.arguments) for name, operation in OPERATIONS.items()}
 
 
 PROBLEMS: Final[list[tuple[str, int, str, dict[str, Any], Any]]] = [

@@ -36,7 +36,7 @@ def test_cursors_that_were_altered_or_are_foreign(stack: Stack) -> None:
 
 @pytest.mark.parametrize("window", ["all", "day", "week", "hour", "last-7-days"])
 @pytest.mark.parametrize(
-    "said",
+    "payload",
     [
         None,
         [],
@@ -59,17 +59,17 @@ def test_cursors_that_were_altered_or_are_foreign(stack: Stack) -> None:
         [0, True, chr(1) + "-" * 78 + "m"],
         [0, True, "z" + "z" * 43 + "m"],
     ],
-    ids=lambda said: str(said)[:24],
+    ids=lambda payload: str(payload)[:24],
 )
-def test_a_forged_cursor_gets_a_400(stack: Stack, said: Any, window: str) -> None:
+def test_a_forged_cursor_gets_a_400(stack: Stack, payload: Any, window: str) -> None:
     post(stack, {"m": 1})
     family = parse_boards(BOARDS).family("b")
     assert family is not None
     metric = family.metrics["points"]
-    found = metric.window(window)
-    assert found is not None
-    content = json.dumps([*said, "competition"] if isinstance(said, list) else said).encode()
-    forged = cursors._with_checksum(content, cursors._list_of(Ranking("b", metric, found, 0)))
+    ranked = metric.window(window)
+    assert ranked is not None
+    content = json.dumps([*payload, "competition"] if isinstance(payload, list) else payload).encode()
+    forged = cursors._with_checksum(content, cursors._list_of(Ranking("b", metric, ranked, 0)))
     status, answer = stack.get(f"/boards/b/points/{window}", cursor=forged)
 
     assert status == 400, answer

@@ -56,8 +56,8 @@ def test_a_member_card(stack: Stack) -> None:
     assert status == 200
     ((metric),) = answer["metrics"]
     assert (answer["hidden"], metric["metric"], metric["score"]) == (False, "points", 6)
-    found = {window["window"]: (window["score"], window["rank"], window["total"]) for window in metric["windows"]}
-    assert found == {
+    windows = {window["window"]: (window["score"], window["rank"], window["total"]) for window in metric["windows"]}
+    assert windows == {
         "all": (6, 2, 2),
         "day": (5, 2, 2),
         "week": (6, 2, 2),
@@ -81,8 +81,8 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
     assert [board["board"] for board in first["boards"] + second["boards"]] == ["b", "b-2", "b-3"]
     assert second["next"] is None
     assert stack.get("/boards", prefix="g", limit=2, cursor=first["next"])[0] == 400
-    said = stack.get("/boards/golf-nobody")[1]
-    assert {name: said[name] for name in ("family", "timezone", "members", "late", "keep", "shards")} == {
+    definition = stack.get("/boards/golf-nobody")[1]
+    assert {name: definition[name] for name in ("family", "timezone", "members", "late", "keep", "shards")} == {
         "family": "golf-*",
         "timezone": "Europe/Berlin",
         "members": "open",
@@ -90,7 +90,7 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
         "keep": "35 days",
         "shards": 1,
     }
-    assert said["metrics"][0] == {
+    assert definition["metrics"][0] == {
         "metric": "strokes",
         "aggregate": "sum",
         "precision": 2,

@@ -21,8 +21,8 @@ def stack(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> It
     engine = Engine()
     create_tables(engine)
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", getattr(request, "param", "true"))
-    with running(engine, ManualClock(NOW)) as found:
-        yield found
+    with running(engine, ManualClock(NOW)) as deployed:
+        yield deployed
 
 
 def read(stack: Stack, path: str, query: str = "", **headers: str) -> dict[str, Any]:

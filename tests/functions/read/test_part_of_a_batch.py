@@ -21,10 +21,10 @@ class Throttled:
 
     def batch_get_item(self, RequestItems: dict[str, Any]) -> Any:  # noqa: N803
         self.batches += 1
-        ((table, asked),) = RequestItems.items()
-        done, left = asked["Keys"][: self._at_once], asked["Keys"][self._at_once :]
+        ((table, batch),) = RequestItems.items()
+        done, left = batch["Keys"][: self._at_once], batch["Keys"][self._at_once :]
         self.read.update(key["pk"]["S"] for key in done)
-        return {"Responses": {table: done}, "UnprocessedKeys": {table: {**asked, "Keys": left}} if left else {}}
+        return {"Responses": {table: done}, "UnprocessedKeys": {table: {**batch, "Keys": left}} if left else {}}
 
 
 KEYS: list[Any] = [{"pk": {"S": str(number)}} for number in range(150)]

@@ -30,15 +30,15 @@ class Shards:
 
     def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
         self.rounds += 1
-        found = []
+        parts = []
         for span in spans:
             keys = self.keys[span.shard] if span.forward else self.keys[span.shard][::-1]
-            there = [
+            beyond = [
                 key for key in keys if span.beyond is None or (key > span.beyond if span.forward else key < span.beyond)
             ]
-            found.append([Entry(key, None, key, 0) for key in there[: span.limit]])  # type: ignore[arg-type]
-        self.read += sum(map(len, found))
-        return found, {(): Node({}, None)}
+            parts.append([Entry(key, None, key, 0) for key in beyond[: span.limit]])  # type: ignore[arg-type]
+        self.read += sum(map(len, parts))
+        return parts, {(): Node({}, None)}
 
 
 def merged(shards: Shards, beyond: str | None, limit: int, *, forward: bool) -> list[str]:

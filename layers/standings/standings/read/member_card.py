@@ -54,11 +54,11 @@ def _read_ranks(
     """The ranks in those rankings that are readable; none without a method."""
     if method is None:
         return {}
-    readable = {ranking: found for ranking in rankings if (found := request.readable(ranking)) is not None}
+    readable = {ranking: current for ranking in rankings if (current := request.readable(ranking)) is not None}
     if not readable:
         return {}
     ranks = read_ranks(request, list(readable.values()), [member], method)
-    return {ranking: ranks[found] for ranking, found in readable.items()}
+    return {ranking: ranks[current] for ranking, current in readable.items()}
 
 
 def _score(image: Image, ranking: Ranking) -> dict[str, Any]:

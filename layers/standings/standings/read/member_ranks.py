@@ -11,7 +11,7 @@ from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.ranking_reads import Entry, Node
 from standings.read import answer_fields
-from standings.read.rank_numbering import counters_of, ranks
+from standings.read.rank_numbering import counters_of, entry_ranks
 from standings.read.ranking_reads import RankingReads
 from standings.read.reader import Method, Question, Request
 
@@ -99,7 +99,7 @@ def _ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, N
     # Members may move between the two reads: count at least the members that were found.
     total = max(tier_tree.total(counters[ROOT]), max(ahead.values(), default=-1) + 1)
     reads.shards(nodes)
-    numbers = ranks(reads, entries, nodes, method)
+    numbers = entry_ranks(reads, entries, nodes, method)
     by_member = {
         entry.member: Ranked(entry, numbers[entry.member], answer_fields.percentile(ahead[entry.member], total))
         for entry in entries
@@ -112,17 +112,17 @@ def _read_both(question: Question, members: Sequence[str], *, previous: bool) ->
     ranking = question.reads.ranking
     before = question.request.previous(ranking) if previous else None
     rankings = [ranking] if before is None else [ranking, before]
-    found = read_ranks(question.request, rankings, members, question.method)
-    return found[ranking], found[before] if before is not None else None
+    ranks = read_ranks(question.request, rankings, members, question.method)
+    return ranks[ranking], ranks[before] if before is not None else None
 
 
-def _head(question: Question, found: Ranks) -> dict[str, Any]:
-    entries = [ranked.entry for ranked in found.by_member.values()]
-    return answer_fields.head(question.reads.ranking, question.method, found.nodes.values(), entries)
+def _head(question: Question, ranks: Ranks) -> dict[str, Any]:
+    entries = [ranked.entry for ranked in ranks.by_member.values()]
+    return answer_fields.head(question.reads.ranking, question.method, ranks.nodes.values(), entries)
 
 
-def _fields(member: str, found: Ranks, question: Question) -> dict[str, Any]:
-    ranked = found.by_member.get(member)
+def _fields(member: str, ranks: Ranks, question: Question) -> dict[str, Any]:
+    ranked = ranks.by_member.get(member)
     if ranked is None:
         return {"member": member, "rank": None, "score": None, "percentile": None}
     score = answer_fields.score_at(ranked.entry.place.sort_value, question.reads.ranking.metric)

@@ -69,27 +69,27 @@ def page_around(question: Question, *, member: str, radius: int) -> dict[str, An
     return _answer(question.reads, question.method, _around(question.reads, entry, radius))
 
 
-def _answer(reads: RankingReads, method: Method, found: _Page) -> dict[str, Any]:
+def _answer(reads: RankingReads, method: Method, contents: _Page) -> dict[str, Any]:
     ranking = reads.ranking
-    numbers = page_ranks(reads, found.entries, found.base, found.nodes, method)
+    numbers = page_ranks(reads, contents.entries, contents.base, contents.nodes, method)
 
     def cursor(key: str | None, *, forward: bool) -> str | None:
         return None if key is None else encode_cursor(Cursor(ranking.period, forward, key, method), ranking)
 
     return {
-        **answer_fields.head(ranking, method, found.nodes.values(), found.entries),
+        **answer_fields.head(ranking, method, contents.nodes.values(), contents.entries),
         # Entries and tiers are read at different moments: count at least the members on the page.
-        "total": max(tier_tree.total(counters_of(found.nodes)[ROOT]), found.base.ahead + len(found.entries)),
+        "total": max(tier_tree.total(counters_of(contents.nodes)[ROOT]), contents.base.ahead + len(contents.entries)),
         "entries": [
             {
                 "rank": number,
                 "member": entry.member,
                 "score": answer_fields.score_at(entry.place.sort_value, ranking.metric),
             }
-            for number, entry in zip(numbers, found.entries, strict=True)
+            for number, entry in zip(numbers, contents.entries, strict=True)
         ],
-        "next": cursor(found.following, forward=True),
-        "previous": cursor(found.previous, forward=False),
+        "next": cursor(contents.following, forward=True),
+        "previous": cursor(contents.previous, forward=False),
     }
 
 

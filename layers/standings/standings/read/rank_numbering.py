@@ -108,7 +108,9 @@ def page_ranks(
         rank += max(base.equals, size) if index == 0 and base.equals_ahead != 0 else size
 
 
-def ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method) -> dict[str, int]:
+def entry_ranks(
+    reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method
+) -> dict[str, int]:
     """The ranks of any entries by member; `nodes` holds the nodes on all their paths."""
     if method == "dense":
         distinct = distinct_ahead(reads, {entry.place.sort_value for entry in entries}, nodes)
@@ -149,33 +151,33 @@ def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[P
 
     Reads tiers until each has one score or is a leaf. Where the tiers hold few members, it reads the entries instead.
     """
-    wanted = set(numbers)
-    if not wanted:
+    sort_values = set(numbers)
+    if not sort_values:
         return {}
-    furthest = max(wanted)
+    furthest = max(sort_values)
     counters = counters_of(nodes)
 
     def read(paths: Iterable[Path]) -> None:
         unread = [path for path in paths if path not in counters]
         if unread:
-            found = reads.nodes(unread)
-            counters.update((path, found[path].counters if path in found else {}) for path in unread)
+            read_nodes = reads.nodes(unread)
+            counters.update((path, read_nodes[path].counters if path in read_nodes else {}) for path in unread)
 
-    read({path: None for number in wanted for path in tier_tree.nodes_for(number)})
+    read({path: None for number in sort_values for path in tier_tree.nodes_for(number)})
     while undivided := tier_tree.undivided(furthest, counters):
         _check_scores(len(undivided))
         ahead = tier_tree.ahead(furthest, counters)
         if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, MAX_ENTRIES):
-            return _distinct_entries_ahead(reads, wanted, ahead)
+            return _distinct_entries_ahead(reads, sort_values, ahead)
         read(undivided)
-    distinct = tier_tree.distinct_ahead(wanted, counters)
+    distinct = tier_tree.distinct_ahead(sort_values, counters)
     _check_scores(max(distinct.values()))
     return distinct
 
 
-def _distinct_entries_ahead(reads: RankingReads, wanted: set[int], ahead: int) -> dict[int, int]:
+def _distinct_entries_ahead(reads: RankingReads, sort_values: set[int], ahead: int) -> dict[int, int]:
     """The same from the sorted index, which has about `ahead` entries to read."""
-    furthest = max(wanted)
+    furthest = max(sort_values)
     scores: set[int] = set()
     last_keys: list[tuple[int, str | None]] = [(shard, None) for shard in range(reads.shards({}))]
     while last_keys:
@@ -190,7 +192,7 @@ def _distinct_entries_ahead(reads: RankingReads, wanted: set[int], ahead: int) -
             if len(part) == share and part[-1].place.sort_value < furthest
         ]
     ordered = sorted(scores)
-    return {number: bisect_left(ordered, number) for number in wanted}
+    return {number: bisect_left(ordered, number) for number in sort_values}
 
 
 def _check_scores(count: int) -> None:

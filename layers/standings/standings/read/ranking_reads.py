@@ -27,8 +27,8 @@ class RankingReads:
 
     def nodes(self, paths: Sequence[Path]) -> dict[Path, Node]:
         """Nodes of the tier tree. Empty nodes are left out."""
-        found = self._store.nodes([(self.ranking, path) for path in paths])
-        nodes = {path: node for (_, path), node in found.items()}
+        by_ranking = self._store.nodes([(self.ranking, path) for path in paths])
+        nodes = {path: node for (_, path), node in by_ranking.items()}
         self.shards(nodes)
         return nodes
 

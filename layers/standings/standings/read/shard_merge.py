@@ -49,8 +49,8 @@ def _read(reads: RankingReads, merges: Sequence["_Merge"], paths: Sequence[Path]
         spans = [merge.next_spans(shards) for merge in merges]
         if not any(spans):
             return nodes
-        parts, found = reads.spans(list(chain.from_iterable(spans)), paths)
-        nodes.update(found)
+        parts, read_nodes = reads.spans(list(chain.from_iterable(spans)), paths)
+        nodes.update(read_nodes)
         paths = ()
         for merge, mine in zip(merges, spans, strict=True):
             merge.add(mine, parts[: len(mine)])
