@@ -151,7 +151,7 @@ def _not_built(ranking: Ranking, *, has_window: bool) -> NotFoundError:
     window = ranking.window.name
     if has_window:
         detail = (
-            f"board {ranking.board!r} has not kept everything that {window!r} adds up in this period: "
+            f"board {ranking.board!r} has not kept for all of this period what {window!r} adds up: "
             "periods that began after the last change of boards.toml can be read"
         )
     else:
