@@ -46,7 +46,7 @@ def _job(task: str) -> Callable[[dict[str, Any], float], dict[str, Any]]:
 
 
 def _audit(given: dict[str, Any], deadline: float) -> dict[str, Any]:
-    answer = _maintenance.audits.do(given, deadline)
+    answer = _maintenance.audits.audit(deadline, **given)
     metrics.add_metric("Drift", MetricUnit.Count, answer["drift"])
     for board in answer["boards"]:
         if board["drift"]:

@@ -14,8 +14,7 @@ from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, encode_sortable, sort_key
 from standings.domain.tiers.tier_path import ROOT
-from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root
-from standings.maintain.audit.differences import StoredRow
+from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root, StoredRow
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import Rewrite
 from tests.support.faults import faulty_client

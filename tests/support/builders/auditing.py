@@ -3,7 +3,6 @@
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +14,9 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
-from standings.maintain.audit.audit import Auditor
+from standings.maintain.audit.audit import GRACE, BoardAudit
+from standings.maintain.audit.audit_run import AuditRun
+from standings.maintain.audit.report import Report
 from standings.runtime.retry import Clock
 from tests.support.aws.stack import ManualClock, Stack
 from tests.support.awslambda.pollers import Context
@@ -108,11 +109,14 @@ class Audited:
     def audit(self, client: Any = None, seconds: float = 1000.0, most_calls: int = 100_000) -> list[dict[str, Any]]:
         """The answers of an audit, call by call."""
         evidence = DynamoAuditReads(client or self.engine, "Scores", "Rankings", self.pacing())
-        auditor = Auditor(self.boards, evidence, self.pacing(), settling=self.settling)
+        family = self.boards.family(BOARD)
+        assert family is not None
         answers: list[dict[str, Any]] = []
         cursor = None
         while True:
-            report = auditor.audit(BOARD, cursor, self.clock.milliseconds / 1000 + seconds)
+            deadline = self.clock.milliseconds / 1000 + seconds
+            run = AuditRun(evidence, self.pacing(), deadline, GRACE, Report(BOARD))
+            report = BoardAudit(run, family, settling=self.settling).run(cursor)
             answers.append(report.answer())
             cursor = report.cursor
             if cursor is None:
@@ -425,26 +429,35 @@ def nodes_of(engine: Any, ranking: Ranking) -> dict[Path, dict[int, int]]:
 
 
 def counters_off(audited: Audited, generation: int = 0) -> set[Finding]:
-    """The counters that are not the number of entries below them, told from all rows of the table."""
-    found: set[Finding] = set()
+    """The counters that differ from what they count, from all rows of the table.
+
+    A leaf's counter counts entries; another node's counter is the sum of its child's counters.
+    """
+    wrong: set[Finding] = set()
     for ranking in (one._replace(generation=generation) for one in audited.rankings()):
-        there: Counter[tuple[Path, int]] = Counter()
-        shards = {index_key(ranking, shard) for shard in range(ranking.metric.shards)}
-        for row in rows(audited.engine, "Rankings"):
-            if "s" in row and row["r"]["S"] in shards:
-                there.update(_counting(row["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant))
-        for node, counters in nodes_of(audited.engine, ranking).items():
-            there.subtract({(node, digit): count for digit, count in counters.items()})
-        found |= {
-            ("counter", ranking.key, f"{bytes(node).hex()}:{digit}:{-by}") for (node, digit), by in there.items() if by
-        }
-    return found
+        below = _entries_of_leaves(audited, ranking)
+        nodes = nodes_of(audited.engine, ranking)
+        for node, counters in nodes.items():
+            if node != ROOT:
+                below[node[:-1], node[-1]] += sum(counters.values())
+        counted = {(node, digit): count for node, counters in nodes.items() for digit, count in counters.items()}
+        for node, digit in counted.keys() | below.keys():
+            off = counted.get((node, digit), 0) - below[node, digit]
+            if off:
+                wrong.add(("counter", ranking.key, f"{bytes(node).hex()}:{digit}:{off}"))
+    return wrong
 
 
-def _counting(key: str, *, ties_by_instant: bool) -> Iterator[tuple[Path, int]]:
-    if key not in UNREADABLE:
-        way = path(decode_sort_key(key, ties_by_instant=ties_by_instant)[0].sort_value)
-        yield from ((way[:length], way[length]) for length in range(len(way)))
+def _entries_of_leaves(audited: Audited, ranking: Ranking) -> Counter[tuple[Path, int]]:
+    """The number of entries for each score: by leaf and digit."""
+    entries: Counter[tuple[Path, int]] = Counter()
+    shards = {index_key(ranking, shard) for shard in range(ranking.metric.shards)}
+    for row in rows(audited.engine, "Rankings"):
+        if "s" in row and row["r"]["S"] in shards and row["s"]["S"] not in UNREADABLE:
+            place, _ = decode_sort_key(row["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)
+            *leaf, digit = path(place.sort_value)
+            entries[tuple(leaf), digit] += 1
+    return entries
 
 
 def findings(answers: list[dict[str, Any]]) -> list[Finding]:

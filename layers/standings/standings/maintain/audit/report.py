@@ -1,27 +1,41 @@
-"""What an audit has found, and how it looks: cheaply first, and at one moment where something seems wrong."""
+"""The differences that an audit names, and the report of one call."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from enum import StrEnum
+from typing import Any, Final
 
 from standings.domain.boards.ranking import Ranking
-from standings.maintain.audit.audit_reads import AuditReads
-from standings.maintain.audit.differences import NO_DIFFERENCE, Kind, difference, expected_key
-from standings.ports.errors import StoreUnavailableError
-from standings.runtime.retry import READ_TIMEOUT_S, Clock, with_retry
+from standings.domain.members.member_item import Image
+from standings.domain.members.rolling_sum import place
+from standings.domain.scoring.sort_order import sort_key
+from standings.maintain.audit.audit_reads import StoredRow
 
 MAX_EXAMPLES: Final = 20
 
-T = TypeVar("T")
+
+class Kind(StrEnum):
+    """What an audit reports. BEHIND and UNSETTLED are not differences."""
+
+    MISSING = "missing"  # Scores rank a member that has no entry
+    WRONG = "wrong"  # an entry with another sort key than Scores give
+    MISPLACED = "misplaced"  # an entry with the right sort key in the wrong partition of the index
+    PHANTOM = "phantom"  # an entry of a member that Scores do not rank
+    VERSION = "version"  # a row with a higher version than the member's item: it rejects valid moves
+    COUNTER = "counter"  # a leaf's counter differs from its entries, or a node's counter from its child
+    BEHIND = "behind"  # the stream has not brought the member's last change yet
+    UNSETTLED = "unsettled"  # changed too often to be compared
+
+
+NO_DIFFERENCE: Final = frozenset({Kind.BEHIND, Kind.UNSETTLED})
 
 
 @dataclass(slots=True)
 class Report:
-    """What one call of an audit has seen and found.
+    """What one call of an audit read and found.
 
-    `examples` are the first differences, each with the keys that lead to it. `units` are read units, roughly. `cursor`
-    is where to go on; None once the board is done.
+    `examples` holds the first differences with their keys. `units` are read units, approximately. `cursor` says where
+    the next call continues; None once the board is done.
     """
 
     board: str
@@ -37,17 +51,17 @@ class Report:
 
     @property
     def drift(self) -> int:
-        """The number of differences: neither what is on its way nor what never rests."""
+        """The number of differences."""
         return sum(count for kind, count in self.found.items() if kind not in NO_DIFFERENCE)
 
-    def add(self, kind: Kind, **where: Any) -> None:
+    def add(self, kind: Kind, **keys: Any) -> None:
         """Count a finding; keep the first differences as examples."""
         self.found[kind] += 1
         if kind not in NO_DIFFERENCE and len(self.examples) < MAX_EXAMPLES:
-            self.examples.append({"kind": kind.value, **where})
+            self.examples.append({"kind": kind.value, **keys})
 
     def answer(self) -> dict[str, Any]:
-        """As JSON."""
+        """The report as JSON."""
         return {
             "done": self.cursor is None,
             "cursor": self.cursor,
@@ -55,58 +69,33 @@ class Report:
             "drift": self.drift,
             "found": {kind.value: self.found[kind] for kind in Kind},
             "examples": self.examples,
-            "looked_at": {
-                "members": self.members,
-                "rows": self.rows,
-                "rankings": self.rankings,
-                "entries": self.entries,
-                "nodes": self.nodes,
-            },
+            "looked_at": {name: getattr(self, name) for name in ("members", "rows", "rankings", "entries", "nodes")},
             "read_units": round(self.units),
         }
 
 
-@dataclass(slots=True)
-class AuditRun:
-    """One call's way of looking at the evidence, and what it finds. `deadline` is of the monotonic clock."""
+def expected_key(image: Image | None, ranking: Ranking, member: str) -> str | None:
+    """The sort key that a member's entry should have, from its item; None if it is not ranked."""
+    expected = place(image, ranking)
+    return None if expected is None else sort_key(expected, member)
 
-    evidence: AuditReads
-    pacing: Clock
-    deadline: float
-    grace: int
-    report: Report
 
-    @property
-    def expired(self) -> bool:
-        """Whether the deadline has come."""
-        return self.pacing.monotonic() >= self.deadline
+def difference(
+    image: Image | None, row: StoredRow | None, ranking: Ranking, member: str, now: int, grace: int
+) -> Kind | None:
+    """The difference between a row and its item, both read at one moment; None if they agree.
 
-    def read(self, read: Callable[[], T]) -> T:
-        """A cheap look; tried again while the store is throttled, up to a few seconds."""
-        return with_retry(read, self.pacing.backoff_for(READ_TIMEOUT_S))
-
-    def picture(self, take: Callable[[], T]) -> T | None:
-        """A picture of one moment; None where others are in the way for seconds, or until the deadline."""
-        try:
-            return with_retry(take, self.pacing.backoff(min(self.deadline, self.pacing.monotonic() + READ_TIMEOUT_S)))
-        except StoreUnavailableError:
-            return None
-
-    def judge(self, ranking: Ranking, member: str) -> None:
-        """Look at a member's item and row at one moment, and say what is wrong with them, if anything is."""
-        pair = self.picture(lambda: self.evidence.pair(ranking, member))
-        if pair is None:
-            self.report.add(Kind.UNSETTLED)
-            return
-        image, row = pair
-        kind = difference(image, row, ranking, member, self.pacing.now(), self.grace)
-        if kind is not None:
-            self.report.add(
-                kind,
-                ranking=ranking.key,
-                member=member,
-                expected=expected_key(image, ranking, member),
-                found=row.key if row is not None else None,
-                item_version=image.version if image is not None else None,
-                row_version=row.version if row is not None else None,
-            )
+    A row older than its item is BEHIND for up to `grace` milliseconds after the item's last change. The entry of an
+    item that is gone is a PHANTOM at once: nothing says when the item went.
+    """
+    expected = expected_key(image, ranking, member)
+    key = row.key if row is not None else None
+    if image is not None and row is not None and row.version > image.version:
+        return Kind.VERSION
+    if key == expected:
+        return Kind.MISPLACED if row is not None and expected is not None and not row.at_home else None
+    if image is not None and (row is None or row.version < image.version) and now - image.written_at_ms < grace:
+        return Kind.BEHIND
+    if expected is None:
+        return Kind.PHANTOM
+    return Kind.MISSING if key is None else Kind.WRONG

@@ -17,8 +17,7 @@ from standings.domain.members.member_item import Image
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import summed
-from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root, Snapshot
-from standings.maintain.audit.differences import StoredRow
+from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root, Snapshot, StoredRow
 from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
