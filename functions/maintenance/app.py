@@ -1,9 +1,9 @@
-"""The maintenance function: what people ask for now and then. Each call does as much as its time allows.
+"""The maintenance function: audits, rebuilds, deletions and replays. Each call does as much as its time allows.
 
-An event has one task, such as `{"rebuild": {"board": "b"}}` (or `"berlin-*"`: all boards whose names match) or
+An event names one task, such as `{"rebuild": {"board": "b"}}` (or `"berlin-*"` for all boards that match) or
 `{"dead_letters": {"replay": {"reason": "metrics"}}}`.
-The answer says whether it is `done`. Where it is not, the same event goes on with it, with the answer's `cursor` if it
-has one, and for a rebuild or deletion with `"begin": false`.
+The answer says whether the task is `done`. If it is not, send the same event again, with the answer's `cursor` if it
+has one, and with `"begin": false` for a rebuild or deletion.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,9 @@ from typing import Any, Final
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.catalog.board_catalog import DELETE
+from standings.maintain.failures.selection import Selection
 from standings.maintain.rebuild.rebuild import REBUILD
-from standings.maintain.task_arguments import Arguments, task_of
+from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks
@@ -22,31 +23,11 @@ from standings.wiring.maintenance import Maintenance
 
 _maintenance = Maintenance(Config.from_environment(), building_blocks.pacing())
 
-_JOB: Final[Arguments] = {"board": str, "begin": bool}
 _GLOB: Final = frozenset("*?[")
-_TASKS: Final[dict[str, Arguments]] = {
-    "audit": {"board": str, "cursor": dict, "grace_seconds": int},
-    "rebuild": {**_JOB, "cursor": int},
-    "delete": _JOB,
-    "dead_letters": {"list": dict, "replay": dict, "delete": dict},
-    "parked": {"list": dict, "replay": dict},
-}
 
 
-def _job(task: str) -> Callable[[dict[str, Any], float], dict[str, Any]]:
-    def go_on(given: dict[str, Any], deadline: float) -> dict[str, Any]:
-        if "board" not in given:
-            raise ValueError(f"{task}: board is missing: say which")
-        if task == REBUILD and _GLOB.intersection(given["board"]):
-            return _maintenance.rebuild.go_on_all(given["board"], given.get("cursor"), deadline)
-        begin = given.get("begin", True)
-        return asdict(_maintenance.rebuild.go_on(given["board"], task, deadline, begin=begin))
-
-    return go_on
-
-
-def _audit(given: dict[str, Any], deadline: float) -> dict[str, Any]:
-    answer = _maintenance.audits.audit(deadline, **given)
+def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
+    answer = _maintenance.audits.audit(deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, answer["drift"])
     for board in answer["boards"]:
         if board["drift"]:
@@ -54,28 +35,51 @@ def _audit(given: dict[str, Any], deadline: float) -> dict[str, Any]:
     return answer
 
 
-def _dead_letters(given: dict[str, Any], deadline: float) -> dict[str, Any]:
-    return _maintenance.dead_letters.do(given, deadline)
+def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
+    if _GLOB.intersection(board):
+        return _maintenance.rebuild.go_on_all(board, cursor, deadline)
+    return asdict(_maintenance.rebuild.go_on(board, REBUILD, deadline, begin=begin))
 
 
-def _parked(given: dict[str, Any], deadline: float) -> dict[str, Any]:
-    return _maintenance.parked.do(given, deadline)
+def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
+    return asdict(_maintenance.rebuild.go_on(board, DELETE, deadline, begin=begin))
 
 
-_DO: Final = {
-    "audit": _audit,
-    "rebuild": _job(REBUILD),
-    "delete": _job(DELETE),
-    "dead_letters": _dead_letters,
-    "parked": _parked,
+def _choosing(names: str, do: Callable[[], Callable[..., dict[str, Any]]], **arguments: type) -> Task:
+    """A task on those dead letters or parked objects that `names`, `reason` and `board` choose."""
+
+    def call(deadline: float, **given: Any) -> dict[str, Any]:
+        chosen = Selection(given.pop(names, None), given.pop("reason", None), given.pop("board", None))
+        return do()(deadline, chosen=chosen, **given)
+
+    return Task(call, {names: list, "reason": str, "board": str, **arguments})
+
+
+def _delete_letters(deadline: float, *, ids: list[str]) -> dict[str, Any]:
+    return _maintenance.dead_letters.delete(deadline, ids=ids)
+
+
+_TASKS: Final[Tasks] = {
+    "audit": Task(_audit, {"board": str, "cursor": dict, "grace_seconds": int}),
+    "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
+    "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
+    "dead_letters": {
+        "list": _choosing("ids", lambda: _maintenance.dead_letters.list, limit=int),
+        "replay": _choosing("ids", lambda: _maintenance.dead_letters.replay, cursor=int),
+        "delete": Task(_delete_letters, {"ids": list}, required="ids"),
+    },
+    "parked": {
+        "list": _choosing("keys", lambda: _maintenance.parked.list, limit=int, cursor=str),
+        "replay": _choosing("keys", lambda: _maintenance.parked.replay, cursor=dict),
+    },
 }
 
 
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Do one task, up to its end or that of the function's time; ValueError says what is wrong with it."""
+    """Do one task until it is done or the function's time is over; ValueError says what is wrong with the event."""
     deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
-    task, given = task_of(event, _TASKS)
-    answer = _DO[task](given, deadline)
+    task, arguments = task_of(event, _TASKS)
+    answer = task.do(deadline, **arguments)
     logger.info("task", extra={"task": event, "done": answer["done"]})
     return answer

@@ -13,7 +13,8 @@ from botocore.exceptions import ClientError
 
 from standings.aws.sqs.sender import MAX_BYTES
 from standings.domain.windows.calendar import DAY
-from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, DeadLetterFilter
+from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN
+from standings.maintain.failures.selection import Selection
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries
@@ -136,14 +137,14 @@ def test_some_are_replayed_by_id_by_reason_and_by_board(stack: Stack) -> None:
     care = dead_letter_care(stack)
     ids = [one["id"] for one in care.list(soon(stack.clock))["messages"]]
 
-    assert care.replay(soon(stack.clock), chosen=DeadLetterFilter(board="c"))["replayed"] == 1
+    assert care.replay(soon(stack.clock), chosen=Selection(board="c"))["replayed"] == 1
     assert orjson.loads(stack.activity.messages[-1]["MessageBody"])["id"] == "2"
-    assert care.replay(soon(stack.clock), chosen=DeadLetterFilter(reason="RFC 3339"))["replayed"] == 1
+    assert care.replay(soon(stack.clock), chosen=Selection(reason="RFC 3339"))["replayed"] == 1
     assert orjson.loads(stack.activity.messages[-1]["MessageBody"])["id"] == "3"
-    assert care.replay(soon(stack.clock), chosen=DeadLetterFilter(ids=frozenset({ids[3]})))["replayed"] == 1
+    assert care.replay(soon(stack.clock), chosen=Selection(names=frozenset({ids[3]})))["replayed"] == 1
     assert stack.activity.messages[-1]["MessageBody"] == "{"
     # What was not chosen is there again at once.
-    left = care.replay(soon(stack.clock), chosen=DeadLetterFilter(reason="no such reason"))
+    left = care.replay(soon(stack.clock), chosen=Selection(reason="no such reason"))
     assert (left["seen"], left["not_chosen"], left["replayed"]) == (1, 1, 0)
     assert [one["event"] for one in care.list(soon(stack.clock))["messages"]] == ["1"]
 
@@ -201,7 +202,7 @@ def test_what_was_received_too_often_is_replayed_with_the_time_it_was_sent(stack
 
     (shown,) = care.list(soon(stack.clock))["messages"]
     assert (shown["reason"], shown["receives"]) == (RECEIVED_TOO_OFTEN, 11)
-    assert care.replay(soon(stack.clock), chosen=DeadLetterFilter(reason=RECEIVED_TOO_OFTEN))["replayed"] == 1
+    assert care.replay(soon(stack.clock), chosen=Selection(reason=RECEIVED_TOO_OFTEN))["replayed"] == 1
     (sent,) = stack.activity.messages
     assert sent["MessageAttributes"]["first_received"]["StringValue"] == str(milliseconds())
     write(stack)
@@ -239,7 +240,7 @@ def test_a_body_without_room_even_for_its_age_is_shown_and_stays(stack: Stack) -
     refusal = ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "DeleteObject")
     with mock.patch.object(stack.bucket, "get_object", side_effect=refusal):
         assert "cannot be read" in care.replay(soon(stack.clock))["problems"][0]["why"]
-    replayed = care.replay(soon(stack.clock), chosen=DeadLetterFilter(board="b"))
+    replayed = care.replay(soon(stack.clock), chosen=Selection(board="b"))
     assert len(stack.bucket.objects) == 1
     assert (replayed["replayed"], replayed["problems"]) == (0, [{"id": shown["id"], "why": mock.ANY}])
     assert "too large" in replayed["problems"][0]["why"]
@@ -269,7 +270,7 @@ def test_what_a_replay_has_refused_again_is_not_replayed_by_the_same(stack: Stac
     send(stack, *[event(str(n)) | {"x": 1} for n in range(25)])
     write(stack)
     care = dead_letter_care(stack)
-    first = care.replay(soon(stack.clock), chosen=DeadLetterFilter(board="b"))
+    first = care.replay(soon(stack.clock), chosen=Selection(board="b"))
     stack.clock.milliseconds += 5
     write(stack)
     again = care.replay(soon(stack.clock), cursor=first["cursor"])
@@ -296,7 +297,7 @@ def test_a_call_ends_by_its_deadline_and_the_next_goes_on(stack: Stack) -> None:
     with mock.patch.object(stack.dead_letters, "receive_message", failing):
         assert care.list(soon(stack.clock))["seen"] == 60  # tried again
         calls.clear()
-        assert care.replay(soon(stack.clock), chosen=DeadLetterFilter(board="b"))["replayed"] == 60
+        assert care.replay(soon(stack.clock), chosen=Selection(board="b"))["replayed"] == 60
 
 
 def test_what_the_queue_does_not_take_stays(stack: Stack) -> None:
@@ -336,39 +337,3 @@ def test_what_was_sent_and_could_not_be_cleared_away_is_replayed_again_in_vain(s
 
     assert stack.dead_letters.messages == []
     assert total(stack) == {"m": 12}
-
-
-def test_tasks_as_they_are_asked_for(stack: Stack) -> None:
-    send(stack, event("1") | {"x": 1}, event("2", board="c") | {"x": 1})
-    write(stack)
-    care = dead_letter_care(stack)
-    listed = care.do({"list": {"board": "c", "limit": 5, "reason": None}}, soon(stack.clock))
-    ids = [one["id"] for one in listed["messages"]]
-    assert (len(ids), listed["seen"]) == (1, 2)
-    replayed = care.do({"replay": {"ids": ids}}, soon(stack.clock))
-    assert replayed["replayed"] == 1
-    assert (
-        care.do({"replay": {"cursor": replayed["cursor"], "reason": "no such reason"}}, soon(stack.clock))["not_chosen"]
-        == 1
-    )
-    assert care.do({"delete": {"ids": ids}}, soon(stack.clock))["deleted"] == 0
-
-
-@pytest.mark.parametrize(
-    ("asked", "why"),
-    [
-        (None, "must be an object with one of list, replay, delete"),
-        ({}, "must be an object"),
-        ({"list": {}, "replay": {}}, "must be an object"),
-        ({"purge": {}}, "no such task"),
-        ({"list": []}, "must be an object of arguments"),
-        ({"list": {"board": 1}}, "board must be of type str"),
-        ({"list": {"limit": True}}, "limit must be of type int"),
-        ({"replay": {"bord": "b"}}, "no argument 'bord'; there are ids, reason, board, cursor"),
-        ({"replay": {"ids": [1]}}, "ids: must be a list of texts"),
-        ({"delete": {}}, "ids is missing"),
-    ],
-)
-def test_a_task_that_is_none_is_told(stack: Stack, asked: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
-        dead_letter_care(stack).do(asked, soon(stack.clock))

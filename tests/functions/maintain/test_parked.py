@@ -16,7 +16,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY
-from standings.maintain.failures.parked import ParkedFilter
+from standings.maintain.failures.selection import Selection
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
@@ -182,7 +182,7 @@ def test_a_batch_that_lambda_gave_up(stack: Stack, as_text: bool) -> None:
 
     (listed,) = care.list(soon(stack.clock))["objects"]
     assert (listed["records"], listed["reason"]) == (120, "given up by Lambda: RetryAttemptsExhausted")
-    some = care.replay(soon(stack.clock), chosen=ParkedFilter(board="c"))
+    some = care.replay(soon(stack.clock), chosen=Selection(board="c"))
     assert (some["placed"], some["removed"], some["left"]) == (40, 0, 1)
     assert scores(stack) == {}
     assert scores(stack, "c").keys() == set(EVERYWHERE)
@@ -290,7 +290,7 @@ def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stac
         "parked/2026-11-21/x.json",
         "parked/2026-11-21/y.json",
     ]
-    some = care.replay(soon(stack.clock), chosen=ParkedFilter(keys=frozenset({"parked/2026-11-21/x.json"})))
+    some = care.replay(soon(stack.clock), chosen=Selection(names=frozenset({"parked/2026-11-21/x.json"})))
     assert some["left"] == 1
 
 
@@ -381,16 +381,3 @@ def test_any_records_parked_and_replayed_at_any_time(engine: Any, seed: int) -> 
 
     assert (replayed["done"], replayed["left"], stack.bucket.objects) == (True, 0, {})
     assert {name: found.get(name) for name in expected} == expected
-
-
-def test_tasks_as_they_are_asked_for(stack: Stack) -> None:
-    write(stack, "1", "m", 10)
-    for record in unprojected(stack):
-        park(stack, record)
-    care = parked_care(stack, BOARDS)
-    (listed,) = care.do({"list": {"board": "b", "cursor": "", "limit": 1}}, soon(stack.clock))["objects"]
-    assert care.do({"replay": {"reason": "another"}}, soon(stack.clock))["placed"] == 0
-    answer = care.do({"replay": {"keys": [listed["key"]], "cursor": {}}}, soon(stack.clock))
-    assert (answer["placed"], answer["removed"]) == (1, 1)
-    with pytest.raises(ValueError, match="no such task; there are list, replay"):
-        care.do({"delete": {}}, soon(stack.clock))

@@ -242,23 +242,6 @@ def test_all_boards_that_match_are_rebuilt_side_by_side(engine: Any) -> None:
     assert sorted(entries(engine)) == ["b-1#G0Pa~1", "b-2#G0Pa~1", "b-3#G0Pa~1", "c#G0Pa"]
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        {},
-        {"rebuild": {}},
-        {"rebuild": {"board": "b"}, "delete": {"board": "b"}},
-        {"rebuild": {"board": 5}},
-        {"rebuild": "b"},
-        {"rebuild": {"board": "nobody"}},
-        {"rebuild": {"board": "b", "fast": True}},
-    ],
-)
-def test_a_task_that_is_none_is_an_error_that_says_why(engine: Any, event: dict[str, Any]) -> None:
-    with running(engine, ManualClock(NOW), DAYS) as stack, pytest.raises(ValueError, match=r"[a-z]"):
-        stack.maintenance(event, Context())
-
-
 def test_longer_limits_hold_after_a_rebuild_and_for_what_was_still_there(engine: Any) -> None:
     """Day by day under short limits: what went then does not come back by longer ones."""
     short = DAYS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)

@@ -14,7 +14,8 @@ from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.refused_messages import DeadLetters
 from standings.aws.sqs.sender import MAX_BYTES, Sender
-from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, DeadLetterCare, DeadLetterFilter
+from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, DeadLetterCare
+from standings.maintain.failures.selection import Selection
 from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import pacing, soon
@@ -84,7 +85,7 @@ def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
         assert {one["reason"]: one["messages"] for one in listed["reasons"]} == {"why 0": 13, "why 1": 12, "why 2": 12}
         assert {one["event"] for one in listed["messages"]} == {str(number) for number in range(37)}
 
-    some = queues.care.replay(soon(queues.clock), chosen=DeadLetterFilter(board="even"))
+    some = queues.care.replay(soon(queues.clock), chosen=Selection(board="even"))
     assert (some["replayed"], some["not_chosen"]) == (19, 18)
     messages = queues.replayed()
     assert {json.loads(one["Body"])["id"] for one in messages} == {str(number) for number in range(0, 37, 2)}

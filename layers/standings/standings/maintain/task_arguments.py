@@ -1,36 +1,50 @@
-"""Tasks of maintenance, as they are asked for: `{"replay": {"board": "b"}}`."""
+"""Reads the events of the maintenance function: `{"parked": {"replay": {"board": "b"}}}`."""
 
-from collections.abc import Mapping
-from typing import Any
-
-Arguments = Mapping[str, type]
-"""The arguments that a task takes, each with what it must be."""
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Union
 
 
-def task_of(asked: Any, known: Mapping[str, Arguments]) -> tuple[str, dict[str, Any]]:
-    """The name of the one task that is asked for, and its arguments; ValueError says what is wrong.
+class Task(NamedTuple):
+    """A task, called as `do(deadline, **arguments)`. `arguments` gives the type of each; a list holds texts."""
 
-    An argument that is null is as good as absent.
+    do: Callable[..., dict[str, Any]]
+    arguments: Mapping[str, type]
+    required: str | None = None
+
+
+Tasks = Mapping[str, Union[Task, "Tasks"]]
+"""Tasks by name, or groups of tasks."""
+
+
+def task_of(event: Any, tasks: Tasks, group: str = "") -> tuple[Task, dict[str, Any]]:
+    """The one task that an event names, and its arguments. Null arguments are left out.
+
+    ValueError says what is wrong with the event.
     """
-    if not (isinstance(asked, dict) and len(asked) == 1):
-        raise ValueError(f"must be an object with one of {', '.join(known)}")
-    ((name, given),) = asked.items()
-    if name not in known:
-        raise ValueError(f"{name!r}: no such task; there are {', '.join(known)}")
-    if not isinstance(given, dict):
-        raise ValueError(f"{name}: must be an object of arguments, which may be empty")  # noqa: TRY004 - JSON's, not ours
-    arguments = {argument: value for argument, value in given.items() if value is not None}
+    names = ", ".join(tasks)
+    if not (isinstance(event, dict) and len(event) == 1):
+        raise ValueError(f"{group}expected an object with one of {names}, got {event!a}")
+    ((name, arguments),) = event.items()
+    task = tasks.get(name)
+    if task is None:
+        raise ValueError(f"{group}expected one of {names}, got {name!a}")
+    if not isinstance(task, Task):
+        return task_of(arguments, task, f"{name}: ")
+    if not isinstance(arguments, dict):
+        raise ValueError(f"{name}: expected an object of arguments, got {arguments!a}")  # noqa: TRY004 - bad JSON
+    arguments = {argument: value for argument, value in arguments.items() if value is not None}
     for argument, value in arguments.items():
-        kind = known[name].get(argument)
-        if kind is None:
-            raise ValueError(f"{name}: no argument {argument!r}; there are {', '.join(known[name])}")
-        if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
-            raise ValueError(f"{name}: {argument} must be of type {kind.__name__}")
-    return name, arguments
+        _check(name, argument, value, task.arguments)
+    if task.required is not None and task.required not in arguments:
+        raise ValueError(f"{name}: {task.required} is missing")
+    return task, arguments
 
 
-def texts(name: str, value: list[Any]) -> frozenset[str]:
-    """A list of texts as a set; ValueError where it holds something else."""
-    if not all(isinstance(one, str) for one in value):
-        raise ValueError(f"{name}: must be a list of texts")
-    return frozenset(value)
+def _check(task: str, name: str, value: Any, types: Mapping[str, type]) -> None:
+    if name not in types:
+        raise ValueError(f"{task}: expected arguments {', '.join(types)}, got {name!a}")
+    kind = types[name]
+    if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
+        raise ValueError(f"{task}: {name}: expected a value of type {kind.__name__}, got {value!a}")
+    if isinstance(value, list) and not all(isinstance(one, str) for one in value):
+        raise ValueError(f"{task}: {name}: expected a list of texts, got {value!a}")

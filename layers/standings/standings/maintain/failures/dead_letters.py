@@ -1,44 +1,41 @@
-"""Shows the messages of the dead-letter queue, replays them after a fix, and deletes them."""
+"""Lists the messages of the dead-letter queue, replays them after a fix, and deletes them."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
 from standings.domain.events.instants import instant
-from standings.domain.windows.calendar import DAY
-from standings.maintain.task_arguments import Arguments, task_of, texts
+from standings.maintain.failures.selection import ALL, MAX_NAMES_SHOWN, MAX_SHOWN, REPLAYABLE_MS, Selection
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import REPLAYABLE_DAYS
 from standings.runtime.retry import Clock, with_retry
 
-MAX_SHOWN: Final = 1_000
 MAX_REASONS: Final = 100
 MAX_HELD: Final = 100_000
-"""Messages that are held at once; SQS lets a queue have 120,000 of them."""
+"""Messages held at once; SQS allows 120,000 in flight."""
 
 MAX_EXCERPT_LENGTH: Final = 200
-MAX_BOARDS_SHOWN: Final = 10
 EMPTY_ROUNDS: Final = 2
-"""Times that the queue has nothing to give before it counts as empty."""
+"""Empty answers of the queue before it counts as empty."""
 
-HANDED_BACK: Final = 100
-"""Messages that are given back between two looks at the clock."""
+RELEASED_TOGETHER: Final = 100
+"""Messages that are released between two checks of the deadline."""
 
 HOLD_MARGIN: Final = 30
-"""Seconds after a call's deadline when messages show themselves again that it could not give back."""
+"""Seconds after a call's deadline when messages that it could not release show up again."""
 
 RECEIVED_TOO_OFTEN: Final = "received too often"
-"""The reason of what SQS itself has moved to the queue."""
+"""The reason of messages that SQS itself moved to the queue."""
 
 
 class DeadLetter(NamedTuple):
-    """A message of the dead-letter queue, as it was sent; times in milliseconds since 1970.
+    """A message of the dead-letter queue, as it was sent. Times are in milliseconds since 1970.
 
-    `reason` is None where SQS itself moved it here. `kept_in` names the object that holds its body, `problem` says why
-    it cannot be replayed. `handle`, `attributes` and `group` are the queue's own.
+    `reason` is None if SQS itself moved the message. `kept_in` names the object that holds its body. `problem` says why
+    it cannot be replayed. `handle`, `attributes` and `group` belong to the queue.
     """
 
     id: str
@@ -55,108 +52,73 @@ class DeadLetter(NamedTuple):
     problem: str | None = None
 
 
-TASKS: Final[Mapping[str, Arguments]] = {
-    "list": {"ids": list, "reason": str, "board": str, "limit": int},
-    "replay": {"ids": list, "reason": str, "board": str, "cursor": int},
-    "delete": {"ids": list},
-}
-
-
 class DeadLetterSource(Protocol):
-    """The dead-letter queue. All of it may raise StoreUnavailableError."""
+    """The dead-letter queue. Every method may raise StoreUnavailableError."""
 
     def receive(self, hold: int) -> list[DeadLetter]:
-        """A few messages, which nobody else gets for `hold` seconds; none where there seem to be none."""
+        """Receive a few messages and hide them for `hold` seconds; empty if the queue seems empty."""
 
     def replay(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Put messages on the queue of events, then take them off this one. Returns why by id for those left."""
+        """Send messages to the activity queue, then delete them here. Returns the error by id of each failure."""
 
     def delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Take messages off the queue. Returns why by id for those left."""
+        """Delete messages. Returns the error by id of each failure."""
 
     def release(self, handles: Sequence[str]) -> None:
-        """Let others get messages again at once."""
+        """Make messages visible again at once."""
 
 
-class DeadLetterFilter(NamedTuple):
-    """Which messages: those of some ids, of a text within the reason, of a board; of all that is given."""
-
-    ids: frozenset[str] | None = None
-    reason: str | None = None
-    board: str | None = None
-
-    def has(self, letter: DeadLetter) -> bool:
-        """Whether a message is one of them."""
-        return (
-            (self.ids is None or letter.id in self.ids)
-            and (self.reason is None or self.reason in (letter.reason or RECEIVED_TOO_OFTEN))
-            and (self.board is None or self.board in _said(letter.body).boards)
-        )
-
-
-ALL: Final = DeadLetterFilter()
+_Each = Callable[[Sequence[DeadLetter]], Collection[str]]
+"""Handles a few messages; returns the ids of those that left the queue."""
 
 
 class DeadLetterCare:
-    """Looks through the dead-letter queue. What it does not take away is there again when a call ends.
+    """Lists, replays and deletes dead letters. Messages that stay are visible again when a call ends.
 
-    All state is the queue's, so whatever is broken off is done by calling again. Nothing counts twice by a replay: the
-    receipt of an event outlives every replay of it.
+    All state is in the queue, so an interrupted call is simply repeated. A replay never counts an event twice: the
+    event's receipt outlives every replay.
     """
 
     def __init__(self, queue: DeadLetterSource, pacing: Clock) -> None:
         self._queue = queue
-        self._pacing = pacing
+        self._clock = pacing
 
-    def do(self, asked: Any, deadline: float) -> dict[str, Any]:
-        """One of `TASKS` as it is asked for, with its arguments; ValueError says what is wrong with them."""
-        task, given = task_of(asked, TASKS)
-        if task == "delete" and "ids" not in given:
-            raise ValueError("delete: ids is missing: say which messages")
-        ids = texts("ids", given.pop("ids")) if "ids" in given else None
-        if task == "delete":
-            return self.delete(deadline, ids=ids or frozenset())
-        chosen = DeadLetterFilter(ids, given.pop("reason", None), given.pop("board", None))
-        do = self.list if task == "list" else self.replay
-        return do(deadline, chosen=chosen, **given)
+    def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100) -> dict[str, Any]:
+        """Up to `limit` messages with their reasons, and the number of messages for each reason.
 
-    def list(self, deadline: float, *, chosen: DeadLetterFilter = ALL, limit: int = 100) -> dict[str, Any]:
-        """Messages with their reasons, up to `limit` of them, and how many there are for each reason.
-
-        `done` says whether all of the queue was seen before the deadline (of the monotonic clock), `why` why not.
+        `done` says whether the whole queue was read before the deadline (of the monotonic clock), `why` why not.
         """
         shown: list[dict[str, Any]] = []
         reasons: Counter[str] = Counter()
 
-        def look(letters: Sequence[DeadLetter]) -> Sequence[DeadLetter]:
+        def show(letters: Sequence[DeadLetter]) -> Collection[str]:
             for letter in letters:
-                if chosen.has(letter):
+                if _accepts(chosen, letter):
                     reasons[letter.reason or RECEIVED_TOO_OFTEN] += 1
                     if len(shown) < min(limit, MAX_SHOWN):
                         shown.append(self._shown(letter))
-            return letters
+            return ()
 
         return {
-            **self._through(look, deadline),
+            **self._each(show, deadline),
             "chosen": reasons.total(),
-            "reasons": [{"reason": reason, "messages": count} for reason, count in reasons.most_common(MAX_REASONS)],
+            "reasons": [{"reason": text, "messages": count} for text, count in reasons.most_common(MAX_REASONS)],
             "messages": shown,
         }
 
-    def replay(self, deadline: float, *, chosen: DeadLetterFilter = ALL, cursor: int | None = None) -> dict[str, Any]:
-        """Send messages to be applied again, their bodies unchanged.
+    def replay(self, deadline: float, *, chosen: Selection = ALL, cursor: int | None = None) -> dict[str, Any]:
+        """Send messages to the activity queue again, bodies unchanged. Messages that are too old stay, and are named.
 
-        One that is too old, so that it might count twice, is left and reported. `cursor` is that of the answer to the
-        call that began it: what came to the queue since, perhaps by this very replay, is left for another.
+        `cursor` is that of the previous answer: messages that came to the queue since the first call stay.
         """
-        began = self._pacing.now() if cursor is None else cursor
-        tally: Counter[str] = Counter()
+        began = self._clock.now() if cursor is None else cursor
+        tally = dict.fromkeys(("replayed", "refused", "failed", "not_chosen", "newer"), 0)
         problems: list[dict[str, str]] = []
 
-        def send(letters: Sequence[DeadLetter]) -> Sequence[DeadLetter]:
+        def send(letters: Sequence[DeadLetter]) -> Collection[str]:
             ready = []
             for letter in letters:
-                if not chosen.has(letter):
+                if not _accepts(chosen, letter):
                     tally["not_chosen"] += 1
                 elif letter.sent > began:
                     tally["newer"] += 1
@@ -165,84 +127,69 @@ class DeadLetterCare:
                     problems.append({"id": letter.id, "why": problem})
                 else:
                     ready.append(letter)
-            failed = self._queue.replay(ready)
-            tally["replayed"] += len(ready) - len(failed)
-            tally["failed"] += len(failed)
-            problems.extend({"id": name, "why": why} for name, why in failed.items())
-            return [letter for letter in letters if letter not in ready or letter.id in failed]
+            replayed = _succeeded(ready, self._queue.replay(ready), problems)
+            tally["replayed"] += len(replayed)
+            tally["failed"] += len(ready) - len(replayed)
+            return replayed
 
-        return {
-            **self._through(send, deadline),
-            "cursor": began,
-            **{what: tally[what] for what in ("replayed", "refused", "failed", "not_chosen", "newer")},
-            "problems": problems[:MAX_SHOWN],
-        }
+        return {**self._each(send, deadline), "cursor": began, **tally, "problems": problems[:MAX_SHOWN]}
 
-    def delete(self, deadline: float, *, ids: frozenset[str]) -> dict[str, Any]:
-        """Throw messages away for good."""
-        chosen = DeadLetterFilter(ids)
-        tally: Counter[str] = Counter()
+    def delete(self, deadline: float, *, ids: Collection[str]) -> dict[str, Any]:
+        """Delete messages for good."""
+        wanted = frozenset(ids)
+        deleted: list[str] = []
         problems: list[dict[str, str]] = []
 
-        def throw(letters: Sequence[DeadLetter]) -> Sequence[DeadLetter]:
-            found = [letter for letter in letters if chosen.has(letter)]
-            failed = self._queue.delete(found)
-            tally["deleted"] += len(found) - len(failed)
-            problems.extend({"id": name, "why": why} for name, why in failed.items())
-            return [letter for letter in letters if letter not in found or letter.id in failed]
+        def delete(letters: Sequence[DeadLetter]) -> Collection[str]:
+            found = [letter for letter in letters if letter.id in wanted]
+            gone = _succeeded(found, self._queue.delete(found), problems)
+            deleted.extend(gone)
+            return gone
 
-        through = self._through(throw, deadline, lambda: tally["deleted"] == len(ids))
-        return {**through, "deleted": tally["deleted"], "problems": problems[:MAX_SHOWN]}
+        answer = self._each(delete, deadline, lambda: len(deleted) == len(wanted))
+        return {**answer, "deleted": len(deleted), "problems": problems[:MAX_SHOWN]}
 
-    def _through(
-        self,
-        do: Callable[[Sequence[DeadLetter]], Sequence[DeadLetter]],
-        deadline: float,
-        enough: Callable[[], bool] = lambda: False,
-    ) -> dict[str, Any]:
-        """Do something with the messages of the queue, each once: `do` gives back those that are to stay in it.
-
-        Whether there were no more, how many there were, and what kept it from going on.
-        """
-        # Giving back takes time as well, if less than receiving has taken.
-        backoff = self._pacing.backoff(deadline - (deadline - self._pacing.monotonic()) / 4)
+    def _each(self, do: _Each, deadline: float, enough: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """Call `do` with all messages of the queue, a few at a time, then release those that stay in it."""
+        # Releasing takes time as well, if less than receiving.
+        backoff = self._clock.backoff(deadline - (deadline - self._clock.monotonic()) / 4)
         held: list[str] = []
         seen = empty = 0
         why = None
         try:
             while empty < EMPTY_ROUNDS and not enough() and not backoff.expired and len(held) < MAX_HELD:
-                hold = int(deadline - self._pacing.monotonic()) + HOLD_MARGIN
+                hold = int(deadline - self._clock.monotonic()) + HOLD_MARGIN
                 letters = with_retry(partial(self._queue.receive, hold), backoff)
                 empty = 0 if letters else empty + 1
                 seen += len(letters)
-                held += [letter.handle for letter in do(letters)]
+                gone = do(letters)
+                held += [letter.handle for letter in letters if letter.id not in gone]
         except StoreUnavailableError as error:
             why = str(error)
         done = empty >= EMPTY_ROUNDS or enough()
         try:
-            for first in range(0, len(held), HANDED_BACK):
-                if self._pacing.monotonic() >= deadline:
-                    break  # the rest shows itself again when its hold ends
-                self._queue.release(held[first : first + HANDED_BACK])
+            for first in range(0, len(held), RELEASED_TOGETHER):
+                if self._clock.monotonic() >= deadline:
+                    break  # the others show up again when their hold ends
+                self._queue.release(held[first : first + RELEASED_TOGETHER])
         except StoreUnavailableError as error:
-            why = f"some messages show themselves again only in a while: {error}"
+            why = f"some messages stay hidden for a while: {error}"
         return {"done": done, "seen": seen, "why": why}
 
     def _problem(self, letter: DeadLetter) -> str | None:
-        if letter.problem is not None:
-            return letter.problem
-        if self._pacing.now() - letter.first_received > REPLAYABLE_DAYS * DAY:
+        """Why a message cannot be replayed."""
+        if letter.problem is None and self._clock.now() - letter.first_received > REPLAYABLE_MS:
             return f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice"
-        return None
+        return letter.problem
 
     def _shown(self, letter: DeadLetter) -> dict[str, Any]:
-        said = _said(letter.body)
+        event = _event_of(letter.body)
         return {
             "id": letter.id,
             "reason": letter.reason or RECEIVED_TOO_OFTEN,
-            "event": said.id,
-            "boards": said.boards[:MAX_BOARDS_SHOWN],
-            "members": said.members[:MAX_BOARDS_SHOWN],
+            "event": event.id,
+            "boards": event.boards[:MAX_NAMES_SHOWN],
+            "members": event.members[:MAX_NAMES_SHOWN],
             "first_received": instant(letter.first_received),
             "sent": instant(letter.sent),
             "receives": letter.receives,
@@ -253,31 +200,42 @@ class DeadLetterCare:
         }
 
 
-class _Said(NamedTuple):
-    """What a body tells of its event, if it does."""
+def _accepts(chosen: Selection, letter: DeadLetter) -> bool:
+    return chosen.accepts(letter.id, letter.reason or RECEIVED_TOO_OFTEN, _event_of(letter.body).boards)
+
+
+def _succeeded(
+    letters: Sequence[DeadLetter], failed: dict[str, str], problems: list[dict[str, str]]
+) -> Collection[str]:
+    """The ids of messages that did not fail; the others are added to the problems."""
+    problems.extend({"id": name, "why": why} for name, why in failed.items())
+    return {letter.id for letter in letters} - failed.keys()
+
+
+class _Event(NamedTuple):
+    """What a message's body names, as far as it can be read."""
 
     id: str | None
-    boards: Sequence[str]
-    members: Sequence[str]
+    boards: list[str]
+    members: list[str]
 
 
-def _said(body: str) -> _Said:
+def _event_of(body: str) -> _Event:
     try:
         document = orjson.loads(body)
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        return _Said(None, (), ())
+        return _Event(None, [], [])
     updates = document.get("updates")
-    parts: list[Mapping[str, Any]] = [document]
-    parts += [update for update in updates if isinstance(update, dict)] if isinstance(updates, list) else []
-    boards = [name for part in parts for name in _texts(part.get("board"))]
-    members = [name for part in parts for name in _texts(part.get("member"))]
-    return _Said(
-        next(iter(_texts(document.get("id"))), None), list(dict.fromkeys(boards)), list(dict.fromkeys(members))
+    parts = [document, *(updates if isinstance(updates, list) else [])]
+    boards, members = (
+        [name for part in parts if isinstance(part, dict) for name in _texts(part.get(field))]
+        for field in ("board", "member")
     )
+    event_id = next(iter(_texts(document.get("id"))), None)
+    return _Event(event_id, list(dict.fromkeys(boards)), list(dict.fromkeys(members)))
 
 
 def _texts(value: Any) -> list[str]:
-    values = value if isinstance(value, list) else [value]
-    return [one for one in values if isinstance(one, str)]
+    return [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]

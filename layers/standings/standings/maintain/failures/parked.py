@@ -1,11 +1,10 @@
-"""Replays parked records of the stream: what a record carries only says whom to place as its item is now."""
+"""Lists and replays parked stream records. A record only names its member, who is placed as its item is now."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from standings.catalog.board_catalog import MAX_ATTEMPT_S
 from standings.domain.boards.definitions import Boards
@@ -13,71 +12,26 @@ from standings.domain.events.instants import instant
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.members.open_rankings import open_rankings
-from standings.domain.windows.calendar import DAY, MINUTE
-from standings.maintain.task_arguments import Arguments, task_of, texts
+from standings.domain.windows.calendar import MINUTE
+from standings.maintain.failures.parked_objects import Decode, ParkedObject, read_parked, stored_objects
+from standings.maintain.failures.selection import ALL, MAX_NAMES_SHOWN, MAX_SHOWN, REPLAYABLE_MS, Selection
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
 from standings.ports.objects import Objects, ParkedMember, StoredObject
 from standings.ports.scores import REPLAYABLE_DAYS, MemberKey, Scores
 from standings.project.backfill import Backfill, placings
-from standings.runtime.retry import Backoff, Clock, with_retry
+from standings.runtime.retry import Backoff, Clock, retrying, with_retry
 
-OURS: Final = "parked/"
-"""Where the projector parks records, one to an object."""
-
-LAMBDAS: Final = "aws/lambda/"
-"""Where Lambda keeps the batches that it gave up."""
-
-MAX_SHOWN: Final = 1_000
-MAX_LISTED: Final = 100
-PAGE: Final = 1_000
-MEMBERS_AT_ONCE: Final = 25
-MAX_MEMBERS_SHOWN: Final = 10
+MEMBERS_TOGETHER: Final = 25
 ATTEMPT: Final = MAX_ATTEMPT_S - 15.0
-"""Seconds in which some members are placed, or else tried again by the next call. A call to the store that was begun by
-then may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts that go by an outdated list of generations."""
-
-
-Decode = Callable[[Any], ParkedMember | None]
-"""What a record names; None for the item of no member. KeyError, TypeError or ValueError for what is no record."""
-
-
-class ParkedFilter(NamedTuple):
-    """Which records: those of some objects, of a text within the reason, of a board; of all that is given."""
-
-    keys: frozenset[str] | None = None
-    reason: str | None = None
-    board: str | None = None
-
-    def has(self, parcel: "ParkedObject") -> bool:
-        """Whether some of an object's records are among them."""
-        return (self.reason is None or self.reason in parcel.reason) and (
-            self.board is None or any(board == self.board for board, _ in parcel.members)
-        )
-
-
-ALL: Final = ParkedFilter()
-
-TASKS: Final[Mapping[str, Arguments]] = {
-    "list": {"keys": list, "reason": str, "board": str, "limit": int, "cursor": str},
-    "replay": {"keys": list, "reason": str, "board": str, "cursor": dict},
-}
-
-
-@dataclass(slots=True)
-class ParkedObject:
-    """An object's records: the members that they name, and what is wrong with those that name none."""
-
-    reason: str = ""
-    records: int = 0
-    members: dict[MemberKey, ParkedMember] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+"""Seconds for placing some members; the next call tries those again that are left. A call to the store that began
+within them may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts with an outdated list of generations."""
 
 
 class ParkedCare:
-    """Lists what is parked, and replays it: at any time, beside projectors and other replays.
+    """Lists and replays what is parked: at any time, beside projectors and other replays.
 
-    `written` names the generations of a board's rankings that are written now. `report` is called with each bug of ours
-    that a record cannot be read for.
+    `written` returns the generations of a board's rankings that are written now. `report` is called with each
+    unexpected error in reading a record.
     """
 
     def __init__(
@@ -92,8 +46,8 @@ class ParkedCare:
         report: Callable[[Exception], None],
         written: Callable[[str], Sequence[int]] = lambda _: (0,),
     ) -> None:
-        self.objects = objects
-        self.pacing = pacing
+        self.clock = pacing
+        self._objects = objects
         self._boards = boards
         self._scores = scores
         self._backfill = backfill
@@ -101,94 +55,58 @@ class ParkedCare:
         self._report = report
         self._written = written
 
-    def do(self, asked: Any, deadline: float) -> dict[str, Any]:
-        """One of `TASKS` as it is asked for, with its arguments; ValueError says what is wrong with them."""
-        task, given = task_of(asked, TASKS)
-        keys = texts("keys", given.pop("keys")) if "keys" in given else None
-        chosen = ParkedFilter(keys, given.pop("reason", None), given.pop("board", None))
-        do = self.list if task == "list" else self.replay
-        return do(deadline, chosen=chosen, **given)
-
-    def list(
-        self, deadline: float, *, chosen: ParkedFilter = ALL, limit: int = MAX_LISTED, cursor: str = ""
-    ) -> dict[str, Any]:
-        """What is parked: object by object, with the reason, the members and the age. `cursor` goes on with a list."""
+    def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
+        """The parked objects, with reason, members and age. `cursor` is that of the previous answer."""
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
+        objects = self.objects(deadline)
         try:
-            for kept in self.kept(chosen, cursor, deadline):
-                if len(shown) >= min(limit, MAX_SHOWN) or self.pacing.monotonic() >= deadline:
+            for stored in stored_objects(objects, chosen.names, cursor):
+                if len(shown) >= min(limit, MAX_SHOWN) or self.clock.monotonic() >= deadline:
                     return {**answer, "done": False}
-                parcel = self.parcel(kept, deadline)
-                if parcel is not None and chosen.has(parcel):
-                    shown.append(self._shown(kept, parcel))
-                answer["cursor"] = kept.key
+                parked = self.read(objects, stored, chosen)
+                if parked is not None:
+                    shown.append(self._shown(stored, parked))
+                answer["cursor"] = stored.key
         except StoreUnavailableError as error:
             return {**answer, "done": False, "why": str(error)}
         return answer
 
     def replay(
-        self, deadline: float, *, chosen: ParkedFilter = ALL, cursor: Mapping[str, Any] | None = None
+        self, deadline: float, *, chosen: Selection = ALL, cursor: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Place each record's member as its item is now, and remove the objects of which nothing is left to do.
+        """Place each record's member as its item is now, and delete the objects that are done.
 
-        What is too old, or can never be replayed, is left and reported. `cursor` is that of the answer to the call
-        before: with it objects that are left are not begun again, and a large one is gone on with.
+        Records that are too old, or can never be replayed, stay and are reported. `cursor` is that of the previous
+        answer: it skips the objects before it, and continues a large one.
         """
         return _Replay(self, deadline, chosen, cursor or {}).run()
 
-    def kept(self, chosen: ParkedFilter, after: str, deadline: float) -> Iterator[StoredObject]:
-        """The parked objects whose keys follow a text, by key."""
-        for prefix in (LAMBDAS, OURS):
-            last = max(after, prefix)
-            more = last.startswith(prefix)
-            while more:
-                found = with_retry(partial(self.objects.listed, prefix, last, PAGE), self.pacing.backoff(deadline))
-                yield from (kept for kept in found if chosen.keys is None or kept.key in chosen.keys)
-                more = len(found) >= PAGE
-                last = found[-1].key if found else last
+    def objects(self, deadline: float) -> Objects:
+        """The failure bucket, whose calls are retried until a deadline."""
+        return retrying(self._objects, lambda: self.clock.backoff(deadline))
 
-    def parcel(self, kept: StoredObject, deadline: float) -> ParkedObject | None:
-        """What an object holds; None where it is gone by now."""
-        content = with_retry(partial(self.objects.content, kept.key), self.pacing.backoff(deadline))
+    def read(self, objects: Objects, stored: StoredObject, chosen: Selection) -> ParkedObject | None:
+        """The records of an object; None if it is gone or not chosen."""
+        content = objects.content(stored.key)
         if content is None:
             return None
-        parcel = ParkedObject()
-        try:
-            parcel.reason, records = _records(kept.key, content)
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
-            parcel.problems.append(f"no parked record: {error!r}")
-            return parcel
-        parcel.records = len(records)
-        for record in records:
-            try:
-                named = self._decode(record)
-            except (KeyError, TypeError, ValueError) as error:
-                parcel.problems.append(f"no change of a member's item: {error!r}")
-                continue
-            except Exception as error:  # noqa: BLE001 - whatever a record does to the decoder, its neighbours are placed
-                parcel.problems.append(f"cannot be read: {error!r}")
-                self._report(error)
-                continue
-            if named is not None:
-                key = (named.board, named.member)
-                made = kept.at if named.made is None else min(named.made, kept.at)
-                parcel.members[key] = _newer(parcel.members.get(key), named._replace(made=made))
-        return parcel
+        parked = read_parked(stored, content, self._decode, self._report)
+        return parked if chosen.accepts(stored.key, parked.reason, parked.boards) else None
 
-    def place(self, named: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
-        """Place some members. Returns why by member for whom it can never be, and why not yet if that is so."""
-        until = min(deadline, self.pacing.monotonic() + ATTEMPT)
-        backoff = self.pacing.backoff(until)
+    def place(self, members: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
+        """Place some members. Returns the error of each member that can never be placed, and the passing error if any."""
+        until = min(deadline, self.clock.monotonic() + ATTEMPT)
+        backoff = self.clock.backoff(until)
         never: dict[MemberKey, str] = {}
         moves: list[Move] = []
-        for one in named:
+        for named in members:
             try:
-                moves += self._moves(one, backoff)
+                moves += self._moves(named, backoff)
             except StoreUnavailableError as error:
                 return never, str(error)
             except (StoreRefusedError, ValueError) as error:
-                never[one.board, one.member] = str(error)
+                never[named.board, named.member] = str(error)
         why = None
         for outcome in self._backfill.outcomes(moves, until):
             why = why or outcome.failure
@@ -196,7 +114,7 @@ class ParkedCare:
         return never, why
 
     def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Move]:
-        """What brings a member to its place in every ranking, of all generations; ValueError where that cannot be."""
+        """The moves that place a member in every ranking of all generations; ValueError if that is impossible."""
         problem = self._problem(named)
         if problem is not None:
             raise ValueError(problem)
@@ -205,136 +123,113 @@ class ParkedCare:
             raise ValueError(f"no family in boards.toml matches {named.board!r}")
         image = self._image(named, backoff) or named.gone
         if image is None:
-            raise ValueError("the item is gone, and the record does not tell of which version it was")
-        rankings = list(open_rankings(family, named.board, self.pacing.now()))
+            raise ValueError("the item is gone, and the record does not tell its version")
+        rankings = list(open_rankings(family, named.board, self.clock.now()))
         for generation in self._written(named.board):
             yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
-        """The item of a member as it is now; None where there is none."""
+        """The member's item as it is now; None if there is none."""
         return with_retry(partial(self._scores.image, (named.board, named.member)), backoff)
 
     def _problem(self, named: ParkedMember) -> str | None:
-        if named.made is not None and self.pacing.now() - named.made > REPLAYABLE_DAYS * DAY:
-            return f"more than {REPLAYABLE_DAYS} days old: what it would be weighed against may be gone"
+        """Why a record cannot be replayed."""
+        if named.made is not None and self.clock.now() - named.made > REPLAYABLE_MS:
+            return f"more than {REPLAYABLE_DAYS} days old: a newer state of the member may be gone by now"
         return None
 
-    def _shown(self, kept: StoredObject, parcel: ParkedObject) -> dict[str, Any]:
-        old = [_refused(key, why) for key, named in parcel.members.items() if (why := self._problem(named)) is not None]
+    def _shown(self, stored: StoredObject, parked: ParkedObject) -> dict[str, Any]:
+        old = [_problem_of(key, why) for key, named in parked.members.items() if (why := self._problem(named))]
+        members = [{"board": board, "member": member} for board, member in parked.members]
         return {
-            "key": kept.key,
-            "reason": parcel.reason,
-            "parked": instant(kept.at),
-            "age_minutes": max(0, self.pacing.now() - kept.at) // MINUTE,
-            "records": parcel.records,
-            "members": [
-                {"board": board, "member": member} for board, member in list(parcel.members)[:MAX_MEMBERS_SHOWN]
-            ],
-            "problems": [*parcel.problems, *old][:MAX_MEMBERS_SHOWN],
+            "key": stored.key,
+            "reason": parked.reason,
+            "parked": instant(stored.at),
+            "age_minutes": max(0, self.clock.now() - stored.at) // MINUTE,
+            "records": parked.records,
+            "members": members[:MAX_NAMES_SHOWN],
+            "problems": [*parked.problems, *old][:MAX_NAMES_SHOWN],
         }
 
 
-class _Replay:
-    """One call's way through the objects."""
+@dataclass(slots=True)
+class _Position:
+    """How far a replay is: objects up to `after` are done.
 
-    def __init__(self, care: ParkedCare, deadline: float, chosen: ParkedFilter, cursor: Mapping[str, Any]) -> None:
+    `begun` is the object that was begun, `members` the number of its members that are done, `stays` says whether a part
+    of it cannot be replayed.
+    """
+
+    after: str = ""
+    begun: str = ""
+    members: int = 0
+    stays: bool = False
+
+
+class _Replay:
+    """One call of a replay."""
+
+    def __init__(self, care: ParkedCare, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
         self._care = care
+        self._objects = care.objects(deadline)
         self._deadline = deadline
         self._chosen = chosen
-        self._after = str(cursor.get("after", ""))
-        # The object that was begun: how many of its members are done with, and whether some of it stays.
-        self._begun = str(cursor.get("begun", ""))
-        self._members = int(cursor.get("members", 0))
-        self._stays = bool(cursor.get("stays", False))
-        self._tally: Counter[str] = Counter()
+        self._position = _Position(**cursor)
+        self._tally: Counter[str] = Counter(placed=0, removed=0, left=0)
         self._problems: list[dict[str, str]] = []
         self._why: str | None = None
 
     def run(self) -> dict[str, Any]:
+        stored = stored_objects(self._objects, self._chosen.names, self._position.after)
         try:
-            done = all(self._object(kept) for kept in self._care.kept(self._chosen, self._after, self._deadline))
+            done = all(map(self._replay, stored))
         except StoreUnavailableError as error:
             done, self._why = False, str(error)
         return {
             "done": done,
-            "cursor": {
-                "after": self._after,
-                "begun": self._begun,
-                "members": self._members,
-                "stays": self._stays,
-            },
+            "cursor": asdict(self._position),
             "why": self._why,
-            **{what: self._tally[what] for what in ("placed", "removed", "left")},
+            **self._tally,
             "problems": self._problems[:MAX_SHOWN],
         }
 
-    def _object(self, kept: StoredObject) -> bool:
-        """Do what can be done with an object; False where the next call has to go on with it."""
-        if self._care.pacing.monotonic() >= self._deadline:
+    def _replay(self, stored: StoredObject) -> bool:
+        """Replay an object; False if the next call has to continue it."""
+        if self._care.clock.monotonic() >= self._deadline:
             return False
-        if self._begun != kept.key:
-            self._begun, self._members, self._stays = kept.key, 0, False
-        parcel = self._care.parcel(kept, self._deadline)
-        if parcel is not None and self._chosen.has(parcel):
-            if not self._place(kept.key, list(parcel.members.values())):
+        if self._position.begun != stored.key:
+            self._position = _Position(self._position.after, stored.key)
+        parked = self._care.read(self._objects, stored, self._chosen)
+        if parked is not None:
+            if not self._place(stored.key, list(parked.members.values())):
                 return False
-            self._report(kept.key, parcel.problems)
-            if self._stays:
-                self._tally["left"] += 1
-            else:
-                backoff = self._care.pacing.backoff(self._deadline)
-                with_retry(partial(self._care.objects.delete, kept.key), backoff)
-                self._tally["removed"] += 1
-        self._after = kept.key
+            self._add_problems(stored.key, parked.problems)
+            if not self._position.stays:
+                self._objects.delete(stored.key)
+            self._tally["left" if self._position.stays else "removed"] += 1
+        self._position.after = stored.key
         return True
 
     def _place(self, key: str, members: Sequence[ParkedMember]) -> bool:
-        while self._members < len(members):
-            if self._care.pacing.monotonic() >= self._deadline:
+        position = self._position
+        while position.members < len(members):
+            if self._care.clock.monotonic() >= self._deadline:
                 return False
-            part = members[self._members : self._members + MEMBERS_AT_ONCE]
-            mine = [named for named in part if self._chosen.board in (None, named.board)]
-            never, self._why = self._care.place(mine, self._deadline)
+            part = members[position.members : position.members + MEMBERS_TOGETHER]
+            chosen = [named for named in part if self._chosen.board in (None, named.board)]
+            never, self._why = self._care.place(chosen, self._deadline)
             if self._why is not None:
                 return False
-            self._stays = self._stays or len(mine) < len(part)
-            self._report(key, [_refused(member, why) for member, why in never.items()])
-            self._tally["placed"] += len(mine) - len(never)
-            self._members += len(part)
+            position.stays = position.stays or len(chosen) < len(part)
+            self._add_problems(key, [_problem_of(member, why) for member, why in never.items()])
+            self._tally["placed"] += len(chosen) - len(never)
+            position.members += len(part)
         return True
 
-    def _report(self, key: str, problems: Sequence[str]) -> None:
-        self._stays = self._stays or bool(problems)
+    def _add_problems(self, key: str, problems: Sequence[str]) -> None:
+        self._position.stays = self._position.stays or bool(problems)
         self._problems.extend({"key": key, "why": problem} for problem in problems)
 
 
-def _records(key: str, content: bytes) -> tuple[str, list[Any]]:
-    """Why records were parked, and the records; ValueError, LookupError or TypeError for what holds none.
-
-    https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html
-    """
-    document = json.loads(content)
-    if key.startswith(OURS):
-        return str(document["reason"]), [document["record"]]
-    payload = document["payload"]
-    if isinstance(payload, str):
-        payload = json.loads(payload)
-    records = payload["Records"]
-    if not isinstance(records, list):
-        raise TypeError("Records is no list")
-    context = document.get("requestContext")
-    condition = context.get("condition") if isinstance(context, dict) else None
-    return f"given up by Lambda: {condition}", records
-
-
-def _newer(one: ParkedMember | None, other: ParkedMember) -> ParkedMember:
-    """What two records of one member tell together."""
-    if one is None:
-        return other
-    images = [image for image in (one.gone, other.gone) if image is not None]
-    gone = max(images, key=lambda image: image.version, default=None)
-    return other._replace(gone=gone, made=max(one.made or 0, other.made or 0))
-
-
-def _refused(member: MemberKey, why: str) -> str:
+def _problem_of(member: MemberKey, why: str) -> str:
     return f"{member[0]} {member[1]!a}: {why}"
