@@ -14,7 +14,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.catalog.board_catalog import DELETE
 from standings.maintain.failures.selection import Selection
-from standings.maintain.rebuild.rebuild import REBUILD
+from standings.maintain.rebuild.phases import REBUILD
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger, metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.maintain.rebuild.rebuild import ANNOUNCED, LEAVING, RETIRED, SWITCHED
+from standings.maintain.rebuild.phases import ANNOUNCED, LEAVING, RETIRED, SWITCHED
 
 from .replacing import Change, Safeguard
 

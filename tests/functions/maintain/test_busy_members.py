@@ -13,7 +13,8 @@ from standings.domain.boards.definitions import Family
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image, new_image
 from standings.domain.members.moves import Move
-from standings.maintain.rebuild.rebuild import PLACING, REBUILD, REMOVING, Progress, Rebuild
+from standings.maintain.rebuild.phases import PLACING, REBUILD, REMOVING
+from standings.maintain.rebuild.rebuild import Progress, Rebuild
 from standings.ports.board_records import BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict
@@ -127,13 +128,12 @@ def go_on(store: Store, task: str, seconds: float) -> Progress:
     deadline = store.time.monotonic() + seconds
     store.latest = deadline + 2 * CALL
     registry = BoardCatalog(BOARDS, store, pacing)
-    service = Rebuild(registry, store, Backfill(store, pacing), Purging(), pacing)  # type: ignore[arg-type]
+    service = Rebuild(registry, store, Backfill(store, pacing), _purge, pacing)  # type: ignore[arg-type]
     return service.go_on("b", task, deadline, begin=False)
 
 
-class Purging:
-    def purge(self, *_: object) -> bool:
-        raise NotImplementedError
+def _purge(*_: object) -> bool:
+    raise NotImplementedError
 
 
 TASKS = pytest.mark.parametrize(("task", "after"), [(DELETE, "announced"), (REBUILD, "switched")])

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from botocore.exceptions import ClientError
 
 from standings.domain.windows.calendar import DAY
 from standings.maintain.rebuild.rebuild import PROPAGATION_WAIT
@@ -264,3 +265,31 @@ def test_longer_limits_hold_after_a_rebuild_and_for_what_was_still_there(engine:
         found = {day: upkeep.page("day", f"2026-11-{day}") for day in range(21, 29)}
     assert {day for day, (status, _) in found.items() if status == 200} == {26, 27, 28}
     assert [page for status, page in found.values() if status == 200] == [{"m": 1}, {"m": 1}, {}]
+
+
+def test_a_board_that_cannot_be_written_holds_up_no_other(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock(NOW)
+    monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
+    boards = '[boards."b-*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+
+    def throttled(operation: str, request: dict[str, Any]) -> None:
+        if operation == "PutItem" and request["Item"].get("sk") == {"S": "b-1"}:
+            raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "no"}}, operation)
+
+    with running(engine, clock, boards) as stack:
+        for board in ("b-1", "b-2", "b-3"):
+            event = {"id": board, "board": board, "member": "m", "metrics": {"points": 1}}
+            assert stack.post("/events", event)[0] == 202
+        stack.writer({"Records": stack.activity.records()}, Context())
+        project(stack)
+        engine.before.append(throttled)
+        answers = [stack.maintenance({"rebuild": {"board": "b-*"}}, Context())]
+        for _ in range(4):
+            clock.milliseconds += PROPAGATION_WAIT
+            task = {"rebuild": {"board": "b-*", "cursor": answers[-1]["cursor"]}}
+            answers.append(stack.maintenance(task, Context()))
+
+    assert [(answer["done"], answer["boards_done"]) for answer in answers[-2:]] == [(False, 2), (False, 2)]
+    (problem,) = answers[-1]["problems"]
+    assert problem["board"] == "b-1"
+    assert "ThrottlingException" in problem["why"]

@@ -51,7 +51,7 @@ class Maintenance:
     def rebuild(self) -> Rebuild:
         """Rebuilds boards, and deletes them."""
         purging = DynamoPurging(self._dynamodb, self._config.rankings_table, self._tools)
-        return Rebuild(self.registry, self._scores, self._backfill, purging, self._tools)
+        return Rebuild(self.registry, self._scores, self._backfill, purging.purge, self._tools)
 
     @cached_property
     def audits(self) -> Audits:

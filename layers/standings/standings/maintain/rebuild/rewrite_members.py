@@ -1,0 +1,98 @@
+"""Rewrites members of a board while others write them: registers them for a rebuild, or removes them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from standings.domain.members.member_item import Image
+from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
+from standings.ports.scores import ItemConflict, ReceiptConflict, Rewrite, Scores
+from standings.runtime.retry import Clock, with_retry
+
+MAX_TRIES: Final = 8
+"""Tries of a busy member, with some seconds of waiting in all, before the others go on."""
+
+Chunk = list[Image]
+"""Members that are written in one transaction."""
+
+
+class RewriteMembers:
+    """Writes `change(image)` for members (None: leaves the member as it is), a chunk in each transaction.
+
+    `done` are the members as they are then. `busy` are those that others kept writing through `MAX_TRIES`.
+    StoreUnavailableError when the deadline comes before the end.
+    """
+
+    def __init__(self, scores: Scores, clock: Clock, deadline: float, change: Callable[[Image], Image | None]) -> None:
+        self._scores = scores
+        self._clock = clock
+        self._backoff = clock.backoff(deadline)
+        self._change = change
+        self.done: list[Image] = []
+        self.busy: list[Image] = []
+
+    def run(self, chunks: Sequence[Chunk]) -> "RewriteMembers":
+        """Rewrite all chunks. A member that met a conflict is tried again apart from the others, after a wait."""
+        tries = 0
+        while chunks and tries < MAX_TRIES:
+            if tries and not self._backoff.wait():
+                raise too_busy()
+            chunks = [again for chunk in chunks for again in self._try(chunk)]
+            tries += 1
+        self.busy = [image for chunk in chunks for image in chunk]
+        return self
+
+    def _try(self, chunk: Chunk) -> list[Chunk]:
+        """Write members in one transaction. Returns those to try again, in the chunks to try them in."""
+        before: list[Image] = []
+        changes: list[Rewrite] = []
+        for image in self._read_again(chunk):
+            after = None if image.removed else self._change(image)
+            if after is None:
+                self.done.append(image)
+            else:
+                before.append(image)
+                changes.append(Rewrite(after, image.version))
+        if not changes:
+            return []
+        if self._backoff.expired:
+            raise too_busy()
+        conflicts = with_retry(lambda: self._scores.apply([], changes, self._clock.now()), self._backoff)
+        if not conflicts:
+            self.done += [rewrite.image for rewrite in changes]
+            return []
+        return self._split(before, conflicts)
+
+    def _read_again(self, chunk: Chunk) -> Chunk:
+        """A single member as it is now: others may have written it while its try waited."""
+        if len(chunk) != 1:
+            return chunk
+        image = with_retry(partial(self._scores.image, (chunk[0].board, chunk[0].member)), self._backoff)
+        return chunk if image is None else [image]
+
+    def _split(self, chunk: Chunk, conflicts: Sequence[ReceiptConflict | ItemConflict]) -> list[Chunk]:
+        """The members that met a conflict, each alone, and the others together.
+
+        If all of them did, as they do when the table is throttled, the chunk is halved.
+        """
+        others = dict(enumerate(chunk))
+        met: list[Image] = []
+        for conflict in conflicts:
+            if conflict.reason is CancelReason.INVALID:
+                raise StoreRefusedError(conflict.message)
+            image = others.pop(conflict.position)
+            if conflict.reason is CancelReason.BUSY:
+                met.append(image)
+            elif isinstance(conflict.found, Image):
+                met.append(conflict.found)
+            else:
+                self.done.append(image)  # its item is gone
+        if others:
+            return [list(others.values()), *([image] for image in met)]
+        middle = (len(met) + 1) // 2
+        return [half for half in (met[:middle], met[middle:]) if half]
+
+
+def too_busy() -> StoreUnavailableError:
+    """The error of a job whose members others keep writing."""
+    return StoreUnavailableError("others keep writing members of this board: try again later")
