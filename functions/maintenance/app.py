@@ -15,6 +15,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from standings.catalog.board_catalog import DELETE
 from standings.maintain.failures.selection import Selection
 from standings.maintain.rebuild.phases import REBUILD
+from standings.maintain.rebuild.rebuild_all import rebuild_all
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger, metrics
@@ -37,7 +38,7 @@ def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
     if _GLOB.intersection(board):
-        return _maintenance.rebuild.go_on_all(board, cursor, deadline)
+        return rebuild_all(_maintenance.rebuild, board, cursor, deadline)
     return asdict(_maintenance.rebuild.go_on(board, REBUILD, deadline, begin=begin))
 
 

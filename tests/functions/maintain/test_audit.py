@@ -14,19 +14,10 @@ from standings.project.commit_moves import one_by_one
 from standings.wiring import projector
 from tests.support.aws.stack import ManualClock, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.auditing import (
-    BOARD,
-    NOW,
-    Audited,
-    Busy,
-    Corruption,
-    Lagging,
-    Load,
-    counters_off,
-    family,
-    findings,
-    populate,
-)
+from tests.support.builders.auditing import BOARD, Audited, family, findings, populate
+from tests.support.builders.corrupting import Corruption
+from tests.support.builders.counters import NOW
+from tests.support.builders.traffic import Busy, Lagging, Load
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.thoroughness import seeds
@@ -77,7 +68,7 @@ def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
         corruption = Corruption(audited)
         for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
             corruption.corrupt(kind)
-        expected = corruption.expected | counters_off(audited)
+        expected = corruption.expected | audited.counters_off()
         # Much at one call, or little at each of many.
         slow = Busy(audited, 0, step=audited.rng.choice([2, 300]))
         answers = audited.audit(slow, seconds=60)
@@ -114,7 +105,7 @@ def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
             named = findings(answers)
             off = {one for one in named if one[0] == "counter"}
             # Moves leave every counter as far off as it was.
-            counters = counters_off(audited)
+            counters = audited.counters_off()
             assert sorted(one for one in named if one[0] != "counter") == sorted(corruption.expected)
             assert {one[1] for one in off} <= {one[1] for one in counters}
             if off == counters:
@@ -128,7 +119,7 @@ def _mend_while_events_flow(seed: int, clock: ManualClock) -> None:
         corruption = Corruption(audited)
         for kind in KINDS:
             corruption.corrupt(kind)
-        assert counters_off(audited) or corruption.expected
+        assert audited.counters_off() or corruption.expected
         load = Load(audited, 0.1)
         load.start()
         begin = True
@@ -143,7 +134,7 @@ def _mend_while_events_flow(seed: int, clock: ManualClock) -> None:
         audited.clock.milliseconds += 3_600_000
         audit = audited.stack.maintenance({"audit": {}}, Context(seconds=10_000))
         (of_board,) = audit["boards"]
-        off = counters_off(audited, generation=1)
+        off = audited.counters_off(generation=1)
 
     assert load.events > 20
     assert (audit["done"], audit["drift"], of_board["board"]) == (True, 0, BOARD)

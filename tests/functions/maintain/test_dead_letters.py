@@ -3,7 +3,6 @@
 import json
 import random
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 from unittest import mock
 
@@ -11,22 +10,15 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.sqs.sender import MAX_BYTES
 from standings.domain.windows.calendar import DAY
-from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN
 from standings.maintain.failures.selection import Selection
 from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.maintenance import dead_letter_care, soon
+from tests.support.builders.refusing import NOW, RIGHT, event, milliseconds, send, total, write
 from tests.support.builders.streaming import project
 from tests.support.oracle.model import Model
 
-NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
-RIGHT = """
-[boards."*"]
-metrics.points = { aggregate = "sum", windows = ["all", "day"] }
-"""
 WRONG = """
 [boards."other-*"]
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
@@ -35,53 +27,10 @@ metrics.pionts = { aggregate = "sum", windows = ["all", "day"] }
 """
 
 
-def milliseconds() -> int:
-    return int(NOW.timestamp() * 1000)
-
-
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
     with running(engine, ManualClock(milliseconds()), RIGHT) as deployed:
         yield deployed
-
-
-def event(event_id: str, member: str = "m", points: int = 1, board: str = "b") -> dict[str, Any]:
-    return {"id": event_id, "board": board, "member": member, "at": NOW.isoformat(), "metrics": {"points": points}}
-
-
-def send(stack: Stack, *bodies: Any, attributes: dict[str, Any] | None = None) -> None:
-    """Put messages on the queue of events."""
-    for body in bodies:
-        text = body if isinstance(body, str) else orjson.dumps(body).decode()
-        stack.activity.messages.append({"Id": "0", "MessageBody": text, "MessageAttributes": attributes or {}})
-
-
-def test_whose_a_message_is_survives_refusal_and_replay(stack: Stack) -> None:
-    """Also where its body is kept in the bucket, and where its producer said nothing."""
-    for group, body in (("producer-7", "{"), (None, "{}"), ("producer-8", "\x00")):
-        send(stack, body)
-        if group:
-            stack.activity.messages[-1]["MessageGroupId"] = group
-    write(stack)
-    assert [letter.get("MessageGroupId") for letter in stack.dead_letters.messages] == [
-        "producer-7",
-        None,
-        "producer-8",
-    ]
-    replayed = dead_letter_care(stack).replay(soon(stack.clock))
-
-    assert (replayed["replayed"], replayed["refused"]) == (2, 1)
-    assert [message.get("MessageGroupId") for message in stack.activity.messages] == ["producer-7", None]
-
-
-def write(stack: Stack) -> None:
-    """Let the writer have all that is on the queue."""
-    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
-
-
-def total(stack: Stack) -> dict[str, int]:
-    project(stack)
-    return {entry["member"]: entry["score"] for entry in stack.entries("/boards/b/points/all")}
 
 
 def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> None:
@@ -160,109 +109,22 @@ def test_some_are_thrown_away(stack: Stack) -> None:
     assert care.delete(soon(stack.clock), ids=frozenset(ids[:1]))["done"]
 
 
-def test_when_it_was_first_received_outlives_every_refusal(stack: Stack) -> None:
-    """However often it is replayed and refused again, after 29 days it stays where it is."""
-    first = stack.clock.milliseconds
-    send(stack, event("1") | {"x": 1})
+def test_whose_a_message_is_survives_refusal_and_replay(stack: Stack) -> None:
+    """Also where its body is kept in the bucket, and where its producer said nothing."""
+    for group, body in (("producer-7", "{"), (None, "{}"), ("producer-8", "\x00")):
+        send(stack, body)
+        if group:
+            stack.activity.messages[-1]["MessageGroupId"] = group
     write(stack)
-    care = dead_letter_care(stack)
-    for day in (13, 26, 29):
-        stack.clock.milliseconds = first + day * DAY
-        assert care.replay(soon(stack.clock))["replayed"] == 1
-        write(stack)
-        (letter,) = stack.dead_letters.messages
-        assert letter["MessageAttributes"]["first_received"]["StringValue"] == str(first)
-    stack.clock.milliseconds += 1
-    left = care.replay(soon(stack.clock))
+    assert [letter.get("MessageGroupId") for letter in stack.dead_letters.messages] == [
+        "producer-7",
+        None,
+        "producer-8",
+    ]
+    replayed = dead_letter_care(stack).replay(soon(stack.clock))
 
-    assert (left["done"], left["replayed"], left["refused"]) == (True, 0, 1)
-    assert left["problems"][0]["why"] == "first received more than 29 days ago: it might count twice"
-    assert care.list(soon(stack.clock))["messages"][0]["problem"] == left["problems"][0]["why"]
-
-
-def test_what_waits_too_long_in_the_queue_is_refused_by_the_writer(stack: Stack) -> None:
-    """Also after the queue's own redrive, which asks nobody: it keeps the attributes."""
-    send(stack, event("1", points=5))
-    write(stack)
-    stack.clock.milliseconds += 29 * DAY + 1
-    first = {"first_received": {"DataType": "Number", "StringValue": str(milliseconds())}}
-    send(stack, event("1", points=5), event("2", points=5), attributes=first)
-    write(stack)
-
-    assert stack.dead_letters.reasons() == ["first received more than 29 days ago: it might count twice"] * 2
-    assert total(stack) == {"m": 5}
-
-
-def test_what_was_received_too_often_is_replayed_with_the_time_it_was_sent(stack: Stack) -> None:
-    send(stack, event("1"))
-    (record,) = stack.activity.records()
-    stack.dead_letters.moved(record)
-    stack.clock.milliseconds += DAY
-    care = dead_letter_care(stack)
-
-    (shown,) = care.list(soon(stack.clock))["messages"]
-    assert (shown["reason"], shown["receives"]) == (RECEIVED_TOO_OFTEN, 11)
-    assert care.replay(soon(stack.clock), chosen=Selection(reason=RECEIVED_TOO_OFTEN))["replayed"] == 1
-    (sent,) = stack.activity.messages
-    assert sent["MessageAttributes"]["first_received"]["StringValue"] == str(milliseconds())
-    write(stack)
-    assert total(stack) == {"m": 1}
-
-
-def test_at_filled_in_survives_a_refusal_and_a_replay(stack: Stack) -> None:
-    """Posted without `at` and refused for a fault of ours: replayed, it is the event that a retry of the post is."""
-    without = {name: value for name, value in event("1", points=3).items() if name != "at"}
-    stack.post("/events", without)
-    with mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug")):
-        write(stack)
-    stack.clock.milliseconds += DAY
-    stack.post("/events", without)
-    write(stack)
-    assert dead_letter_care(stack).replay(soon(stack.clock))["replayed"] == 1
-    write(stack)
-
-    assert stack.dead_letters.messages == []
-    assert total(stack) == {"m": 3}
-
-
-def test_a_body_without_room_even_for_its_age_is_shown_and_stays(stack: Stack) -> None:
-    small = orjson.dumps(event("1", points=3)).decode()
-    body = small + " " * (MAX_BYTES - len(small))
-    send(stack, body)
-    with mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug")):
-        write(stack)
-    assert len(stack.bucket.objects) == 1
-    assert len(stack.dead_letters.messages[0]["MessageBody"]) < 1000
-    care = dead_letter_care(stack)
-    (shown,) = care.list(soon(stack.clock))["messages"]
-    assert (shown["event"], shown["size"], shown["problem"]) == ("1", len(body), None)
-
-    refusal = ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "DeleteObject")
-    with mock.patch.object(stack.bucket, "get_object", side_effect=refusal):
-        assert "cannot be read" in care.replay(soon(stack.clock))["problems"][0]["why"]
-    replayed = care.replay(soon(stack.clock), chosen=Selection(board="b"))
-    assert len(stack.bucket.objects) == 1
-    assert (replayed["replayed"], replayed["problems"]) == (0, [{"id": shown["id"], "why": mock.ANY}])
-    assert "too large" in replayed["problems"][0]["why"]
-
-
-@pytest.mark.parametrize("gone", [False, True])
-def test_a_body_that_was_kept_whole_comes_back(stack: Stack, gone: bool) -> None:
-    small = orjson.dumps(event("1", points=3)).decode()
-    body = small + " " * (MAX_BYTES - len(small) - 34)
-    send(stack, body)
-    with mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug")):
-        write(stack)
-    assert len(stack.bucket.objects) == 1
-    if gone:
-        stack.bucket.objects.clear()
-        assert "is gone" in dead_letter_care(stack).replay(soon(stack.clock))["problems"][0]["why"]
-        return
-    assert dead_letter_care(stack).replay(soon(stack.clock))["replayed"] == 1
-    assert stack.activity.messages[0]["MessageBody"] == body
-    assert stack.bucket.objects == {}
-    write(stack)
-    assert (total(stack), stack.dead_letters.messages) == ({"m": 3}, [])
+    assert (replayed["replayed"], replayed["refused"]) == (2, 1)
+    assert [message.get("MessageGroupId") for message in stack.activity.messages] == ["producer-7", None]
 
 
 def test_what_a_replay_has_refused_again_is_not_replayed_by_the_same(stack: Stack) -> None:

@@ -7,96 +7,28 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
 
-import orjson
 import pytest
 from botocore.exceptions import ClientError
 
 from standings.aws.dynamodb.keys import member_item_key
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
-from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.selection import Selection
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.checks import assert_tiers_count_the_entries, entries
+from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.maintenance import parked_care, soon
+from tests.support.builders.parking import BOARDS, NOW, give_up, park, scores, unprojected, write
 from tests.support.builders.streaming import project
 from tests.support.faults.faulty_client import Faulty, Time, cancelled
 from tests.support.oracle.model import Model
-from tests.support.thoroughness import seeds
 
-NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
-BOARDS = """
-[boards."*"]
-metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
-"""
+EVERYWHERE = ("all 0", "day 0", "last-3-days 0", "last-3-days 1", "last-3-days 2")
 
 
 @pytest.fixture
 def stack(engine: Any) -> Iterator[Stack]:
     with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
         yield deployed
-
-
-def write(stack: Stack, event_id: str, member: str, points: int, board: str = "b") -> None:
-    at = datetime.fromtimestamp(stack.clock() / 1000, UTC).isoformat()
-    event = {"id": event_id, "board": board, "member": member, "at": at, "metrics": {"points": points}}
-    record = {"messageId": event_id, "body": orjson.dumps(event).decode(), "messageAttributes": {}}
-    assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
-
-
-def unprojected(stack: Stack) -> list[Any]:
-    """The records that the projector has not had, and which it gets no more."""
-    (shard,) = stack.dynamodb.stream("Scores")
-    found = [json.loads(json.dumps(record)) for record in shard[stack.projected.get(0, 0) :]]
-    stack.projected[0] = len(shard)
-    return [record for record in found if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
-
-
-def park(stack: Stack, record: Any, reason: str = "as a test says") -> str:
-    """Park a record as the projector does."""
-    sequence = record["dynamodb"].get("SequenceNumber", "none")
-    key = f"parked/2026-11-21/{sequence}.json"
-    body = json.dumps({"reason": reason, "record": record}).encode()
-    stack.bucket.put_object("failures", key, body, "application/json")
-    return key
-
-
-def give_up(stack: Stack, records: list[Any], *, as_text: bool = True) -> str:
-    """Keep a batch as Lambda does when it gives up."""
-    key = f"aws/lambda/0b9e-uuid/shardId-1/2026/11/21/2026-11-21T10.15.00-{records[0]['dynamodb']['SequenceNumber']}"
-    payload: Any = {"Records": records}
-    document = {
-        "requestContext": {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 101},
-        "version": "1.0",
-        "DDBStreamBatchInfo": {"shardId": "shardId-1", "batchSize": len(records)},
-        "payload": json.dumps(payload) if as_text else payload,
-    }
-    stack.bucket.put_object("failures", key, json.dumps(document).encode(), "application/json")
-    return key
-
-
-def scores(stack: Stack, board: str = "b", generation: int = 0) -> dict[str, dict[str, int]]:
-    """What every open ranking of a board says; the tiers count it."""
-    assert_tiers_count_the_entries(stack.dynamodb)
-    family = parse_boards(BOARDS).family(board)
-    assert family is not None
-    found = entries(stack.dynamodb)
-    said = {}
-    for ranking in open_rankings(family, board, stack.clock()):
-        placed = found.get(ranking._replace(generation=generation).key)
-        if placed:
-            said[f"{ranking.window.name} {_day(ranking)}"] = {m: -sort_value for m, sort_value in placed.items()}
-    return said
-
-
-def _day(ranking: Ranking) -> int:
-    today = ranking.metric.timetable.index("d", int(NOW.timestamp() * 1000))
-    return ranking.period - today if ranking.window.unit else 0
-
-
-EVERYWHERE = ("all 0", "day 0", "last-3-days 0", "last-3-days 1", "last-3-days 2")
 
 
 def test_rows_never_touched_since_and_rows_far_ahead(stack: Stack) -> None:
@@ -315,69 +247,3 @@ def test_a_store_that_is_down_leaves_everything_for_the_next_call(stack: Stack) 
         assert "SlowDown" in care.list(soon(stack.clock, 0.2))["why"]
     assert care.replay(soon(stack.clock), cursor=answer["cursor"])["removed"] == 1
     assert scores(stack)["all 0"] == {"m": 10}
-
-
-def anything(stack: Stack, rng: random.Random, number: int) -> None:
-    """An event, a ban, a return or a removal; nothing is projected."""
-    member = rng.choice("abcd")
-    what = rng.random()
-    if what < 0.8:
-        write(stack, f"e{number}", member, rng.choice([-1, 0, 1, 127, 128, 300]))
-    elif what < 0.9:
-        assert stack.put("/boards/b/member", {"hidden": rng.random() < 0.5}, id=member)[0] == 200
-    else:
-        assert stack.delete("/boards/b/member", id=member)[0] in {204, 404}
-    stack.clock.milliseconds += rng.choice([0, 1, 1000, 3_600_000])
-
-
-def lose(stack: Stack, rng: random.Random) -> list[Any]:
-    """Park some of the records that the projector has not had, one by one or as a batch; the others."""
-    found = unprojected(stack)
-    lost = [record for record in found if rng.random() < 0.4]
-    if len(lost) > 1 and rng.random() < 0.5:
-        give_up(stack, lost)
-    else:
-        for record in lost:
-            park(stack, record)
-    return [record for record in found if record not in lost]
-
-
-def by_the_items(stack: Stack) -> dict[str, dict[str, int]]:
-    """What the rankings of now should say: the members' scores as their items have them."""
-    today = stack.clock() // DAY - int(NOW.timestamp() * 1000) // DAY
-    said: dict[str, dict[str, int]] = {}
-    for member in "abcd":
-        status, answer = stack.get("/boards/b/member", id=member)
-        for window in answer["metrics"][0]["windows"] if status == 200 and not answer["hidden"] else []:
-            name = f"{window['window']} {today if window['window'] != 'all' else 0}"
-            if window["score"] is not None:
-                said.setdefault(name, {})[member] = window["score"]
-    return said
-
-
-@pytest.mark.parametrize("seed", seeds(6, 30))
-def test_any_records_parked_and_replayed_at_any_time(engine: Any, seed: int) -> None:
-    """Random records are lost to the projector and parked; replays come at random, also twice and before the others."""
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as stack:
-        care = parked_care(stack, BOARDS)
-        for number in range(60):
-            anything(stack, rng, number)
-            if rng.random() < 0.4:
-                others = lose(stack, rng)
-                if rng.random() < 0.3:
-                    care.replay(soon(stack.clock))
-                assert stack.projector({"Records": others}, Context()) == {"batchItemFailures": []}
-            if rng.random() < 0.1:
-                before = dict(stack.bucket.objects)
-                care.replay(soon(stack.clock))
-                stack.bucket.objects.update(before)
-        for record in unprojected(stack):
-            park(stack, record)
-        replayed = care.replay(soon(stack.clock))
-        expected = by_the_items(stack)
-        found = scores(stack)
-
-    assert (replayed["done"], replayed["left"], stack.bucket.objects) == (True, 0, {})
-    assert {name: found.get(name) for name in expected} == expected

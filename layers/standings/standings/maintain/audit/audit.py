@@ -1,22 +1,20 @@
 """Compares boards' Rankings with Scores while events flow, and names each kind of difference.
 
-The audit compares in two steps. The first step reads cheaply (half a read unit for an item), at different moments. What
-disagrees is read again in a read transaction: an item with its row, or a counter with the child that it counts. At one
-moment every legal change is either complete or absent, so what still disagrees is a difference. Two cases need time:
+The audit walks in both directions. It lists members from Scores and compares their rows in all their rankings. Then it
+walks each ranking's index and tier tree side by side (`tier_audit`).
+
+It first reads cheaply, at different moments, and reads what disagrees again at one moment, in a read transaction. At
+one moment every legal change is either complete or absent, so what still disagrees is a difference. Two cases need
+time:
 
 - A row waits for the stream. For up to `grace` after its item's last change it is `behind`.
 - The sorted index lags behind its table. A leaf's entries are counted between two equal snapshots that are `settling`
   seconds apart. A leaf that never rests for so long is `unsettled`.
 
-So there are no false alarms. A difference may be missed while events flow, if moves between two cheap reads of a leaf
-make up for its wrong counter. The next audit then names it.
+So there are no false alarms. An audit may miss a difference while events flow, if moves between two cheap reads of a
+leaf make up for its wrong counter. The next audit names it.
 
-The audit walks in both directions. It lists members from Scores and compares their rows in all their rankings
-(`missing`, `wrong`, `misplaced`, `version`; `phantom` for hidden members). Then it walks each ranking's index and tier
-tree side by side (`tier_audit`): entries of members that Scores do not rank (`phantom`), and counters that disagree
-with what they count (`counter`).
-
-It skips rankings that can no longer be read, and those for which the board is not whole (`domain.boards.coverage`).
+Rankings that can no longer be read are skipped, and those for which the board is not whole (`domain.boards.coverage`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +29,7 @@ from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import open_rankings, readable_rankings
 from standings.domain.windows.calendar import MINUTE, SECOND
 from standings.maintain.audit.audit_reads import AuditReads
-from standings.maintain.audit.audit_run import AuditRun
-from standings.maintain.audit.report import Report, expected_key
+from standings.maintain.audit.report import AuditCall, expected_key
 from standings.maintain.audit.tier_audit import ROUNDS, SETTLING, TierAudit
 from standings.ports.scores import SLOTS
 from standings.runtime.retry import Clock, with_retry
@@ -52,31 +49,30 @@ class BoardAudit:
 
     def __init__(
         self,
-        run: AuditRun,
+        call: AuditCall,
         family: Family,
         generation: int = 0,
         coverage: Coverage | None = None,
         settling: float = SETTLING,
     ) -> None:
-        self._run = run
+        self._call = call
         self._family = family
-        self._board = run.report.board
+        self._board = call.board
         self._generation = generation
         self._coverage = coverage
         self._settling = settling
 
-    def run(self, cursor: Mapping[str, Any] | None) -> Report:
+    def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any]:
         """Audit from a cursor on (None: from the beginning) until the board is done or the deadline comes.
 
         A cursor of another generation starts the audit anew: a rebuild has switched reads in between.
         """
-        report, units = self._run.report, self._run.store.units
+        units = self._call.store.units
         if cursor is None or cursor["generation"] != self._generation:
             cursor = {"stage": "members", "slot": 0, "after": None}
         position = self._audit(cursor)
-        report.cursor = None if position is None else {"generation": self._generation, **position}
-        report.units = self._run.store.units - units
-        return report
+        after = None if position is None else {"generation": self._generation, **position}
+        return self._call.answer(after, self._call.store.units - units)
 
     def _audit(self, cursor: Mapping[str, Any]) -> dict[str, Any] | None:
         """The position of the next call; None when the board is done. Each call makes progress, however short."""
@@ -86,7 +82,7 @@ class BoardAudit:
                 after = self._members(slot, cursor["after"] if slot == cursor["slot"] else None)
                 if after is not None:
                     return {"stage": "members", "slot": slot, "after": after}
-                if self._run.expired and slot + 1 < SLOTS:
+                if self._call.expired and slot + 1 < SLOTS:
                     return {"stage": "members", "slot": slot + 1, "after": None}
             cursor = {"ranking": "", "within": None}
         for ranking in sorted(set(self._open()), key=lambda ranking: ranking.ranking_code):
@@ -95,24 +91,24 @@ class BoardAudit:
                 continue
             within = cursor["within"] if code == cursor["ranking"] else None
             # Leaves in doubt take time to settle: do not begin with less.
-            if not is_first and self._run.clock.monotonic() >= self._run.deadline - ROUNDS * self._settling:
+            if not is_first and self._call.clock.monotonic() >= self._call.deadline - ROUNDS * self._settling:
                 return {"stage": "tiers", "ranking": code, "within": within}
             is_first = False
-            self._run.report.rankings += within is None
-            within = TierAudit(self._run, ranking, partial(self._compare, ranking), self._settling).run(within)
+            self._call.read["rankings"] += within is None
+            within = TierAudit(self._call, ranking, partial(self._compare, ranking), self._settling).run(within)
             if within is not None:
                 return {"stage": "tiers", "ranking": code, "within": within}
         return None
 
     def _members(self, slot: int, after: str | None) -> str | None:
         """Compare the members of a slot: the last one compared if the time was over, None when all are done."""
-        run = self._run
+        call = self._call
         while True:
-            images = run.reads.members(self._board, slot, after, PAGE_SIZE)
+            images = call.reads.members(self._board, slot, after, PAGE_SIZE)
             ranked = [(image, ranking) for image in images for ranking in self._ranked(image)]
-            rows = run.reads.rows([(ranking, image.member) for image, ranking in ranked])
-            run.report.members += len(images)
-            run.report.rows += len(ranked)
+            rows = call.reads.rows([(ranking, image.member) for image, ranking in ranked])
+            call.read["members"] += len(images)
+            call.read["rows"] += len(ranked)
             for image, ranking in ranked:
                 row = rows.get((ranking, image.member))
                 expected = expected_key(image, ranking, image.member)
@@ -121,11 +117,11 @@ class BoardAudit:
                 else:
                     agrees = row.key == expected and row.version <= image.version and (row.at_home or expected is None)
                 if not agrees:
-                    run.compare(ranking, image.member)
+                    call.compare(ranking, image.member)
             if len(images) < PAGE_SIZE:
                 return None
             after = images[-1].member
-            if run.expired:
+            if call.expired:
                 return after
 
     def _compare(self, ranking: Ranking, members: Sequence[str]) -> None:
@@ -133,22 +129,22 @@ class BoardAudit:
 
         The others are compared member by member (`_members`).
         """
-        images = self._run.reads.images(self._board, members)
+        images = self._call.reads.images(self._board, members)
         for member in members:
             image = images.get(member)
             if image is None or ranking not in set(self._ranked(image)):
-                self._run.compare(ranking, member)
+                self._call.compare(ranking, member)
 
     def _ranked(self, image: Image) -> Iterator[Ranking]:
         """The rankings that an item is part of, hidden or not."""
-        return self._audited(readable_rankings(self._family, image, self._run.clock.now()))
+        return self._audited(readable_rankings(self._family, image, self._call.clock.now()))
 
     def _open(self) -> Iterator[Ranking]:
-        return self._audited(open_rankings(self._family, self._board, self._run.clock.now()))
+        return self._audited(open_rankings(self._family, self._board, self._call.clock.now()))
 
     def _audited(self, rankings: Iterator[Ranking]) -> Iterator[Ranking]:
         """The rankings that are audited, each once: those that can be read now and that the board is whole for."""
-        now = self._run.clock.now()
+        now = self._call.clock.now()
         for ranking in dict.fromkeys(rankings):
             until = ranking.readable_until
             if self._coverage is not None:
@@ -182,26 +178,25 @@ class Audits:
         while board is not None:
             if self._clock.monotonic() >= deadline:
                 return {**answer, "done": False, "cursor": {"board": board, "at": at}}
-            run = AuditRun(self._reads, self._clock, deadline, grace_seconds * SECOND, Report(board))
-            report = self._audited(run, at)
+            report = self._audited(AuditCall(board, self._reads, self._clock, deadline, grace_seconds * SECOND), at)
             if report is not None:
-                answer["boards"].append(report.answer())
-                answer["drift"] += report.drift
-                if report.cursor is not None:
-                    return {**answer, "done": False, "cursor": {"board": board, "at": report.cursor}}
+                answer["boards"].append(report)
+                answer["drift"] += report["drift"]
+                if not report["done"]:
+                    return {**answer, "done": False, "cursor": {"board": board, "at": report["cursor"]}}
             board, at = None if only else self._next_board(board), None
         return answer
 
-    def _audited(self, run: AuditRun, cursor: Mapping[str, Any] | None) -> Report | None:
+    def _audited(self, call: AuditCall, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """The report of a board; None if it has no events or is being deleted."""
-        board = run.report.board
-        record = with_retry(lambda: self._catalog.current(board), self._clock.backoff(run.deadline))
+        board = call.board
+        record = with_retry(lambda: self._catalog.current(board), self._clock.backoff(call.deadline))
         if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
             return None
         family = self._catalog.boards.family(board)
         if family is None:
             raise ValueError(f"no family in boards.toml matches {board!r}")
-        return BoardAudit(run, family, record.generation, record.coverage).run(cursor)
+        return BoardAudit(call, family, record.generation, record.coverage).run(cursor)
 
     def _next_board(self, board: str | None) -> str | None:
         """The next board of the list that has a family in `boards.toml`."""

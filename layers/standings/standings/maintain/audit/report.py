@@ -1,17 +1,22 @@
-"""The differences that an audit names, and the report of one call."""
+"""One call of an audit: what it reads, and the differences that it reports."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import place
 from standings.domain.scoring.sort_order import sort_key
-from standings.maintain.audit.audit_reads import StoredRow
+from standings.maintain.audit.audit_reads import AuditReads, StoredRow
+from standings.ports.errors import StoreUnavailableError
+from standings.runtime.retry import READ_TIMEOUT_S, Clock, retrying, with_retry
 
 MAX_EXAMPLES: Final = 20
+
+T = TypeVar("T")
 
 
 class Kind(StrEnum):
@@ -31,28 +36,58 @@ NO_DIFFERENCE: Final = frozenset({Kind.BEHIND, Kind.UNSETTLED})
 
 
 @dataclass(slots=True)
-class Report:
-    """What one call of an audit read and found.
+class AuditCall:
+    """One call of an audit of a board. `deadline` is of the monotonic clock, `grace` in milliseconds.
 
-    `examples` holds the first differences with their keys. `units` are read units, approximately. `cursor` says where
-    the next call continues; None once the board is done.
+    `read` counts what was compared, `found` the findings by kind. `examples` holds the first differences with their
+    keys.
     """
 
     board: str
+    store: AuditReads
+    clock: Clock
+    deadline: float
+    grace: int
+    read: Counter[str] = field(default_factory=Counter)
     found: Counter[Kind] = field(default_factory=Counter)
     examples: list[dict[str, Any]] = field(default_factory=list)
-    members: int = 0
-    rows: int = 0
-    rankings: int = 0
-    entries: int = 0
-    nodes: int = 0
-    units: float = 0.0
-    cursor: dict[str, Any] | None = None
 
     @property
-    def drift(self) -> int:
-        """The number of differences."""
-        return sum(count for kind, count in self.found.items() if kind not in NO_DIFFERENCE)
+    def expired(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.clock.monotonic() >= self.deadline
+
+    @property
+    def reads(self) -> AuditReads:
+        """The store, for cheap reads: each is retried for up to `READ_TIMEOUT_S`."""
+        return retrying(self.store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+
+    def consistent(self, read: Callable[[], T]) -> T | None:
+        """Read one moment; None if writes conflict for `READ_TIMEOUT_S` or until the deadline."""
+        backoff = self.clock.backoff(min(self.deadline, self.clock.monotonic() + READ_TIMEOUT_S))
+        try:
+            return with_retry(read, backoff)
+        except StoreUnavailableError:
+            return None
+
+    def compare(self, ranking: Ranking, member: str) -> None:
+        """Compare a member's item and row at one moment, and report a difference."""
+        pair = self.consistent(lambda: self.store.pair(ranking, member))
+        if pair is None:
+            self.add(Kind.UNSETTLED)
+            return
+        image, row = pair
+        kind = difference(image, row, ranking, member, self.clock.now(), self.grace)
+        if kind is not None:
+            self.add(
+                kind,
+                ranking=ranking.key,
+                member=member,
+                expected=expected_key(image, ranking, member),
+                found=row.key if row is not None else None,
+                item_version=image.version if image is not None else None,
+                row_version=row.version if row is not None else None,
+            )
 
     def add(self, kind: Kind, **keys: Any) -> None:
         """Count a finding; keep the first differences as examples."""
@@ -60,17 +95,17 @@ class Report:
         if kind not in NO_DIFFERENCE and len(self.examples) < MAX_EXAMPLES:
             self.examples.append({"kind": kind.value, **keys})
 
-    def answer(self) -> dict[str, Any]:
-        """The report as JSON."""
+    def answer(self, cursor: dict[str, Any] | None, units: float) -> dict[str, Any]:
+        """The report as JSON. `cursor` is None once the board is done; `units` are read units, approximately."""
         return {
-            "done": self.cursor is None,
-            "cursor": self.cursor,
+            "done": cursor is None,
+            "cursor": cursor,
             "board": self.board,
-            "drift": self.drift,
+            "drift": sum(count for kind, count in self.found.items() if kind not in NO_DIFFERENCE),
             "found": {kind.value: self.found[kind] for kind in Kind},
             "examples": self.examples,
-            "looked_at": {name: getattr(self, name) for name in ("members", "rows", "rankings", "entries", "nodes")},
-            "read_units": round(self.units),
+            "looked_at": {name: self.read[name] for name in ("members", "rows", "rankings", "entries", "nodes")},
+            "read_units": round(units),
         }
 
 

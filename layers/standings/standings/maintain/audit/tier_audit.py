@@ -4,10 +4,7 @@ Two things are compared:
 
 - A leaf's counter with the entries that have its score. The index lags behind its table, so a leaf that disagrees is
   read again until it rests (`_settle`).
-- A node's counter with the sum of the counters of the child that it counts. Both are read at one moment.
-
-So each difference names one counter of a leaf, or one pair of parent and child. Moves change an entry and all counters
-above it together, so a difference stays as large as it is while events flow.
+- Another node's counter with the sum of its child's counters. Both are read at one moment.
 
 The walk visits every counter, also those that are 0, and the leaf of every entry, also where no counter leads to it.
 """
@@ -21,9 +18,8 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers.tier_path import ROOT, Path, depth, path
 from standings.domain.tiers.tier_tree import span
-from standings.maintain.audit.audit_reads import Listed, Root
-from standings.maintain.audit.audit_run import AuditRun
-from standings.maintain.audit.report import Kind
+from standings.maintain.audit.audit_reads import Listed, Root, Snapshot
+from standings.maintain.audit.report import AuditCall, Kind
 
 SETTLING: Final = 10.0
 """Seconds after which the sorted index shows what its table has. It usually takes well under one second."""
@@ -44,9 +40,9 @@ class TierAudit:
     """Audits the tiers of one ranking. `compare` is called with the members of all entries, some at a time."""
 
     def __init__(
-        self, run: AuditRun, ranking: Ranking, compare: Callable[[Sequence[str]], None], settling: float
+        self, call: AuditCall, ranking: Ranking, compare: Callable[[Sequence[str]], None], settling: float
     ) -> None:
-        self._run = run
+        self._call = call
         self._ranking = ranking
         self._compare = compare
         self._settling = settling
@@ -62,8 +58,8 @@ class TierAudit:
 
         Returns the last leaf that was audited if the time was over, None when the ranking is done.
         """
-        run = self._run
-        self._root = run.reads.root(self._ranking)
+        call = self._call
+        self._root = call.reads.root(self._ranking)
         beyond = " "
         if after is not None:
             self._start = tuple(bytes.fromhex(after))
@@ -72,9 +68,9 @@ class TierAudit:
         self._entries = merge(*shards, key=lambda entry: entry.key)
         self._advance()
         # Settling takes a few rounds: keep their time free.
-        latest = run.deadline - ROUNDS * self._settling
+        latest = call.deadline - ROUNDS * self._settling
         for leaf in self._node(ROOT, self._nodes([ROOT]).get(ROOT, {})):
-            if run.clock.monotonic() >= latest:
+            if call.clock.monotonic() >= latest:
                 self._settle()
                 return bytes(leaf).hex()
             if len(self._doubts) >= MAX_DOUBTS:
@@ -132,50 +128,43 @@ class TierAudit:
             self._doubts.append(leaf)
 
     def _compare_pair(self, node: Path, digit: int) -> None:
-        pair = self._run.consistent(lambda: self._run.store.edge(self._ranking, node, digit))
+        pair = self._call.consistent(lambda: self._call.store.edge(self._ranking, node, digit))
         if pair is None:
-            self._run.report.add(Kind.UNSETTLED)
+            self._call.add(Kind.UNSETTLED)
         elif pair.counted != pair.below:
             self._report(node, digit, pair.counted, pair.below)
 
     def _settle(self) -> None:
-        """Read the leaves in doubt until they rest, and report those that do not count their entries."""
-        clock = self._run.clock
-        seen: dict[Path, tuple[object, float]] = {}
+        """Read the leaves in doubt until each counts its entries, or rests and is reported."""
+        clock = self._call.clock
+        doubts: dict[Path, Snapshot | None] = dict.fromkeys(self._doubts)
         for round_ in range(ROUNDS):
-            if round_ and self._doubts and clock.monotonic() + self._settling < self._run.deadline:
+            if round_:
+                if not doubts or clock.monotonic() + self._settling >= self._call.deadline:
+                    break
                 clock.sleep(self._settling)
-            self._doubts = [leaf for leaf in self._doubts if not self._is_settled(leaf, seen)]
-        for _ in self._doubts:
-            self._run.report.add(Kind.UNSETTLED)
+            read = {leaf: self._read_again(leaf, before) for leaf, before in doubts.items()}
+            doubts = {leaf: snapshot for leaf, (snapshot, is_settled) in read.items() if not is_settled}
+        for _ in doubts:
+            self._call.add(Kind.UNSETTLED)
         self._doubts = []
         if self._members:
             self._compare(self._members)
             self._members = []
 
-    def _is_settled(self, leaf: Path, seen: dict[Path, tuple[object, float]]) -> bool:
-        """Whether a leaf is done: it counts its entries, or it has not changed for `settling` seconds and is reported.
+    def _read_again(self, leaf: Path, before: Snapshot | None) -> tuple[Snapshot | None, bool]:
+        """A leaf as it is now, and whether it is settled. `before` is its snapshot of the round before.
 
-        `seen` holds the latest state of each leaf, and since when the leaf has it.
+        Between equal snapshots the index has caught up, so what differs is reported.
         """
-        began = self._run.clock.monotonic()
-        before = self._run.consistent(lambda: self._run.store.picture(self._ranking, leaf))
-        if before is None:
-            return False
-        entries = self._count(leaf, before.root.shards)
-        different = _different(before.counters, entries)
-        if not different:
-            return True
-        state, since = seen.get(leaf, (None, began))
-        if state != before.state:
-            seen[leaf] = (before.state, began)
-            return False
-        after = self._run.consistent(lambda: self._run.store.picture(self._ranking, leaf))
-        if after is None or after.state != before.state or began - since < self._settling:
-            return False
+        entries = self._count(leaf, self._root.shards if before is None else before.root.shards)
+        now = self._call.consistent(lambda: self._call.store.picture(self._ranking, leaf))
+        different = [] if now is None else _different(now.counters, entries)
+        if now is None or (different and now != before):
+            return now, False
         for digit in different:
-            self._report(leaf, digit, before.counters.get(digit, 0), entries[digit])
-        return True
+            self._report(leaf, digit, now.counters.get(digit, 0), entries[digit])
+        return now, True
 
     def _count(self, leaf: Path, shards: int) -> Counter[int]:
         """How many entries the index has for each score of a leaf."""
@@ -185,7 +174,7 @@ class TierAudit:
         return Counter(path(entry.place.sort_value)[-1] for entry in entries if entry.place is not None)
 
     def _report(self, node: Path, digit: int, counted: int, below: int) -> None:
-        self._run.report.add(
+        self._call.add(
             Kind.COUNTER,
             ranking=self._ranking.key,
             node=bytes(node).hex(),
@@ -195,13 +184,13 @@ class TierAudit:
         )
 
     def _nodes(self, paths: Sequence[Path]) -> dict[Path, Mapping[int, int]]:
-        nodes = self._run.reads.nodes(self._ranking, paths, self._root.lanes) if paths else {}
-        self._run.report.nodes += len(nodes)
+        nodes = self._call.reads.nodes(self._ranking, paths, self._root.lanes) if paths else {}
+        self._call.read["nodes"] += len(nodes)
         return nodes
 
     def _shard(self, shard: int, beyond: str, before: str | None = None) -> Iterator[Listed]:
         while True:
-            page = self._run.reads.entries(self._ranking, shard, beyond, before, PAGE)
+            page = self._call.reads.entries(self._ranking, shard, beyond, before, PAGE)
             yield from page
             if len(page) < PAGE:
                 return
@@ -210,7 +199,7 @@ class TierAudit:
     def _advance(self) -> None:
         """Go to the next entry; hand over the member of the one before."""
         if self._next is not None:
-            self._run.report.entries += 1
+            self._call.read["entries"] += 1
             self._members.append(self._next.member)
             if len(self._members) >= MAX_MEMBERS:
                 self._compare(self._members)

@@ -95,7 +95,7 @@ class ParkedCare:
         return parked if chosen.accepts(stored.key, parked.reason, parked.boards) else None
 
     def place(self, members: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
-        """Place some members. Returns the error of each member that can never be placed, and the passing error if any."""
+        """Place some members. Returns the errors of members that can never be placed, and the passing error if any."""
         until = min(deadline, self.clock.monotonic() + ATTEMPT)
         backoff = self.clock.backoff(until)
         never: dict[MemberKey, str] = {}

@@ -18,9 +18,8 @@ Every step may be repeated from where the record says. An interrupted job, or tw
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from standings.catalog.board_catalog import DELETE, MAX_ATTEMPT_S, BoardCatalog
 from standings.domain.boards.definitions import Family
@@ -28,16 +27,15 @@ from standings.domain.members.member_item import Image, registered, removed, rew
 from standings.domain.members.moves import Move
 from standings.domain.members.open_rankings import readable_rankings
 from standings.domain.windows.calendar import SECOND
-from standings.maintain.rebuild import phases
 from standings.maintain.rebuild.phases import (
     ANNOUNCED,
     LEAVING,
     PLACING,
-    REBUILD,
     REMOVING,
     RETIRED,
     SWITCHED,
-    NoSuchBoardError,
+    enter,
+    is_current,
     job_of,
 )
 from standings.maintain.rebuild.rewrite_members import Chunk, RewriteMembers, too_busy
@@ -56,20 +54,20 @@ PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
 
 _WAITING: Final = frozenset({LEAVING, ANNOUNCED, SWITCHED, RETIRED})
 
-_Change = Callable[[BoardRecord, Family, int], BoardRecord]
-_AFTER_WAITING: Final[dict[str, _Change]] = {
-    LEAVING: phases.begin_removing,
-    ANNOUNCED: phases.begin_placing,
-    SWITCHED: phases.retire,
-}
+_AFTER_WAITING: Final = {LEAVING: REMOVING, ANNOUNCED: PLACING, SWITCHED: RETIRED}
 
+_Change = Callable[[BoardRecord], BoardRecord]
 Purge = Callable[[str, Iterable[str], int, Callable[[], bool]], bool]
 """Purges a generation: (board, ranking codes, generation, whether time is over) -> whether all of it is gone."""
 
 
+class NoSuchBoardError(ValueError):
+    """The board has no events, or no family of `boards.toml` matches it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a job is: `members` are done in this phase, in `slot` of `SLOTS` slots. Call again after `wait` seconds."""
+    """How far a job is: `members` are done in this phase, in `slot` of `SLOTS` slots. The next step is in `wait` s."""
 
     board: str
     task: str
@@ -81,60 +79,22 @@ class Progress:
     done: bool
 
 
+@dataclass(frozen=True)
 class Rebuild:
     """Rebuilds boards, and deletes them."""
 
-    def __init__(self, registry: BoardCatalog, scores: Scores, backfill: Backfill, purge: Purge, pacing: Clock) -> None:
-        self.catalog = registry
-        self.scores = scores
-        self.backfill = backfill
-        self.purge = purge
-        self.clock = pacing
+    catalog: BoardCatalog
+    scores: Scores
+    backfill: Backfill
+    purge: Purge
+    clock: Clock
 
     def go_on(self, board: str, task: str, deadline: float, *, begin: bool = True) -> Progress:
-        """Continue the job of a board until a deadline of the monotonic clock; with `begin`, start one if there is none.
+        """Continue the job of a board until a deadline of the monotonic clock. With `begin`, start one if needed.
 
         NoSuchBoardError; StoreUnavailableError: try again later; StoreRefusedError: a member cannot be placed.
         """
         return _Run(self, board, deadline).run(task, begin=begin)
-
-    def go_on_all(self, pattern: str, since: int | None, deadline: float) -> dict[str, Any]:
-        """Continue the rebuilds of all boards whose names match a glob, side by side: most of a rebuild is waiting.
-
-        `since` is the `cursor` of the previous answer: boards whose rebuild began later are not rebuilt again. A board
-        whose items cannot be read or written now is undone, and is named in `problems`.
-        """
-        since = self.clock.now() if since is None else since
-        backoff = self.clock.backoff(deadline)
-        boards, waits, problems = 0, list[float](), list[dict[str, str]]()
-        after: str | None = None
-        while names := with_retry(partial(self.catalog.records.names, after, MAX_ACTIONS), backoff):
-            after = names[-1]
-            for name in names:
-                if not fnmatchcase(name, pattern) or self.catalog.boards.family(name) is None:
-                    continue
-                boards += 1
-                if backoff.expired:
-                    waits.append(0.0)
-                    continue
-                try:
-                    progress = self._go_on_since(name, since, deadline)
-                except StoreUnavailableError as error:
-                    waits.append(0.0)
-                    problems.append({"board": name, "why": str(error)})
-                else:
-                    waits += [progress.wait] if progress is not None and not progress.done else []
-        answer = {"boards": boards, "boards_done": boards - len(waits), "problems": problems[:MAX_ACTIONS]}
-        return {"done": not waits, "cursor": since, **answer, "wait": min(waits, default=0.0)}
-
-    def _go_on_since(self, board: str, since: int, deadline: float) -> Progress | None:
-        """Continue the rebuild of a board, for at most half of the time that is left; None if it is done."""
-        now = self.clock.monotonic()
-        deadline = now + (deadline - now) / 2
-        record = with_retry(lambda: self.catalog.current(board), self.clock.backoff(deadline))
-        if record is None or (record.job is None and record.renewed >= since):
-            return None
-        return self.go_on(board, REBUILD, deadline, begin=record.job is None)
 
 
 class _Run:
@@ -154,9 +114,9 @@ class _Run:
         record = self._record()
         job = record.job
         if begin and (job is None or (task == DELETE and job.task != DELETE)):
-            record = self._save(record, phases.leave if task == DELETE else phases.announce)
-        elif job is not None and job.phase in {ANNOUNCED, PLACING} and not phases.is_current(job, self._family):
-            record = self._save(record, phases.announce)  # boards.toml has changed since the job began
+            record = self._save(record, self._enter(LEAVING if task == DELETE else ANNOUNCED))
+        elif job is not None and job.phase in {ANNOUNCED, PLACING} and not is_current(job, self._family):
+            record = self._save(record, self._enter(ANNOUNCED))  # boards.toml has changed since the job began
         while (job := record.job) is not None:
             wait = self._wait(job)
             if wait > 0 or self._backoff.expired:
@@ -175,15 +135,15 @@ class _Run:
     def _step(self, record: BoardRecord, job: Job) -> BoardRecord:
         """Do the work of a phase until it is done or the time is over; returns the record as it is then."""
         if job.phase in _AFTER_WAITING:
-            return self._save(record, _AFTER_WAITING[job.phase])
+            return self._save(record, self._enter(_AFTER_WAITING[job.phase]))
         if job.phase == REMOVING:
-            return self._through_members(record, self._remove, phases.announce)
+            return self._through_members(record, self._remove, self._enter(ANNOUNCED))
         if job.phase == PLACING:
-            return self._through_members(record, self._place, phases.switch)
+            return self._through_members(record, self._place, self._enter(SWITCHED))
         for generation in record.stale:
             if not self._service.purge(self._board, record.codes, generation, lambda: self._backoff.expired):
                 return record
-        return self._save(record, phases.finish)
+        return self._save(record, lambda record: replace(record, stale=(), codes=self._family.rankings(), job=None))
 
     def _through_members(
         self, record: BoardRecord, do: Callable[[BoardRecord, Sequence[Chunk]], list[Image]], after_all: _Change
@@ -191,7 +151,7 @@ class _Run:
         """Call `do` with all members of the board, a part at a time; the record says how far it is.
 
         `do` returns the members that were too busy. They are tried again, one by one, when all the others are done, or
-        once they are as many as a part. Until then the record stays before them, so an interrupted job meets them again.
+        once they are as many as a part. Until then the record stays before them: an interrupted job meets them again.
         """
         reached, busy = job_of(record), list[Image]()
         while reached.slot < SLOTS or busy:
@@ -259,17 +219,20 @@ class _Run:
         while True:
             if record.latest != before.latest or (record.job and record.job.phase) != (job and job.phase):
                 return record
-            changed = replace(change(record, self._family, self._now()), version=record.version + 1)
+            changed = replace(change(record), version=record.version + 1)
             if with_retry(partial(self._service.catalog.records.put, changed, record.version), self._backoff):
                 return changed
             if not self._backoff.wait():
                 raise StoreUnavailableError(f"others keep writing the record of board {self._board!r}: try again later")
             record = self._record()
 
+    def _enter(self, phase: str) -> _Change:
+        return lambda record: enter(record, phase, self._family, self._now())
+
     def _now(self) -> int:
         return self._service.clock.now()
 
 
-def _reached(record: BoardRecord, _: Family, __: int, *, job: Job) -> BoardRecord:
+def _reached(record: BoardRecord, job: Job) -> BoardRecord:
     """The record with the progress of its job. Other functions may have reduced the job's coverage meanwhile."""
     return replace(record, job=job._replace(coverage=job_of(record).coverage))
