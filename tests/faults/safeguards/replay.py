@@ -27,7 +27,7 @@ def _first_generation_alone(original: Callable[..., Any]) -> Callable[..., Any]:
 def _read_eventually(_: Any) -> Callable[..., Any]:
     def image(self: Any, named: Any, backoff: Any) -> Any:
         key = (named.board, named.member)
-        return with_retry(lambda: self._scores.images([key]).get(key), backoff)
+        return with_retry(lambda: self.scores.images([key]).get(key), backoff)
 
     return image
 

@@ -10,7 +10,7 @@ from standings.domain.boards.coverage import Coverage
 class Job(NamedTuple):
     """A rebuild or deletion that is under way on a board, and how far it is.
 
-    `phase` is one of those of `maintain.rebuild.rebuild`, which began at the instant `since`; `coverage` is what the
+    `phase` is one of those of `maintain.rebuild.phases`, which began at the instant `since`; `coverage` is what the
     rankings
     will be whole for. `slot` and `after` say which members are done, `members` how many these are.
     """

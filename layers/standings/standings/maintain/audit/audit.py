@@ -18,6 +18,7 @@ Rankings that can no longer be read are skipped, and those for which the board i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import open_rankings, readable_rankings
 from standings.domain.windows.calendar import MINUTE, SECOND
 from standings.maintain.audit.audit_reads import AuditReads
-from standings.maintain.audit.report import AuditCall, expected_key
+from standings.maintain.audit.report import AuditCall, difference
 from standings.maintain.audit.tier_audit import ROUNDS, SETTLING, TierAudit
 from standings.ports.scores import SLOTS
 from standings.runtime.retry import Clock, with_retry
@@ -41,38 +42,30 @@ PAGE_SIZE: Final = 100
 """Members that are listed and compared together."""
 
 
+@dataclass(frozen=True)
 class BoardAudit:
     """Audits one board, a part at each call. Holds a page of members or a part of one ranking's tiers at a time.
 
     `generation` is the one that is read. `coverage` says for what it is whole (None: for all that is ranked).
     """
 
-    def __init__(
-        self,
-        call: AuditCall,
-        family: Family,
-        generation: int = 0,
-        coverage: Coverage | None = None,
-        settling: float = SETTLING,
-    ) -> None:
-        self._call = call
-        self._family = family
-        self._board = call.board
-        self._generation = generation
-        self._coverage = coverage
-        self._settling = settling
+    call: AuditCall
+    family: Family
+    generation: int = 0
+    coverage: Coverage | None = None
+    settling: float = SETTLING
 
     def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any]:
         """Audit from a cursor on (None: from the beginning) until the board is done or the deadline comes.
 
         A cursor of another generation starts the audit anew: a rebuild has switched reads in between.
         """
-        units = self._call.store.units
-        if cursor is None or cursor["generation"] != self._generation:
+        units = self.call.store.units
+        if cursor is None or cursor["generation"] != self.generation:
             cursor = {"stage": "members", "slot": 0, "after": None}
         position = self._audit(cursor)
-        after = None if position is None else {"generation": self._generation, **position}
-        return self._call.answer(after, self._call.store.units - units)
+        after = None if position is None else {"generation": self.generation, **position}
+        return self.call.answer(after, self.call.store.units - units)
 
     def _audit(self, cursor: Mapping[str, Any]) -> dict[str, Any] | None:
         """The position of the next call; None when the board is done. Each call makes progress, however short."""
@@ -82,46 +75,41 @@ class BoardAudit:
                 after = self._members(slot, cursor["after"] if slot == cursor["slot"] else None)
                 if after is not None:
                     return {"stage": "members", "slot": slot, "after": after}
-                if self._call.expired and slot + 1 < SLOTS:
+                if self.call.expired and slot + 1 < SLOTS:
                     return {"stage": "members", "slot": slot + 1, "after": None}
             cursor = {"ranking": "", "within": None}
-        for ranking in sorted(set(self._open()), key=lambda ranking: ranking.ranking_code):
+        rankings = self._audited(open_rankings(self.family, self.call.board, self.call.clock.now()))
+        for ranking in sorted(rankings, key=lambda ranking: ranking.ranking_code):
             code = ranking.ranking_code
             if code < cursor["ranking"]:
                 continue
             within = cursor["within"] if code == cursor["ranking"] else None
             # Leaves in doubt take time to settle: do not begin with less.
-            if not is_first and self._call.clock.monotonic() >= self._call.deadline - ROUNDS * self._settling:
+            if not is_first and self.call.clock.monotonic() >= self.call.deadline - ROUNDS * self.settling:
                 return {"stage": "tiers", "ranking": code, "within": within}
             is_first = False
-            self._call.read["rankings"] += within is None
-            within = TierAudit(self._call, ranking, partial(self._compare, ranking), self._settling).run(within)
+            self.call.read["rankings"] += within is None
+            within = TierAudit(self.call, ranking, partial(self._compare, ranking), self.settling).run(within)
             if within is not None:
                 return {"stage": "tiers", "ranking": code, "within": within}
         return None
 
     def _members(self, slot: int, after: str | None) -> str | None:
         """Compare the members of a slot: the last one compared if the time was over, None when all are done."""
-        call = self._call
         while True:
-            images = call.reads.members(self._board, slot, after, PAGE_SIZE)
+            images = self.call.reads.members(self.call.board, slot, after, PAGE_SIZE)
             ranked = [(image, ranking) for image in images for ranking in self._ranked(image)]
-            rows = call.reads.rows([(ranking, image.member) for image, ranking in ranked])
-            call.read["members"] += len(images)
-            call.read["rows"] += len(ranked)
+            rows = self.call.reads.rows([(ranking, image.member) for image, ranking in ranked])
+            self.call.read["members"] += len(images)
+            self.call.read["rows"] += len(ranked)
             for image, ranking in ranked:
                 row = rows.get((ranking, image.member))
-                expected = expected_key(image, ranking, image.member)
-                if row is None:
-                    agrees = expected is None
-                else:
-                    agrees = row.key == expected and row.version <= image.version and (row.at_home or expected is None)
-                if not agrees:
-                    call.compare(ranking, image.member)
+                if difference(image, row, ranking, image.member, self.call.clock.now(), self.call.grace) is not None:
+                    self.call.compare(ranking, image.member)
             if len(images) < PAGE_SIZE:
                 return None
             after = images[-1].member
-            if call.expired:
+            if self.call.expired:
                 return after
 
     def _compare(self, ranking: Ranking, members: Sequence[str]) -> None:
@@ -129,39 +117,36 @@ class BoardAudit:
 
         The others are compared member by member (`_members`).
         """
-        images = self._call.reads.images(self._board, members)
+        images = self.call.reads.images(self.call.board, members)
         for member in members:
             image = images.get(member)
             if image is None or ranking not in set(self._ranked(image)):
-                self._call.compare(ranking, member)
+                self.call.compare(ranking, member)
 
     def _ranked(self, image: Image) -> Iterator[Ranking]:
         """The rankings that an item is part of, hidden or not."""
-        return self._audited(readable_rankings(self._family, image, self._call.clock.now()))
-
-    def _open(self) -> Iterator[Ranking]:
-        return self._audited(open_rankings(self._family, self._board, self._call.clock.now()))
+        return self._audited(readable_rankings(self.family, image, self.call.clock.now()))
 
     def _audited(self, rankings: Iterator[Ranking]) -> Iterator[Ranking]:
         """The rankings that are audited, each once: those that can be read now and that the board is whole for."""
-        now = self._call.clock.now()
+        now = self.call.clock.now()
         for ranking in dict.fromkeys(rankings):
             until = ranking.readable_until
-            if self._coverage is not None:
-                until = self._coverage.readable_until(ranking)
-                if not self._coverage.ranks(ranking):
+            if self.coverage is not None:
+                until = self.coverage.readable_until(ranking)
+                if not self.coverage.ranks(ranking):
                     continue
             if until is None or now < until:
-                yield ranking._replace(generation=self._generation)
+                yield ranking._replace(generation=self.generation)
 
 
+@dataclass(frozen=True)
 class Audits:
     """Audits one board or all boards, as `boards.toml` and the boards' records define them."""
 
-    def __init__(self, registry: BoardCatalog, evidence: AuditReads, pacing: Clock) -> None:
-        self._catalog = registry
-        self._reads = evidence
-        self._clock = pacing
+    catalog: BoardCatalog
+    store: AuditReads
+    clock: Clock
 
     def audit(
         self,
@@ -176,9 +161,9 @@ class Audits:
         board = only or (cursor or {}).get("board") or self._next_board(None)
         answer: dict[str, Any] = {"done": True, "cursor": None, "drift": 0, "boards": []}
         while board is not None:
-            if self._clock.monotonic() >= deadline:
+            if self.clock.monotonic() >= deadline:
                 return {**answer, "done": False, "cursor": {"board": board, "at": at}}
-            report = self._audited(AuditCall(board, self._reads, self._clock, deadline, grace_seconds * SECOND), at)
+            report = self._audited(AuditCall(board, self.store, self.clock, deadline, grace_seconds * SECOND), at)
             if report is not None:
                 answer["boards"].append(report)
                 answer["drift"] += report["drift"]
@@ -189,19 +174,18 @@ class Audits:
 
     def _audited(self, call: AuditCall, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """The report of a board; None if it has no events or is being deleted."""
-        board = call.board
-        record = with_retry(lambda: self._catalog.current(board), self._clock.backoff(call.deadline))
+        record = with_retry(lambda: self.catalog.current(call.board), self.clock.backoff(call.deadline))
         if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
             return None
-        family = self._catalog.boards.family(board)
+        family = self.catalog.boards.family(call.board)
         if family is None:
-            raise ValueError(f"no family in boards.toml matches {board!r}")
+            raise ValueError(f"no family in boards.toml matches {call.board!r}")
         return BoardAudit(call, family, record.generation, record.coverage).run(cursor)
 
     def _next_board(self, board: str | None) -> str | None:
         """The next board of the list that has a family in `boards.toml`."""
-        while names := self._catalog.records.names(board, 1):
+        while names := self.catalog.records.names(board, 1):
             (board,) = names
-            if self._catalog.boards.family(board) is not None:
+            if self.catalog.boards.family(board) is not None:
                 return board
         return None

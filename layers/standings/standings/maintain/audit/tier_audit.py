@@ -47,9 +47,9 @@ class TierAudit:
         self._compare = compare
         self._settling = settling
         self._root = Root()
-        self._start: Path | None = None
-        self._entries: Iterator[Listed] = iter(())
-        self._next: Listed | None = None
+        self._start = ROOT
+        self._paths: Iterator[Path] = iter(())
+        self._next: Path | None = None
         self._members: list[str] = []
         self._doubts: list[Path] = []
 
@@ -64,9 +64,8 @@ class TierAudit:
         if after is not None:
             self._start = tuple(bytes.fromhex(after))
             beyond = encode_sortable(span(self._start)[1] + 1)
-        shards = [self._shard(shard, beyond) for shard in range(self._root.shards)]
-        self._entries = merge(*shards, key=lambda entry: entry.key)
-        self._advance()
+        self._paths = self._entry_paths(beyond)
+        self._next = next(self._paths, None)
         # Settling takes a few rounds: keep their time free.
         latest = call.deadline - ROUNDS * self._settling
         for leaf in self._node(ROOT, self._nodes([ROOT]).get(ROOT, {})):
@@ -75,8 +74,6 @@ class TierAudit:
                 return bytes(leaf).hex()
             if len(self._doubts) >= MAX_DOUBTS:
                 self._settle()
-        while self._next is not None:
-            self._advance()
         self._settle()
         return None
 
@@ -102,28 +99,23 @@ class TierAudit:
                 yield from self._node(child, below)
 
     def _is_left(self, child: Path) -> bool:
-        return self._start is None or child > self._start or self._has_begun(child)
+        return child > self._start or self._has_begun(child)
 
     def _has_begun(self, child: Path) -> bool:
         """Whether an earlier call stopped below this node: it has compared the node's counter already."""
-        return self._start is not None and len(child) < len(self._start) and self._start[: len(child)] == child
+        return len(child) < len(self._start) and self._start[: len(child)] == child
 
     def _digit_of_next(self, node: Path) -> list[int]:
         """The child of a node that holds the next entry; empty if that is below another node."""
-        while self._next is not None and self._next.place is None:
-            self._advance()
-        if self._next is None or self._next.place is None:
-            return []
-        entry = path(self._next.place.sort_value)
-        return [entry[len(node)]] if entry[: len(node)] == node else []
+        entry = self._next
+        return [entry[len(node)]] if entry is not None and entry[: len(node)] == node else []
 
     def _leaf(self, leaf: Path, counters: Mapping[int, int]) -> None:
+        """Pass the entries of a leaf, and compare their number with its counters."""
         entries: Counter[int] = Counter()
-        last = span(leaf)[1]
-        while self._next is not None and (self._next.place is None or self._next.place.sort_value <= last):
-            if self._next.place is not None:
-                entries[path(self._next.place.sort_value)[-1]] += 1
-            self._advance()
+        while self._next is not None and self._next[:-1] <= leaf:
+            entries[self._next[-1]] += 1
+            self._next = next(self._paths, None)
         if _different(counters, entries):
             self._doubts.append(leaf)
 
@@ -148,9 +140,7 @@ class TierAudit:
         for _ in doubts:
             self._call.add(Kind.UNSETTLED)
         self._doubts = []
-        if self._members:
-            self._compare(self._members)
-            self._members = []
+        self._compare_members()
 
     def _read_again(self, leaf: Path, before: Snapshot | None) -> tuple[Snapshot | None, bool]:
         """A leaf as it is now, and whether it is settled. `before` is its snapshot of the round before.
@@ -196,15 +186,21 @@ class TierAudit:
                 return
             beyond = page[-1].key
 
-    def _advance(self) -> None:
-        """Go to the next entry; hand over the member of the one before."""
-        if self._next is not None:
+    def _entry_paths(self, beyond: str) -> Iterator[Path]:
+        """The paths of the entries that follow a key. Entries that were passed are handed over as members."""
+        shards = [self._shard(shard, beyond) for shard in range(self._root.shards)]
+        for entry in merge(*shards, key=lambda entry: entry.key):
+            if entry.place is not None:
+                yield path(entry.place.sort_value)
             self._call.read["entries"] += 1
-            self._members.append(self._next.member)
+            self._members.append(entry.member)
             if len(self._members) >= MAX_MEMBERS:
-                self._compare(self._members)
-                self._members = []
-        self._next = next(self._entries, None)
+                self._compare_members()
+
+    def _compare_members(self) -> None:
+        if self._members:
+            self._compare(self._members)
+            self._members = []
 
 
 def _different(counters: Mapping[int, int], entries: Counter[int]) -> list[int]:

@@ -27,6 +27,7 @@ ATTEMPT: Final = MAX_ATTEMPT_S - 15.0
 within them may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts with an outdated list of generations."""
 
 
+@dataclass
 class ParkedCare:
     """Lists and replays what is parked: at any time, beside projectors and other replays.
 
@@ -34,32 +35,20 @@ class ParkedCare:
     unexpected error in reading a record.
     """
 
-    def __init__(
-        self,
-        boards: Boards,
-        scores: Scores,
-        backfill: Backfill,
-        objects: Objects,
-        decode: Decode,
-        pacing: Clock,
-        *,
-        report: Callable[[Exception], None],
-        written: Callable[[str], Sequence[int]] = lambda _: (0,),
-    ) -> None:
-        self.clock = pacing
-        self._objects = objects
-        self._boards = boards
-        self._scores = scores
-        self._backfill = backfill
-        self._decode = decode
-        self._report = report
-        self._written = written
+    boards: Boards
+    scores: Scores
+    backfill: Backfill
+    objects: Objects
+    decode: Decode
+    clock: Clock
+    report: Callable[[Exception], None]
+    written: Callable[[str], Sequence[int]] = lambda _: (0,)
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
         """The parked objects, with reason, members and age. `cursor` is that of the previous answer."""
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
-        objects = self.objects(deadline)
+        objects = self.objects_until(deadline)
         try:
             for stored in stored_objects(objects, chosen.names, cursor):
                 if len(shown) >= min(limit, MAX_SHOWN) or self.clock.monotonic() >= deadline:
@@ -82,17 +71,18 @@ class ParkedCare:
         """
         return _Replay(self, deadline, chosen, cursor or {}).run()
 
-    def objects(self, deadline: float) -> Objects:
+    def objects_until(self, deadline: float) -> Objects:
         """The failure bucket, whose calls are retried until a deadline."""
-        return retrying(self._objects, lambda: self.clock.backoff(deadline))
+        return retrying(self.objects, lambda: self.clock.backoff(deadline))
 
     def read(self, objects: Objects, stored: StoredObject, chosen: Selection) -> ParkedObject | None:
         """The records of an object; None if it is gone or not chosen."""
         content = objects.content(stored.key)
         if content is None:
             return None
-        parked = read_parked(stored, content, self._decode, self._report)
-        return parked if chosen.accepts(stored.key, parked.reason, parked.boards) else None
+        parked = read_parked(stored, content, self.decode, self.report)
+        boards = {board for board, _ in parked.members}
+        return parked if chosen.accepts(stored.key, parked.reason, boards) else None
 
     def place(self, members: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
         """Place some members. Returns the errors of members that can never be placed, and the passing error if any."""
@@ -108,7 +98,7 @@ class ParkedCare:
             except (StoreRefusedError, ValueError) as error:
                 never[named.board, named.member] = str(error)
         why = None
-        for outcome in self._backfill.outcomes(moves, until):
+        for outcome in self.backfill.outcomes(moves, until):
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
         return never, why
@@ -118,19 +108,19 @@ class ParkedCare:
         problem = self._problem(named)
         if problem is not None:
             raise ValueError(problem)
-        family = self._boards.family(named.board)
+        family = self.boards.family(named.board)
         if family is None:
             raise ValueError(f"no family in boards.toml matches {named.board!r}")
         image = self._image(named, backoff) or named.gone
         if image is None:
             raise ValueError("the item is gone, and the record does not tell its version")
         rankings = list(open_rankings(family, named.board, self.clock.now()))
-        for generation in self._written(named.board):
+        for generation in self.written(named.board):
             yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
         """The member's item as it is now; None if there is none."""
-        return with_retry(partial(self._scores.image, (named.board, named.member)), backoff)
+        return with_retry(partial(self.scores.image, (named.board, named.member)), backoff)
 
     def _problem(self, named: ParkedMember) -> str | None:
         """Why a record cannot be replayed."""
@@ -171,7 +161,7 @@ class _Replay:
 
     def __init__(self, care: ParkedCare, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
         self._care = care
-        self._objects = care.objects(deadline)
+        self._objects = care.objects_until(deadline)
         self._deadline = deadline
         self._chosen = chosen
         self._position = _Position(**cursor)

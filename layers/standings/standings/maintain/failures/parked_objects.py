@@ -29,11 +29,6 @@ class ParkedObject:
     members: dict[MemberKey, ParkedMember] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    @property
-    def boards(self) -> set[str]:
-        """The boards of the members."""
-        return {board for board, _ in self.members}
-
 
 def stored_objects(objects: Objects, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
     """The parked objects with these keys (None: all) that follow a key, in order."""

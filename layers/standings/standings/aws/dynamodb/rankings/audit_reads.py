@@ -1,6 +1,6 @@
-"""Scores and Rankings in DynamoDB, as an audit looks at them."""
+"""Reads Scores and Rankings in DynamoDB for an audit."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -29,9 +29,9 @@ TRANSACTIONAL: Final = 2
 
 
 class DynamoAuditReads:
-    """Scores and Rankings side by side (`maintain.audit.audit_reads.AuditReads`). For one thread.
+    """Implements `maintain.audit.audit_reads.AuditReads`. For one thread.
 
-    Units are counted as if every item were under 4 KB, which all of ours are.
+    Counts read units as if every item were under 4 KB, as all items of Standings are.
     """
 
     def __init__(self, client: "DynamoDBClient", scores: str, rankings: str, pacing: Clock) -> None:
@@ -39,7 +39,7 @@ class DynamoAuditReads:
         self._scores = scores
         self._rankings = rankings
         self._pacing = pacing
-        # It lists members, and never comes near a receipt.
+        # It only lists members: no receipts table is needed.
         self._listing = DynamoScores(client, scores, "", pacing)
         self.units = 0.0
 
@@ -55,13 +55,11 @@ class DynamoAuditReads:
         self.units += EVENTUAL * len(members)
         return {image.member: image for image in map(decode_image, items)}
 
-    def rows(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], StoredRow]:
-        keys = {entry_key(ranking, member): (ranking, member) for ranking, member in wanted}
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._pacing)
-        self.units += EVENTUAL * len(keys)
-        asked = ((keys[item["pk"]["S"]], item) for item in items)
+    def rows(self, keys: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], StoredRow]:
+        by_key = {entry_key(ranking, member): (ranking, member) for ranking, member in keys}
+        rows = ((by_key[item["pk"]["S"]], item) for item in self._items(by_key))
         return {
-            (ranking, member): _row(item, ranking, member, {ranking.metric.shards}) for (ranking, member), item in asked
+            (ranking, member): _row(item, ranking, member, {ranking.metric.shards}) for (ranking, member), item in rows
         }
 
     def pair(self, ranking: Ranking, member: str) -> Pair:
@@ -76,18 +74,15 @@ class DynamoAuditReads:
         )
 
     def root(self, ranking: Ranking) -> Root:
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": node_key(ranking, ROOT)}}], self._pacing)
-        self.units += EVENTUAL
+        items = self._items([node_key(ranking, ROOT)])
         return _root(items[0] if items else None, ranking)
 
     def nodes(self, ranking: Ranking, paths: Sequence[Path], lanes: int) -> dict[Path, Mapping[int, int]]:
         keys = {node_key(ranking, path, lane): path for path in paths for lane in range(lanes)}
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._pacing)
-        self.units += EVENTUAL * len(keys)
-        found: dict[Path, list[Item]] = {}
-        for item in items:
-            found.setdefault(keys[item["pk"]["S"]], []).append(item)
-        return {path: _counters(some) for path, some in found.items()}
+        nodes: dict[Path, list[Item]] = {}
+        for item in self._items(keys):
+            nodes.setdefault(keys[item["pk"]["S"]], []).append(item)
+        return {path: _counters(lanes_) for path, lanes_ in nodes.items()}
 
     def picture(self, ranking: Ranking, path: Path) -> Snapshot:
         root, (lanes,) = self._lanes(ranking, path)
@@ -102,7 +97,7 @@ class DynamoAuditReads:
         values = {":r": {"S": index_key(ranking, shard)}, ":s": {"S": beyond}}
         condition = "r = :r AND s > :s"
         if before is not None:
-            # Both ends are included, and asked for is neither.
+            # BETWEEN includes both ends, which are dropped below.
             condition = "r = :r AND s BETWEEN :s AND :e"
             values[":e"] = {"S": before}
             limit += 2
@@ -117,23 +112,30 @@ class DynamoAuditReads:
         self.units += max(EVENTUAL, EVENTUAL * size / UNIT_BYTES)
         return [_listed(item, ranking) for item in items if item["s"]["S"] not in {beyond, before}]
 
+    def _items(self, keys: Collection[str]) -> list[Item]:
+        """The items of Rankings with these keys, eventually consistent."""
+        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._pacing)
+        self.units += EVENTUAL * len(keys)
+        return items
+
     def _lanes(self, ranking: Ranking, *paths: Path) -> tuple[Root, list[list[Item | None]]]:
-        """What the root says, and all lanes of some nodes that there could ever be: of one moment."""
+        """The root, and all possible lanes of some nodes, at one moment."""
         keys = dict.fromkeys([node_key(ranking, ROOT)])
         keys |= dict.fromkeys(node_key(ranking, path, lane) for path in paths for lane in range(MAX_LANES))
         items = self._at_once(*((self._rankings, {"pk": {"S": key}}) for key in keys))
-        found = dict(zip(keys, items, strict=True))
-        root = _root(found[node_key(ranking, ROOT)], ranking)
-        return root, [[found[node_key(ranking, path, lane)] for lane in range(MAX_LANES)] for path in paths]
+        nodes = dict(zip(keys, items, strict=True))
+        root = _root(nodes[node_key(ranking, ROOT)], ranking)
+        return root, [[nodes[node_key(ranking, path, lane)] for lane in range(MAX_LANES)] for path in paths]
 
-    def _at_once(self, *wanted: tuple[str, Mapping[str, Any]]) -> list[Item | None]:
-        gets: Any = [{"Get": {"TableName": table, "Key": key}} for table, key in wanted]
+    def _at_once(self, *keys: tuple[str, Mapping[str, Any]]) -> list[Item | None]:
+        """Items of one moment, by table and key."""
+        gets: Any = [{"Get": {"TableName": table, "Key": key}} for table, key in keys]
         try:
             answer = self._client.transact_get_items(TransactItems=gets)
         except (ClientError, BotoCoreError) as error:
             raise store_error(error) from error
         self.units += TRANSACTIONAL * len(gets)
-        return [one.get("Item") or None for one in answer["Responses"]]
+        return [response.get("Item") or None for response in answer["Responses"]]
 
 
 def _row(item: Item, ranking: Ranking, member: str, spreads: Iterable[int]) -> StoredRow:
@@ -144,7 +146,7 @@ def _row(item: Item, ranking: Ranking, member: str, spreads: Iterable[int]) -> S
 
 
 def _spreads(root: Item | None, ranking: Ranking) -> set[int]:
-    """Over how many shards entries may be spread: today, at any time that the root names, or before it named one."""
+    """The numbers of shards that are or were in use: of the definition, named by the root, and 1 before that."""
     named = {int(count) for count in root["n"]["NS"]} if root is not None and "n" in root else set()
     return {1, ranking.metric.shards, *named}
 
@@ -165,7 +167,7 @@ def _listed(item: Item, ranking: Ranking) -> Listed:
 
 
 def _place(key: str, ranking: Ranking) -> Place | None:
-    """The place that a sort key says; None for what is no key of ours, and stands anywhere in the order."""
+    """The place that a sort key encodes; None if it is not a valid key. Such a key may be anywhere in the order."""
     try:
         place, member = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
     except (KeyError, IndexError):

@@ -1,4 +1,4 @@
-"""Removes what a generation of a board's rankings has left: nobody reads or writes it any more."""
+"""Purges a generation of a board's rankings that nobody reads or writes any more."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -22,15 +22,15 @@ DELETE_PAGE_SIZE: Final = 500
 HOURS_REACH: Final = 30 * DAY
 T = TypeVar("T")
 REACH: Final = 1_200 * DAY
-"""Nothing of a period is there that began longer ago: at most 400 days are kept, and a year is the longest period."""
+"""Periods that began longer ago have no rows: at most 400 days are kept, and the longest period is a year."""
 _CALENDAR: Final = Timetable("UTC", 0, 0, 0)
 
 
 class DynamoPurging:
-    """Purges generations of rankings: entries by the sorted index, tiers from the leaves to the root.
+    """Purges rankings: entries by the sorted index, then tiers from the leaves to the root.
 
-    The root goes last: as long as it is there, there is something to go on with. What has no place in the index are
-    rows without a score, which expire.
+    The root goes last: as long as it exists, the ranking is not purged. Rows without a score are not in the index; they
+    expire.
     """
 
     def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Clock) -> None:
@@ -39,6 +39,7 @@ class DynamoPurging:
         self._pacing = pacing
 
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
+        """Purge a generation of a board; False if `over` says that the time is over before the end."""
         for code in sorted(codes):
             for ranking in self._rankings_of(board, code, generation):
                 if over() or not self._purge(ranking, over):
@@ -46,21 +47,21 @@ class DynamoPurging:
         return True
 
     def _rankings_of(self, board: str, code: str, generation: int) -> Iterator[str]:
-        """The keys of rankings of a window that can be there: those of which there is a root."""
+        """The keys of a window's rankings that have a root."""
         end = generation_code(generation)
         window = window_of(code[CODE_LENGTH:])
         if window.unit is None:
             yield f"{board}#{code}{end}"
             return
         now = self._pacing.now()
-        # Other zones' days and other weeks' beginnings are no more than one away.
+        # Periods in other time zones, or with other week starts, are at most one off.
         first = _CALENDAR.index(window.unit, now - REACH) - 1
         last = _CALENDAR.index(window.unit, now) + window.size + 1
         if window.unit == "h":
             first = _CALENDAR.index("h", now - HOURS_REACH)
         periods = [f"{board}#{code}{period}{end}" for period in range(first, last + 1)]
-        there = {item["pk"]["S"] for item in self._items([node_key_of(ranking, ROOT) for ranking in periods])}
-        yield from (ranking for ranking in periods if node_key_of(ranking, ROOT) in there)
+        roots = {item["pk"]["S"] for item in self._items([node_key_of(ranking, ROOT) for ranking in periods])}
+        yield from (ranking for ranking in periods if node_key_of(ranking, ROOT) in roots)
 
     def _purge(self, ranking: str, over: Callable[[], bool]) -> bool:
         (root,) = self._items([node_key_of(ranking, ROOT)]) or [{}]
@@ -80,11 +81,11 @@ class DynamoPurging:
             "KeyConditionExpression": "r = :r",
             "ExpressionAttributeValues": {":r": {"S": partition}},
         }
-        answers = self._patiently(lambda: list(query(self._client, request, DELETE_PAGE_SIZE)))
+        answers = self._with_retry(lambda: list(query(self._client, request, DELETE_PAGE_SIZE)))
         return [item["pk"]["S"] for answer in answers for item in answer["Items"]]
 
     def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
-        """Remove a node and all that is below it: what is below goes first."""
+        """Delete the nodes below a node, then the node."""
         keys = [node_key_of(ranking, path, lane) for lane in range(lanes)]
         items = self._items(keys)
         if not path or len(path) < depth(path[0]):
@@ -97,12 +98,12 @@ class DynamoPurging:
         return True
 
     def _items(self, keys: Sequence[str]) -> list[Item]:
-        wanted: list[Item] = [{"pk": {"S": key}} for key in keys]
-        return self._patiently(lambda: batch_get(self._client, self._rankings, wanted, self._pacing, consistent=True))
+        items: list[Item] = [{"pk": {"S": key}} for key in keys]
+        return self._with_retry(lambda: batch_get(self._client, self._rankings, items, self._pacing, consistent=True))
 
     def _delete(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), MAX_DELETES):
-            self._patiently(partial(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES]))
+            self._with_retry(partial(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES]))
 
-    def _patiently(self, do: Callable[[], T]) -> T:
+    def _with_retry(self, do: Callable[[], T]) -> T:
         return with_retry(do, self._pacing.backoff_for(READ_TIMEOUT_S))
