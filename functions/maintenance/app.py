@@ -46,14 +46,14 @@ def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any
     return asdict(_maintenance.rebuild.go_on(board, DELETE, deadline, begin=begin))
 
 
-def _choosing(names: str, do: Callable[[], Callable[..., dict[str, Any]]], **arguments: type) -> Task:
+def _choosing(names: str, do: Callable[[], Callable[..., dict[str, Any]]], **types: type) -> Task:
     """A task on those dead letters or parked objects that `names`, `reason` and `board` choose."""
 
-    def call(deadline: float, **given: Any) -> dict[str, Any]:
-        chosen = Selection(given.pop(names, None), given.pop("reason", None), given.pop("board", None))
-        return do()(deadline, chosen=chosen, **given)
+    def call(deadline: float, **arguments: Any) -> dict[str, Any]:
+        chosen = Selection(*(arguments.pop(name, None) for name in (names, "reason", "board")))
+        return do()(deadline, chosen=chosen, **arguments)
 
-    return Task(call, {names: list, "reason": str, "board": str, **arguments})
+    return Task(call, {names: list, "reason": str, "board": str, **types})
 
 
 def _delete_letters(deadline: float, *, ids: list[str]) -> dict[str, Any]:

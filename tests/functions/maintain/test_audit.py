@@ -1,4 +1,4 @@
-"""The audit: it names what is corrupted, each by its kind, and nothing else, whatever happens while it looks."""
+"""An audit names each corruption by its kind and nothing else, whatever happens while it reads."""
 
 import random
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
         for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
             corruption.corrupt(kind)
         expected = corruption.expected | audited.counters_off()
-        # Much at one call, or little at each of many.
+        # One long call, or many short ones.
         slow = Busy(audited, 0, step=audited.rng.choice([2, 300]))
         answers = audited.audit(slow, seconds=60)
 
@@ -99,12 +99,12 @@ def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
             corruption.corrupt(kind)
         audited.clock.milliseconds += 60_000
         busy = Busy(audited, audited.rng.choice([0.02, 0.1, 0.3]))
-        # Two moves between cheap looks can make a counter that is off look right by chance: the next audit sees it.
+        # Moves between two cheap reads can hide a wrong counter by chance: the next audit names it.
         for _ in range(4):
             answers = audited.audit(busy, seconds=1_000)
             named = findings(answers)
             off = {one for one in named if one[0] == "counter"}
-            # Moves leave every counter as far off as it was.
+            # Moves do not change how far a counter is off.
             counters = audited.counters_off()
             assert sorted(one for one in named if one[0] != "counter") == sorted(corruption.expected)
             assert {one[1] for one in off} <= {one[1] for one in counters}
@@ -146,7 +146,7 @@ def _mend_while_events_flow(seed: int, clock: ManualClock) -> None:
 @pytest.mark.parametrize("seed", seeds(3, 15))
 def test_a_rebuild_mends_all_that_is_corrupted_while_events_flow(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(NOW)
-    # Time by this clock alone: the seed decides all.
+    # Only this clock counts: the seed decides everything.
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
     monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
     _mend_while_events_flow(seed, clock)

@@ -1,4 +1,4 @@
-"""Rebuilds and deletions of boards some of whose members others write all the while."""
+"""Rebuilds and deletions of boards while others keep writing some of the members."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -26,9 +26,9 @@ NOW = 1_795_256_100_000
 BOARDS = parse_boards('[boards."b"]\nmembers = "registered"\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
 NAMES = [f"m{number:03}" for number in range(300)]
 CALL = 0.01
-"""Seconds that a call takes."""
+"""Seconds of one call."""
 ALWAYS = CALL / 2
-"""Seconds between two writes of others that let no try succeed."""
+"""Seconds between two writes of others: so often that no try succeeds."""
 
 
 class Store:
@@ -123,7 +123,7 @@ def store() -> Store:
 
 
 def go_on(store: Store, task: str, seconds: float) -> Progress:
-    """Go on with a job for so many seconds; a call that was begun by then may still end."""
+    """Continue a job for some seconds. A call that began in time may end later."""
     pacing = store.time.pacing()
     deadline = store.time.monotonic() + seconds
     store.latest = deadline + 2 * CALL

@@ -1,4 +1,4 @@
-"""Definitions that change: functions of the old one at work beside those of the new, and numbers of before."""
+"""Changed definitions: old and new functions run side by side, and old numbers stay."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ def write(stack: Stack, event_id: str, member: str, at: str = TODAY, **amounts: 
 
 
 def project(stack: Stack) -> None:
-    """Deliver the whole stream, until a function says that it is done, parked records included."""
+    """Deliver the whole stream; parked records count as done."""
     assert stack.projector({"Records": stack.dynamodb.stream("Scores")[0][:]}, Context()) == {"batchItemFailures": []}
 
 
 def test_a_board_that_an_older_function_does_not_know_is_parked_whole(engine: Any) -> None:
-    """The writer is new already, one projector still the old one."""
+    """The writer has the new definition, one projector the old one."""
     with running(engine, ManualClock(NOW), ANOTHER_FAMILY + ALL) as new:
         write(new, "1", "m", points=5)
     with running(engine, ManualClock(NOW), ANOTHER_FAMILY) as old:
@@ -41,7 +41,7 @@ def test_a_board_that_an_older_function_does_not_know_is_parked_whole(engine: An
 
 
 def test_a_best_that_was_improved_while_nobody_kept_marks_is_not_dated_by_the_one_before(engine: Any) -> None:
-    """The mark of the 10 is none of the 12: this has none."""
+    """The tie key of the 10 does not apply to the 12, which has none."""
     ties_by_instant, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
     with running(engine, ManualClock(NOW), ties_by_instant) as stack:
         write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
@@ -67,7 +67,7 @@ def test_an_equal_best_changes_nothing_where_marks_are_left_over(engine: Any) ->
 
 
 def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any) -> None:
-    """Removed by an event that only adds, while a metric beside it has marks."""
+    """An event that only adds removes it, while another metric has tie keys."""
     boards = (
         '[boards."b"]\nlate = "1 day"\nkeep = "1 day"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
         'metrics.latest = { aggregate = "last", windows = ["all", "day"] }\n'

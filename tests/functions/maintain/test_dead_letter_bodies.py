@@ -1,4 +1,4 @@
-"""When a dead letter was first received, and what its body was: both outlive every refusal and replay."""
+"""A dead letter keeps its body and the time it was first received through every refusal and replay."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ def stack(engine: Any) -> Iterator[Stack]:
 
 
 def test_when_it_was_first_received_outlives_every_refusal(stack: Stack) -> None:
-    """However often it is replayed and refused again, after 29 days it stays where it is."""
+    """After 29 days it is not replayed any more, however often it was replayed before."""
     first = stack.clock.milliseconds
     send(stack, event("1") | {"x": 1})
     write(stack)
@@ -44,7 +44,7 @@ def test_when_it_was_first_received_outlives_every_refusal(stack: Stack) -> None
 
 
 def test_what_waits_too_long_in_the_queue_is_refused_by_the_writer(stack: Stack) -> None:
-    """Also after the queue's own redrive, which asks nobody: it keeps the attributes."""
+    """Also after SQS's own redrive, which keeps the attributes."""
     send(stack, event("1", points=5))
     write(stack)
     stack.clock.milliseconds += 29 * DAY + 1
@@ -73,7 +73,7 @@ def test_what_was_received_too_often_is_replayed_with_the_time_it_was_sent(stack
 
 
 def test_at_filled_in_survives_a_refusal_and_a_replay(stack: Stack) -> None:
-    """Posted without `at` and refused for a fault of ours: replayed, it is the event that a retry of the post is."""
+    """An event posted without `at` meets a bug. Its replay and a retry of the post count once."""
     without = {name: value for name, value in event("1", points=3).items() if name != "at"}
     stack.post("/events", without)
     with mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug")):

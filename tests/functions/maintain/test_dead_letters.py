@@ -1,4 +1,4 @@
-"""Dead letters: shown with their reasons, replayed after a fix, and never counted twice."""
+"""Dead letters are listed with their reasons, replayed after a fix, and never counted twice."""
 
 import json
 import random
@@ -34,7 +34,7 @@ def stack(engine: Any) -> Iterator[Stack]:
 
 
 def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> None:
-    """Refused by a wrong file, listed, replayed after the fix: twice, and with events that were applied meanwhile."""
+    """A wrong file refuses events; after the fix they are replayed twice, beside events that were sent again."""
     rng = random.Random(3)
     model = Model()
     clock = ManualClock(milliseconds())
@@ -54,7 +54,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> No
 
     clock.milliseconds += 3 * DAY
     with running(engine, clock, RIGHT) as right:
-        # A producer was not patient, and sent some of it again.
+        # A producer has sent some of the events again.
         send(right, *rng.sample(events, 40))
         write(right)
         right.dead_letters.messages += letters.messages
@@ -67,7 +67,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> No
         assert [one["MessageBody"] for one in sent] == [orjson.dumps(one).decode() for one in events]
         assert all(one["MessageAttributes"].keys() == {"first_received"} for one in sent)
         write(right)
-        # The same dead letters once more, as after a crash between sending and deleting.
+        # The same dead letters again, as after a crash between sending and deleting.
         right.dead_letters.messages += before
         right.dead_letters._hidden.clear()
         assert dead_letter_care(right).replay(soon(clock))["replayed"] == 300
@@ -92,7 +92,7 @@ def test_some_are_replayed_by_id_by_reason_and_by_board(stack: Stack) -> None:
     assert orjson.loads(stack.activity.messages[-1]["MessageBody"])["id"] == "3"
     assert care.replay(soon(stack.clock), chosen=Selection(names=frozenset({ids[3]})))["replayed"] == 1
     assert stack.activity.messages[-1]["MessageBody"] == "{"
-    # What was not chosen is there again at once.
+    # Messages that were not chosen are visible again at once.
     left = care.replay(soon(stack.clock), chosen=Selection(reason="no such reason"))
     assert (left["seen"], left["not_chosen"], left["replayed"]) == (1, 1, 0)
     assert [one["event"] for one in care.list(soon(stack.clock))["messages"]] == ["1"]
@@ -110,7 +110,7 @@ def test_some_are_thrown_away(stack: Stack) -> None:
 
 
 def test_whose_a_message_is_survives_refusal_and_replay(stack: Stack) -> None:
-    """Also where its body is kept in the bucket, and where its producer said nothing."""
+    """Also if its body is in the bucket, and if it has no group."""
     for group, body in (("producer-7", "{"), (None, "{}"), ("producer-8", "\x00")):
         send(stack, body)
         if group:
@@ -128,7 +128,7 @@ def test_whose_a_message_is_survives_refusal_and_replay(stack: Stack) -> None:
 
 
 def test_what_a_replay_has_refused_again_is_not_replayed_by_the_same(stack: Stack) -> None:
-    """A fix that was none: calling until all is done comes to an end."""
+    """After a fix that does not work, calling until `done` comes to an end."""
     send(stack, *[event(str(n)) | {"x": 1} for n in range(25)])
     write(stack)
     care = dead_letter_care(stack)

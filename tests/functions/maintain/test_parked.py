@@ -1,4 +1,4 @@
-"""Parked records: shown with their reasons, and replayed days later by what the members' items are then."""
+"""Parked records are listed with their reasons; a replay days later places members as their items are then."""
 
 import json
 import random
@@ -32,7 +32,7 @@ def stack(engine: Any) -> Iterator[Stack]:
 
 
 def test_rows_never_touched_since_and_rows_far_ahead(stack: Stack) -> None:
-    """Parked at v2; replayed when some of its rows are at v5, and others were not touched since."""
+    """Parked at version 2, replayed when some rows are at version 5 and others have not changed."""
     write(stack, "1", "m", 10)
     write(stack, "2", "n", 7)
     project(stack)
@@ -43,7 +43,7 @@ def test_rows_never_touched_since_and_rows_far_ahead(stack: Stack) -> None:
     for number in range(3):
         write(stack, f"later-{number}", "m", 100)
     project(stack)
-    # Today's events were never told to yesterday's rankings.
+    # Today's events do not change yesterday's rankings.
     assert scores(stack)["day 0"] == {"m": 10, "n": 7}
     assert scores(stack)["all 0"] == {"m": 315, "n": 7}
 
@@ -55,13 +55,13 @@ def test_rows_never_touched_since_and_rows_far_ahead(stack: Stack) -> None:
     assert stack.bucket.objects == {}
     assert scores(stack)["day 0"] == {"m": 15, "n": 7}
     assert scores(stack)["all 0"] == {"m": 315, "n": 7}
-    # A hand that comes late finds that it is.
+    # A late delivery of the record changes nothing.
     assert stack.projector({"Records": [lost]}, Context()) == {"batchItemFailures": []}
     assert scores(stack)["day 0"] == {"m": 15, "n": 7}
 
 
 def test_poison_that_a_fix_has_made_harmless(engine: Any) -> None:
-    """The store refuses a member's row; days later, with more said of others, its records are replayed."""
+    """The store refuses a member's row; days later, after more events, its records are replayed."""
     rng = random.Random(5)
     model = Model()
     clock = ManualClock(int(NOW.timestamp() * 1000))
@@ -125,7 +125,7 @@ def test_a_batch_that_lambda_gave_up(stack: Stack, as_text: bool) -> None:
 
 
 def test_a_large_batch_is_gone_on_with(stack: Stack) -> None:
-    """Each call has time for a part; between them the object stays, and what is done is not done anew."""
+    """Each call has time for a part. The object stays until the last call; no part is placed twice."""
     for number in range(90):
         write(stack, str(number), f"m{number}", number + 1)
     give_up(stack, unprojected(stack))
@@ -150,7 +150,7 @@ def test_a_large_batch_is_gone_on_with(stack: Stack) -> None:
 
 
 def test_whoever_has_gone_leaves_every_ranking(stack: Stack) -> None:
-    """Removed, hidden, or its item deleted by hand: rows that the lost records never reached lose their places."""
+    """Removed, hidden, or deleted by hand: a replay of the lost records removes the entries."""
     for number, member in enumerate("abc"):
         write(stack, str(number), member, number + 1)
     project(stack)
@@ -197,7 +197,7 @@ def test_what_is_too_old_is_left(stack: Stack) -> None:
 
 
 def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stack) -> None:
-    """An image that cannot be read does not matter while the item is there; without it, nobody knows its version."""
+    """An unreadable image does not matter while the item exists; without the item its version is unknown."""
     write(stack, "1", "m", 10)
     (whole,) = unprojected(stack)
     broken = json.loads(json.dumps(whole))

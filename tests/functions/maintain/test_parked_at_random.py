@@ -27,7 +27,7 @@ def anything(stack: Stack, rng: random.Random, number: int) -> None:
 
 
 def lose(stack: Stack, rng: random.Random) -> list[Any]:
-    """Park some of the records that the projector has not had, one by one or as a batch; the others."""
+    """Park some of the unprojected records, one by one or as a batch; return the others."""
     found = unprojected(stack)
     lost = [record for record in found if rng.random() < 0.4]
     if len(lost) > 1 and rng.random() < 0.5:
@@ -39,7 +39,7 @@ def lose(stack: Stack, rng: random.Random) -> list[Any]:
 
 
 def by_the_items(stack: Stack) -> dict[str, dict[str, int]]:
-    """What the rankings of now should say: the members' scores as their items have them."""
+    """The expected rankings: the members' scores as their items have them."""
     today = stack.clock() // DAY - int(NOW.timestamp() * 1000) // DAY
     said: dict[str, dict[str, int]] = {}
     for member in "abcd":
@@ -53,7 +53,7 @@ def by_the_items(stack: Stack) -> dict[str, dict[str, int]]:
 
 @pytest.mark.parametrize("seed", seeds(6, 30))
 def test_any_records_parked_and_replayed_at_any_time(engine: Any, seed: int) -> None:
-    """Random records are lost to the projector and parked; replays come at random, also twice and before the others."""
+    """The projector parks random records. Replays come at random, also twice and before the other records."""
     print(f"seed {seed}")
     rng = random.Random(seed)
     with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as stack:

@@ -1,4 +1,4 @@
-"""Rebuilt, deleted, and defined anew, while events go on: the real handlers, with a clock that passes."""
+"""Boards are rebuilt, deleted and redefined while events flow, with the real handlers and a test clock."""
 
 import itertools
 import random
@@ -22,7 +22,7 @@ NUMBERS = itertools.count()
 
 
 class Upkeep:
-    """Events on one board and what comes of them, with time that passes where a rebuild has to wait."""
+    """Sends events to one board and runs its jobs; time passes where a rebuild waits."""
 
     def __init__(self, stack: Stack, seed: int = 0) -> None:
         self.stack = stack
@@ -49,7 +49,7 @@ class Upkeep:
         project(self.stack)
 
     def job(self, task: str, between: Any = lambda: None) -> list[str]:
-        """Do a job to its end, with something between its steps: the phases that it went through."""
+        """Run a job to its end, with `between` between its calls; returns its phases."""
         phases: list[str] = []
         begin = True
         for _ in range(500):
@@ -70,7 +70,7 @@ class Upkeep:
 
 @pytest.fixture(autouse=True)
 def _time(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """The monotonic clock passes with the stack's own."""
+    """The monotonic clock follows the stack's clock."""
     del request
     monkeypatch.setattr("time.monotonic", lambda: building_blocks.now() / 1000)
 
@@ -221,7 +221,7 @@ def test_whoever_comes_while_a_board_is_deleted_is_on_the_board_that_begins_anew
 
 
 def test_longer_limits_hold_after_a_rebuild_and_for_what_was_still_there(engine: Any) -> None:
-    """Day by day under short limits: what went then does not come back by longer ones."""
+    """What short limits have removed does not come back with longer ones."""
     short = DAYS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
     clock = ManualClock(NOW)
     with running(engine, clock, short) as stack:

@@ -1,4 +1,4 @@
-"""All boards whose names match a glob, rebuilt side by side."""
+"""All boards whose names match a glob are rebuilt side by side."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ NOW = 1_795_256_100_000
 
 @pytest.fixture(autouse=True)
 def _time(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """The monotonic clock passes with the stack's own."""
+    """The monotonic clock follows the stack's clock."""
     del request
     monkeypatch.setattr("time.monotonic", lambda: building_blocks.now() / 1000)
 

@@ -1,4 +1,4 @@
-"""The events of the maintenance function: which task they name, with which arguments, and what is wrong with them."""
+"""The events of the maintenance function: tasks, their arguments, and errors."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -32,7 +32,7 @@ SCORES = (-300, -1, 0, 1, 2, 2, 3, 7, 127, 128, 300, 20_000, 3_000_000)
 
 @dataclass
 class Audited:
-    """A board, its functions, and the time that passes while they and the audit work."""
+    """A board with its functions and its clock."""
 
     stack: Stack
     rng: random.Random
@@ -55,7 +55,7 @@ class Audited:
         self.clock.milliseconds += round(seconds * 1000)
 
     def rankings(self) -> list[Ranking]:
-        """All that can be read."""
+        """All rankings that can be read."""
         family = self.boards.family(BOARD)
         assert family is not None
         now = self.clock()
@@ -70,7 +70,7 @@ class Audited:
         return counters_off(self.engine, [one._replace(generation=generation) for one in self.rankings()])
 
     def happen(self, member: str) -> None:
-        """An event of a member; or it is hidden, comes back, or is removed."""
+        """A member gets an event, or is hidden, shown or removed."""
         rng, stack = self.rng, self.stack
         what = rng.random()
         if what < 0.85:
@@ -91,7 +91,7 @@ class Audited:
             assert stack.delete(f"/boards/{BOARD}/member", id=member)[0] in {204, 404}
 
     def project(self, most: int = 10_000) -> None:
-        """Project some of what the stream has."""
+        """Project up to `most` records of each shard of the stream."""
         for number, shard in enumerate(self.engine.stream("Scores")):
             done = self.stack.projected.get(number, 0)
             batch = shard[done : done + most]
@@ -100,7 +100,7 @@ class Audited:
             self.stack.projected[number] = done + len(batch)
 
     def audit(self, client: Any = None, seconds: float = 1000.0, most_calls: int = 100_000) -> list[dict[str, Any]]:
-        """The answers of an audit, call by call."""
+        """Run an audit call by call; returns the answers."""
         evidence = DynamoAuditReads(client or self.engine, "Scores", "Rankings", self.pacing())
         family = self.boards.family(BOARD)
         assert family is not None
@@ -123,7 +123,7 @@ def _instant(milliseconds: int) -> str:
 
 
 def populate(audited: Audited, members: int, events: int) -> None:
-    """Events, hides and removals, all projected; then an hour goes by."""
+    """Make events, hides and removals, project them all, and let an hour pass."""
     for _ in range(events):
         audited.happen(f"m{audited.rng.randrange(members)}")
         audited.clock.milliseconds += 7
@@ -134,7 +134,7 @@ def populate(audited: Audited, members: int, events: int) -> None:
 
 
 def _use_lanes(audited: Audited) -> None:
-    """Some moves were counted in other lanes: in each alone a counter may be anything."""
+    """Spread counters over lanes: only their sum means anything."""
     rng = audited.rng
     for ranking in audited.rankings():
         lanes = rng.choice([2, 4])
@@ -154,7 +154,7 @@ def _use_lanes(audited: Audited) -> None:
 
 
 def findings(answers: list[dict[str, Any]]) -> list[Finding]:
-    """All differences of an audit that kept all examples."""
+    """All differences that an audit has named."""
     found: list[Finding] = []
     for answer in answers:
         assert answer["drift"] == len(answer["examples"]), "examples were left out"

@@ -12,7 +12,7 @@ from tests.support.builders.counters import NOW, UNREADABLE, Finding, add_to_cou
 
 
 class Corruption:
-    """Corrupts Rankings, and remembers how each row has to be named."""
+    """Corrupts Rankings; `expected` holds how an audit must name each corrupted row."""
 
     def __init__(self, audited: Audited) -> None:
         self._audited = audited
@@ -25,7 +25,7 @@ class Corruption:
         getattr(self, f"_{kind}")()
 
     def _entry(self) -> tuple[Ranking, str, dict[str, Any]] | None:
-        """An entry that nothing was done to yet."""
+        """An entry that is not corrupted yet."""
         found = []
         for ranking in self._audited.rankings():
             prefix = entry_key(ranking, "")
@@ -74,7 +74,7 @@ class Corruption:
             self._expect("wrong", ranking, member)
 
     def _elsewhere(self) -> None:
-        """In a shard that is not its own: one that is read, one that is not, or another ranking's index."""
+        """Move an entry to a wrong shard, in use or not."""
         if chosen := self._entry():
             ranking, member, row = chosen
             homes = {0, shard_of(member, ranking.metric.shards)}
@@ -89,7 +89,7 @@ class Corruption:
             self._expect("version", ranking, member)
 
     def _ghost(self) -> None:
-        """An entry of nobody, or of somebody who has none; counted or not."""
+        """Add an entry of a member that has no item; counted or not."""
         ranking = self._rng.choice(self._audited.rankings())
         self._made += 1
         member = f"ghost-{self._made}"
@@ -110,7 +110,7 @@ class Corruption:
         self._expect("phantom", ranking, member)
 
     def _unhidden(self) -> None:
-        """A row of somebody who is hidden or removed has an entry again."""
+        """Give a hidden or removed member an entry again."""
         found = []
         for ranking in self._audited.rankings():
             prefix = entry_key(ranking, "")
@@ -132,7 +132,7 @@ class Corruption:
             self._expect("phantom", ranking, member)
 
     def _counter(self) -> None:
-        """A counter up or down: of the root, an inner node or a leaf."""
+        """Change a counter of the root, an inner node or a leaf."""
         ranking = self._rng.choice(self._audited.rankings())
         nodes = [way for way, counters in nodes_of(self._audited.engine, ranking).items() if counters]
         if nodes:
@@ -141,7 +141,7 @@ class Corruption:
             add_to_counter(self._audited.engine, ranking, node, digit, self._rng.choice([-2, -1, 1, 1, 40]))
 
     def _lost(self) -> None:
-        """A counter that is gone, or a whole node."""
+        """Delete a node."""
         ranking = self._rng.choice(self._audited.rankings())
         nodes = [way for way, counters in nodes_of(self._audited.engine, ranking).items() if any(counters.values())]
         if nodes:
@@ -149,7 +149,7 @@ class Corruption:
             self._audited.engine.delete_item(TableName="Rankings", Key=key)
 
     def _stray(self) -> None:
-        """A node that counts somebody below a counter that counts nobody."""
+        """Add a node with members below a counter of 0."""
         ranking = self._rng.choice(self._audited.rankings())
         sort_value = self._rng.choice([40_000, -40_000, 77, 5_000_000])
         way = path(sort_value)

@@ -1,4 +1,4 @@
-"""Care for what was refused and parked, over the clients of a stack."""
+"""Builds what lists and replays dead letters and parked records, over the clients of a stack."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ from tests.support.aws.stack import ENVIRONMENT, ManualClock, Sqs, Stack
 
 
 def soon(clock: ManualClock, seconds: float = 60.0) -> float:
-    """A deadline of a test's own clock."""
+    """A deadline on the test's clock."""
     return clock.monotonic() + seconds
 
 
 def pacing(clock: ManualClock) -> Clock:
-    """Clock by a test's own clock: nobody waits."""
+    """A `Clock` on the test's clock: nothing really waits."""
     return Clock(clock, clock.monotonic, clock.sleep, random.Random(1).random)
 
 

@@ -28,7 +28,7 @@ def write(stack: Stack, event_id: str, member: str, points: int, board: str = "b
 
 
 def unprojected(stack: Stack) -> list[Any]:
-    """The records that the projector has not had, and which it gets no more."""
+    """Take the records that are not projected yet off the stream."""
     (shard,) = stack.dynamodb.stream("Scores")
     found = [json.loads(json.dumps(record)) for record in shard[stack.projected.get(0, 0) :]]
     stack.projected[0] = len(shard)
@@ -59,7 +59,7 @@ def give_up(stack: Stack, records: list[Any], *, as_text: bool = True) -> str:
 
 
 def scores(stack: Stack, board: str = "b", generation: int = 0) -> dict[str, dict[str, int]]:
-    """What every open ranking of a board says; the tiers count it."""
+    """The scores in every open ranking of a board; checks that the tiers count them."""
     assert_tiers_count_the_entries(stack.dynamodb)
     family = parse_boards(BOARDS).family(board)
     assert family is not None

@@ -32,7 +32,7 @@ def send(stack: Stack, *bodies: Any, attributes: dict[str, Any] | None = None) -
 
 
 def write(stack: Stack) -> None:
-    """Let the writer have all that is on the queue."""
+    """Deliver the whole queue to the writer."""
     assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
 
 

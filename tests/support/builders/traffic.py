@@ -10,7 +10,7 @@ from tests.support.faults import faulty_client
 
 
 class Lagging:
-    """Lets the sorted index show each change of a row only some time after it."""
+    """Delays each change of a row in the sorted index."""
 
     def __init__(self, audited: Audited, milliseconds: int) -> None:
         self._index = audited.engine._tables["Rankings"].indexes["places"]
@@ -38,7 +38,7 @@ class Lagging:
 
 @dataclass
 class Busy:
-    """A client during whose every call something may happen on the board: seldom, once there was much."""
+    """A client during whose calls events happen at random: seldom, once there were many."""
 
     audited: Audited
     chance: float
@@ -71,7 +71,7 @@ class Busy:
 
 
 class Load:
-    """Events on the board before the calls of whoever else is at work there, projected now and then."""
+    """Makes events on the board before other calls to the store, and projects them now and then."""
 
     def __init__(self, audited: Audited, chance: float = 0.02) -> None:
         self.events = 0
@@ -87,7 +87,7 @@ class Load:
 
     def _before(self, *_: Any) -> None:
         audited, rng = self._audited, self._audited.rng
-        # What these events call themselves is no occasion for more.
+        # The calls of these events make no further events.
         if not self._at_it.acquire(blocking=False):
             return
         try:

@@ -136,17 +136,17 @@ class DeadLetterCare:
 
     def delete(self, deadline: float, *, ids: Collection[str]) -> dict[str, Any]:
         """Delete messages for good."""
-        wanted = frozenset(ids)
+        chosen = frozenset(ids)
         deleted: list[str] = []
         problems: list[dict[str, str]] = []
 
         def delete(letters: Sequence[DeadLetter]) -> Collection[str]:
-            found = [letter for letter in letters if letter.id in wanted]
-            gone = _succeeded(found, self._queue.delete(found), problems)
+            part = [letter for letter in letters if letter.id in chosen]
+            gone = _succeeded(part, self._queue.delete(part), problems)
             deleted.extend(gone)
             return gone
 
-        answer = self._each(delete, deadline, lambda: len(deleted) == len(wanted))
+        answer = self._each(delete, deadline, lambda: len(deleted) == len(chosen))
         return {**answer, "deleted": len(deleted), "problems": problems[:MAX_SHOWN]}
 
     def _each(self, do: _Each, deadline: float, enough: Callable[[], bool] = lambda: False) -> dict[str, Any]:
