@@ -1,1 +1,1 @@
-"""Takes events over HTTP and puts them on the queue."""
+"""Accepts events over HTTP and puts them on the queue."""

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -13,61 +14,59 @@ from standings.domain.events.event_rules import no_constant
 MAX_EVENTS: Final = 100
 
 _WHITESPACE: Final = " \t\r\n"
-# A string (one without an end goes on to the end), a bracket or a comma; possessive, so that no text takes long.
+# A string (one that is not closed runs to the end), a bracket or a comma. Possessive, so that no text takes long.
 _MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
-_EXPECTED: Final = f"must be an event, or a list of 1 to {MAX_EVENTS} events"
 
 
 class Document(NamedTuple):
-    """A value of the body: its text as it came, and what it says (None where that is not even readable)."""
+    """A value of the body: its text as received, and the parsed value (None if no parser can hold it)."""
 
     text: str
-    said: Any
+    value: Any
 
 
 def parse_documents(body: bytes) -> list[Document]:
-    """The events of a body, each with its own text; Problem for a body that is no event and no list of events."""
+    """Return the events of a body, each with its own text. Raise Problem (400) for anything but events."""
     try:
-        text = body.decode().strip(_WHITESPACE)
+        return [Document(text, _parse(text)) for text in _split(body.decode().strip(_WHITESPACE))]
     except ValueError as error:
-        raise bad_body(f"{_EXPECTED}, is no UTF-8: {error}") from error
-    if not text.startswith(("{", "[")):
-        raise bad_body(f"{_EXPECTED}, in JSON")
-    try:
-        texts = _split(text) if text.startswith("[") else [text]
-        if not 1 <= len(texts) <= MAX_EVENTS:
-            raise bad_body(f"{_EXPECTED}, is a list of {len(texts)}")
-        return [Document(each, _read(each)) for each in texts]
-    except ValueError as error:
-        raise bad_body(f"{_EXPECTED}, is no JSON: {error}") from error
+        raise bad_body(f"expected an event, or a list of 1 to {MAX_EVENTS} events, as JSON: {error}") from error
 
 
 def _split(text: str) -> list[str]:
-    """The texts of a list's values, which are all JSON if, and only if, the list is; ValueError where it has no end."""
+    """Cut a list into the texts of its values. An object stays whole.
+
+    `JSONDecoder.raw_decode` cannot do this: it does not find the end of a value that is nested too deeply.
+    """
+    if text.startswith("{"):
+        return [text]
+    if not text.startswith("["):
+        raise ValueError("the body does not begin with { or [")
     cuts = [0]
     depth = 0
-    for found in _MARK.finditer(text):
-        mark = found[0]
+    for match in _MARK.finditer(text):
+        mark = match[0]
         depth += (mark in ("[", "{")) - (mark in ("]", "}"))
         if not depth or (depth == 1 and mark == ","):
-            cuts.append(found.start())
+            cuts.append(match.start())
             if len(cuts) > MAX_EVENTS + 1:
-                raise bad_body(f"{_EXPECTED}, is a longer list")
+                raise ValueError(f"the list has more than {MAX_EVENTS} values")
     if depth or cuts[-1] != len(text) - 1 or not text.endswith("]"):
-        raise ValueError("the list has no end")
+        raise ValueError("the list does not end with its bracket")
     texts = [text[before + 1 : cut].strip(_WHITESPACE) for before, cut in pairwise(cuts)]
-    return [] if texts == [""] else texts
+    if texts == [""]:
+        raise ValueError("the list is empty")
+    return texts
 
 
-def _read(text: str) -> Any:
-    """What a JSON text says; None for what only nearly can be read; ValueError for what is no JSON."""
-    try:
+def _parse(text: str) -> Any:
+    """Parse a JSON text. Return None for a value that no parser can hold; raise ValueError for invalid JSON."""
+    with suppress(ValueError):
         return orjson.loads(text)
-    except ValueError:
-        # A number beyond all bounds, half a character, a nesting without end: good JSON of one bad event.
-        try:
-            said = json.loads(text, parse_int=str, parse_float=str, parse_constant=no_constant)
-            orjson.dumps(said)
-        except (RecursionError, TypeError):
-            return None
-        return said
+    # Invalid, or valid JSON of one bad event: a number out of bounds, half a surrogate pair, or deep nesting.
+    try:
+        value = json.loads(text, parse_int=str, parse_float=str, parse_constant=no_constant)
+        orjson.dumps(value)
+    except (RecursionError, TypeError):
+        return None
+    return value

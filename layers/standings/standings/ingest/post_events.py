@@ -1,7 +1,8 @@
-"""Takes events that are posted over HTTP: each is looked at by itself, and what can be counted goes on the queue."""
+"""Accepts events that are posted over HTTP: checks each by itself, and puts the good ones on the queue."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.names import BOARD_NAME
@@ -15,9 +16,9 @@ MAX_ID_SHOWN: Final = 1_000
 
 
 class Posted(NamedTuple):
-    """An event on its way to the queue; `at_filled_in` where its `at` is not its producer's.
+    """An event for the queue. `at_filled_in` says that we added its `at`.
 
-    `board` is the first that it names, if that is a board's name.
+    `board` is the first board that the event names; None if that is not a valid name.
     """
 
     body: str
@@ -25,85 +26,75 @@ class Posted(NamedTuple):
     board: str | None
 
 
-class EventQueue(Protocol):
-    """The queue of events."""
-
-    @property
-    def most_bytes(self) -> int:
-        """The bytes of UTF-8 that an event may have."""
-
-    def send(self, events: Sequence[Posted]) -> dict[int, str]:
-        """Put events on the queue. Returns why by position for those that it did not take."""
+Send = Callable[[Sequence[Posted]], dict[int, str]]
+"""Puts events on the queue. Returns the reason for each event that it did not accept, by position."""
 
 
+@dataclass(frozen=True, slots=True)
 class Posting:
-    """Posts events. What the queue gets is a client's own text, so that no amount is rounded before it is looked at.
+    """Posts events of up to `most_bytes`. The queue gets the client's own text, so that no number is rounded.
 
-    `report` is called with each bug of ours that an event is refused for.
+    `report` is called with each bug of ours that made us refuse an event.
     """
 
-    def __init__(self, boards: Boards, queue: EventQueue, pacing: Clock, report: Callable[[Exception], None]) -> None:
-        self._boards = boards
-        self._queue = queue
-        self._pacing = pacing
-        self._report = report
+    boards: Boards
+    send: Send
+    most_bytes: int
+    pacing: Clock
+    report: Callable[[Exception], None]
 
     def post(self, body: bytes) -> list[dict[str, Any]]:
-        """What became of each event, in their order; Problem for a body that is no event and no list of events."""
+        """Post a body's events. Return a result for each, in their order; raise Problem (400) for any other body."""
         documents = parse_documents(body)
-        now = self._pacing.now()
+        now = self.pacing.now()
         refused: dict[int, str] = {}
         events: dict[int, Posted] = {}
-        for number, document in enumerate(documents):
+        for number, (text, value) in enumerate(documents):
             try:
-                events[number] = self._event(document, now)
+                event = posted(text, value, now, self.most_bytes)
+                parse_event(event.body, self.boards, now, at_filled_in=event.at_filled_in)
+                events[number] = event
             except RefusedEvent as refusal:
                 refused[number] = str(refusal)
-            except Exception as error:  # noqa: BLE001 - whatever a body does to the parser, its neighbours are queued
+            except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
                 refused[number] = f"body: cannot be read: {error!r}"
-                self._report(error)
+                self.report(error)
         numbers = list(events)
-        for position, why in self._queue.send(list(events.values())).items():
-            # It may be on the queue all the same, if only the answer was lost: then the same id is what keeps it one.
-            refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {why}"
+        for position, reason in self.send(list(events.values())).items():
+            # If only the answer was lost, the event is on the queue: with the same id it still counts once.
+            refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {reason}"
         return [_result(document, refused.get(number)) for number, document in enumerate(documents)]
 
-    def _event(self, document: Document, now: int) -> Posted:
-        event = posted(*document, now, self._queue.most_bytes)
-        parse_event(event.body, self._boards, now, at_filled_in=event.at_filled_in)
-        return event
 
+def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
+    """Prepare an event for the queue; an event without `at` gets `now`, in milliseconds. `value` is `text`, parsed.
 
-def posted(text: str, said: Any, now: int, most_bytes: int) -> Posted:
-    """An event, of which `said` is what its JSON says, as a queue takes it: with an `at`, which may be `now`.
-
-    Raises RefusedEvent for one that is too large.
+    Raises RefusedEvent for an event that is too large.
     """
-    filled_in = isinstance(said, dict) and bool(said) and "at" not in said
+    filled_in = isinstance(value, dict) and bool(value) and "at" not in value
     if filled_in:
         text = f'{{"at":"{instant(now)}",{text[1:]}'
-    # The two characters of UTF-8 that JSON has and SQS has not.
+    # JSON has these two characters, SQS does not.
     text = text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
     size = len(text.encode())
     if size > most_bytes:
-        raise RefusedEvent("size", f"body: has {size} bytes, the queue takes {most_bytes} at most")
-    return Posted(text, filled_in, _board(said))
+        raise RefusedEvent("size", f"body: expected at most {most_bytes} bytes, got {size}")
+    return Posted(text, filled_in, _first_board(value))
 
 
-def _board(said: Any) -> str | None:
-    """The board that an event names first, if that is a board's name."""
+def _first_board(value: Any) -> str | None:
     try:
-        named = said["updates"][0]["board"] if "updates" in said else said["board"]
-        first = named[0] if isinstance(named, list) else named
+        board = value["updates"][0]["board"] if "updates" in value else value["board"]
+        first = board[0] if isinstance(board, list) else board
     except (LookupError, TypeError):
         return None
     return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
 
 
 def _result(document: Document, refusal: str | None) -> dict[str, Any]:
-    event_id = document.said.get("id") if isinstance(document.said, dict) else None
+    event_id = document.value.get("id") if isinstance(document.value, dict) else None
     return {
-        # One that is longer was refused: shown whole, a hundred of them could make an answer that is none.
+        # A longer id was refused. Cut it, or a hundred of them would make the answer too large.
         "id": event_id[:MAX_ID_SHOWN] if isinstance(event_id, str) else None,
         "status": "queued" if refusal is None else "refused",
         "detail": refusal,

@@ -24,7 +24,7 @@ class Command:
     def posting(self) -> Posting:
         """Posts events."""
         queue = ActivityQueue(Sender(lambda: building_blocks.client("sqs"), self._config.activity_queue_url))
-        return Posting(building_blocks.boards(), queue, self._tools, _report)
+        return Posting(building_blocks.boards(), queue.send, queue.most_bytes, self._tools, _report)
 
     @cached_property
     def care(self) -> MemberAdmin:
