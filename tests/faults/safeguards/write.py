@@ -65,7 +65,7 @@ WRITING: Final = (
     Safeguard(
         "a receipt's digest is compared",
         "an event that is dropped in silence, since its id was another's",
-        (Change("write.writer:_has_content", returns(True)),),
+        (Change("write.writer:_check_content", returns(None)),),
         written="other_content",
     ),
     Safeguard(

@@ -1,4 +1,4 @@
-"""Cuts a batch of events into transactions: all events of one item together, so that they cost one write of it."""
+"""Groups a batch of events into transactions. Events on the same item go together, so that it is written once."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,9 @@ def items_of(event: Event) -> list[MemberKey]:
 
 
 def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
-    """Groups of events of which each, with a receipt for every event and a change for every item, is one transaction.
+    """Group events so that each group fits one transaction: a receipt for each event, a change for each item.
 
-    Events that share an item (a member, or the clan of many) stand together as far as there is room.
+    Events that share an item (a member, or the clan of many members) stay together if there is room.
     """
     events = list(events)
     popularity = Counter(item for event in events for item in items_of(event))
@@ -25,24 +25,22 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
     def by_shared_items(event: Event) -> list[tuple[int, MemberKey]]:
         return sorted((-popularity[item], item) for item in items_of(event))
 
-    cut: list[list[Event]] = []
-    open_: list[Event] = []
-    items: set[MemberKey] = set()
-    ordered = sorted(((by_shared_items(event), event) for event in events), key=lambda pair: pair[0])
-    for _, group in groupby(ordered, key=lambda pair: pair[0][0]):
-        together = [event for _, event in group]
-        if open_ and _size(open_, items, together) > most >= _size([], set(), together):
-            cut.append(open_)
-            open_, items = [], set()
+    groups: list[list[Event]] = []
+    items: set[MemberKey] = set()  # those of the last group
+    for _, sharing in groupby(sorted(events, key=by_shared_items), key=lambda event: by_shared_items(event)[0]):
+        together = list(sharing)
+        if not groups or _size(groups[-1], items, together) > most >= _size([], set(), together):
+            groups.append([])
+            items = set()
         for event in together:
-            if _size(open_, items, [event]) > most:
-                cut.append(open_)
-                open_, items = [], set()
-            open_.append(event)
+            if _size(groups[-1], items, [event]) > most:
+                groups.append([])
+                items = set()
+            groups[-1].append(event)
             items.update(items_of(event))
-    return [*cut, open_] if open_ else cut
+    return groups
 
 
 def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
-    added = {item for event in more for item in items_of(event)} - items
-    return len(events) + len(more) + len(items) + len(added)
+    """Count the actions of a transaction of some events on some items after more events have joined it."""
+    return len(events) + len(more) + len(items.union(*map(items_of, more)))
