@@ -142,12 +142,12 @@ def without_store(app: ModuleType) -> None:
         app._writer.scores = app._writer.registry.records = Accepting()  # noqa: SLF001 - as deployed, but for this
     else:
         app._projector.registry.records = Accepting()  # noqa: SLF001
-        app._projector.rankings._rankings = app._projector.rankings._trees = Accepting()  # noqa: SLF001
+        app._projector.rankings.rankings = app._projector.rankings.trees = Accepting()  # noqa: SLF001
 
 
 def without_network(app: ModuleType, transport: Transport) -> None:
     """Put a network of no cost below a function."""
-    store = app._writer.scores if hasattr(app, "_writer") else app._projector.rankings._rankings  # noqa: SLF001
+    store = app._writer.scores if hasattr(app, "_writer") else app._projector.rankings.rankings  # noqa: SLF001
     store._client._endpoint.http_session = transport  # noqa: SLF001
 
 

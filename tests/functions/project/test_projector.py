@@ -320,7 +320,7 @@ def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monke
         projected = subject.project(*batch[begins[-1] :], patience=12)
         if projected.failed is None:
             break
-        assert projected.why == "the function's time is over"
+        assert projected.why == "the function ran out of time"
         begins.append([one.sequence for one in batch].index(projected.failed))
         assert begins[-1] > begins[-2]
     assert len(begins) == 2

@@ -1,1 +1,1 @@
-"""Moves members in the rankings as their items change."""
+"""Moves members in the rankings when their items change."""

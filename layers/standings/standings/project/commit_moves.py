@@ -1,4 +1,4 @@
-"""Moves members in one ranking: what stands in a transaction's way is believed, waited for, or put aside."""
+"""Commits the moves of one ranking. If a transaction is cancelled: corrects the moves, waits, or refuses a move."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,15 +12,15 @@ from standings.ports.rankings import MAX_ACTIONS, MoveConflict, RankingRow, Rank
 from standings.runtime.retry import Backoff
 
 MAX_MOVES: Final = 5_000
-"""Moves that are begun before others are done: a few seconds' worth of transactions."""
+"""The most moves that are started before others are done: a few seconds of transactions."""
 
 AT_ONCE: Final = 3
-"""Tries of moves on rows that turn out otherwise, before it is a matter of waiting as well."""
+"""How often moves are corrected and retried without waiting."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the moves of one ranking. `failure` says why some of them are left undone."""
+    """The result of one ranking's moves. `failure` is the reason why some moves are not done; None if all are."""
 
     done: list[Move] = field(default_factory=list)
     moves: int = 0
@@ -36,113 +36,112 @@ RunParallel = Callable[[Sequence[Job]], Iterable[Outcome]]
 
 
 def one_by_one(jobs: Sequence[Job]) -> Iterable[Outcome]:
-    """Do jobs in their order."""
+    """Run jobs one after the other."""
     return (job() for job in jobs)
 
 
 def commit_order(move: Move) -> tuple[str, int]:
-    """What moves are sorted by: neighbours share tiers, so side by side they share transactions."""
+    """The sort key of moves. Neighbours in a ranking share tiers, so they should share transactions."""
     place = move.new or move.old
     return move.ranking.key, place.sort_value if place is not None else 0
 
 
 def move_in_ranking(
-    rankings: Rankings, found: Sequence[Move], backoff: Backoff, stopped: Callable[[], bool]
+    rankings: Rankings, moves: Sequence[Move], backoff: Backoff, stopped: Callable[[], bool]
 ) -> Outcome:
-    """Do the moves of one ranking, entries with the tiers that count them, until it is done, or stopped, or too late.
+    """Commit the moves of one ranking, entries together with the tiers that count them, until stopped or too late.
 
-    This may run beside others, and touches nothing of theirs.
+    Jobs for different rankings may run in parallel: they share nothing.
     """
     outcome = Outcome()
-    work = deque(cut(found))
-    hindered = 0
-    while work and outcome.failure is None:
+    chunks = deque(cut(moves))
+    fruitless = 0
+    while chunks and outcome.failure is None:
         if stopped() or backoff.expired:
-            outcome.failure = "the function's time is over"
+            outcome.failure = "the function ran out of time"
             break
-        chunk = work.popleft()
+        chunk = chunks.popleft()
         try:
-            obstacles = rankings.commit(chunk[0].ranking, chunk)
+            conflicts = rankings.commit(chunk[0].ranking, chunk)
         except StoreUnavailableError as error:
-            work.appendleft(chunk)
+            chunks.appendleft(chunk)
             if not backoff.wait(error.wait):
                 outcome.failure = str(error)
             continue
         except StoreRefusedError as error:
-            work.extendleft(reversed(_apart(chunk, str(error), outcome)))
+            chunks.extendleft(reversed(_halves(chunk, str(error), outcome)))
             continue
-        if not obstacles:
-            hindered = 0
+        if not conflicts:
+            fruitless = 0
             outcome.moves += len(chunk)
             outcome.done += chunk
             continue
-        busy = any(obstacle.reason is CancelReason.BUSY for obstacle in obstacles)
+        busy = any(conflict.reason is CancelReason.BUSY for conflict in conflicts)
         outcome.conflicts += busy
-        left = _resolve(chunk, obstacles, outcome)
-        work.extendleft(reversed(list(cut(left))))
-        # What a row said settles its move at the next try, unless others move it all the while.
-        hindered = hindered + 1 if len(left) == len(chunk) else 0
-        if left and (busy or hindered > AT_ONCE) and not backoff.wait():
-            outcome.failure = obstacles[0].message
+        left = _resolve(chunk, conflicts, outcome)
+        chunks.extendleft(reversed(list(cut(left))))
+        # A corrected move succeeds at the next try, unless others keep moving its row.
+        fruitless = fruitless + 1 if len(left) == len(chunk) else 0
+        if left and (busy or fruitless > AT_ONCE) and not backoff.wait():
+            outcome.failure = conflicts[0].message
     return outcome
 
 
-def _resolve(chunk: Sequence[Move], obstacles: Sequence[MoveConflict], outcome: Outcome) -> list[Move]:
-    """What is left of a chunk, knowing the rows that were found."""
-    left = {id(move): move for move in chunk}
-    for obstacle in obstacles:
-        if obstacle.reason is CancelReason.BUSY or obstacle.position is None:
+def _resolve(chunk: Sequence[Move], conflicts: Sequence[MoveConflict], outcome: Outcome) -> list[Move]:
+    """Refuse, drop or correct the moves that conflicted. Return the moves to try again."""
+    left = dict(enumerate(chunk))
+    for conflict in conflicts:
+        if conflict.reason is CancelReason.BUSY or conflict.position is None:
             continue
-        move = chunk[obstacle.position]
-        found = obstacle.found
-        if obstacle.reason is CancelReason.INVALID:
-            del left[id(move)]
-            outcome.refused.append((move, obstacle.message))
-        elif found is not None and found.version >= move.version:
-            del left[id(move)]
+        move, row = chunk[conflict.position], conflict.found
+        if conflict.reason is CancelReason.INVALID:
+            del left[conflict.position]
+            outcome.refused.append((move, conflict.message))
+        elif row is not None and row.version >= move.version:
+            del left[conflict.position]
             outcome.stale_moves += 1
             outcome.done.append(move)
         else:
             outcome.gaps += 1
-            _believe(move, found)
+            _believe(move, row)
     return list(left.values())
 
 
 def _believe(move: Move, row: RankingRow | None) -> None:
-    """Have a move begin where the row says that its member was counted."""
+    """Let a move start where the row says that the member is counted."""
     move.old = row.place if row is not None else None
 
 
-def _apart(chunk: Sequence[Move], reason: str, outcome: Outcome) -> list[list[Move]]:
-    """The store says no to the whole and not which part: halve it until the part stands alone."""
+def _halves(chunk: list[Move], reason: str, outcome: Outcome) -> list[list[Move]]:
+    """Halve a chunk that the store refuses; a move that is alone is refused itself."""
     if len(chunk) == 1:
         outcome.refused.append((chunk[0], reason))
         return []
     middle = len(chunk) // 2
-    return [list(chunk[:middle]), list(chunk[middle:])]
+    return [chunk[:middle], chunk[middle:]]
 
 
-def cut(found: Sequence[Move]) -> Iterator[list[Move]]:
-    """Moves in chunks of one ranking, each with its tiers within one transaction."""
+def cut(moves: Iterable[Move]) -> Iterator[list[Move]]:
+    """Cut moves into chunks of one ranking, each small enough for one transaction with its tiers."""
     chunk: list[Move] = []
     tiers: set[Path] = set()
-    for move in found:
-        mine = _nodes(move)
-        # In another lane than the first, that one's root comes on top while it does not name the shards.
+    for move in moves:
+        nodes = _nodes(move)
+        # If the ranking has shards and the moves count in another lane, the first lane's root may be written too.
         most = MAX_ACTIONS - (move.ranking.metric.shards > 1)
-        if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | mine) > most):
+        if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | nodes) > most):
             yield chunk
             chunk, tiers = [], set()
         chunk.append(move)
-        tiers |= mine
+        tiers |= nodes
     if chunk:
         yield chunk
 
 
 def _nodes(move: Move) -> set[Path]:
-    """The nodes that a move may write: of a ranking with several shards always the root, which names them."""
+    """The tree nodes that a move may write. With several shards the root, which names them, is always one."""
     nodes: set[Path] = {ROOT} if move.ranking.metric.shards > 1 else set()
-    old, new = (place.sort_value if place is not None else None for place in (move.old, move.new))
-    if old != new:
-        nodes.update(node for number in (old, new) if number is not None for node in prefixes(path(number)))
+    values = {place.sort_value if place is not None else None for place in (move.old, move.new)}
+    if len(values) > 1:
+        nodes.update(node for value in values if value is not None for node in prefixes(path(value)))
     return nodes

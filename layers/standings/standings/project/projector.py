@@ -1,4 +1,4 @@
-"""Moves members in the rankings as their items change."""
+"""Moves members in the rankings when their items change."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from standings.runtime.retry import Clock, with_retry
 
 
 class Record(NamedTuple):
-    """A record of the stream. `change` is None for an item that is no member's; `problem` says why it is unreadable.
+    """A record of the stream. `change` is None if the item is not a member's, or if the record cannot be read.
 
-    `bug` is the error, if the record is unreadable for a bug of ours.
+    `problem` is the reason why it cannot be read, and `bug` the error if a bug of ours is the reason.
     """
 
     sequence: str
@@ -29,10 +29,10 @@ class Record(NamedTuple):
 
 
 class Parking(Protocol):
-    """Where records are put that can never be applied."""
+    """Parks records that can never be applied."""
 
     def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
-        """Keep a record of this batch, whole; StoreUnavailableError where that is not possible now.
+        """Store a record of this batch. Raise StoreUnavailableError if that is not possible now.
 
         `bug` is the error, if a bug of ours is the reason.
         """
@@ -40,7 +40,10 @@ class Parking(Protocol):
 
 @dataclass(slots=True)
 class ProjectResult:
-    """What became of a batch. `failed` is the sequence number from which it must be delivered again, `why` says why."""
+    """The result of a batch. `failed` is the sequence number from which to deliver it again, `why` the reason.
+
+    `stamps` holds when each member's item was last written, in milliseconds.
+    """
 
     moves: int = 0
     stale_moves: int = 0
@@ -52,25 +55,22 @@ class ProjectResult:
     why: str = ""
 
 
+@dataclass(slots=True)
 class Projector:
-    """Projects batches of records: entries and the tiers that count them in one transaction, ranking by ranking.
+    """Projects batches of records: one transaction holds entries of a ranking and the tiers that count them.
 
-    However a batch is retried, re-cut or replayed, the rankings end up the same: a row takes no version that is not
-    newer than its own, and what is counted off is what the row says was counted. No transaction spans rankings, so
-    those of a batch may go side by side.
+    Rankings end up the same however often a batch is retried, cut again or replayed. A row only accepts a newer
+    version than its own, and counters move from where the row says that its member was counted. No transaction spans
+    rankings, so the rankings of a batch may be written in parallel.
     """
 
-    def __init__(
-        self, registry: BoardCatalog, rankings: Rankings, pacing: Clock, run_parallel: RunParallel = one_by_one
-    ) -> None:
-        self.boards = registry.boards
-        self.registry = registry
-        self.rankings = rankings
-        self.pacing = pacing
-        self.run_parallel = run_parallel
+    registry: BoardCatalog
+    rankings: Rankings
+    pacing: Clock
+    run_parallel: RunParallel = one_by_one
 
     def project(self, records: Sequence[Record], parking: Parking, deadline: float) -> ProjectResult:
-        """Apply a batch, up to the first failure that a later try may mend."""
+        """Apply a batch until the deadline, in seconds of the monotonic clock, or until a failure to be retried."""
         return _Batch(self, records, parking, deadline).run()
 
 
@@ -80,89 +80,92 @@ class _Batch:
         self._records = records
         self._parking = parking
         self._deadline = deadline
-        self._projected = ProjectResult()
-        # Records of each member by position, and how many of its moves are not done.
+        self._result = ProjectResult()
+        # For each member the positions of its records, and the number of its moves that are not done.
         self._positions: dict[MemberKey, list[int]] = {}
         self._open: Counter[MemberKey] = Counter()
         self._unfinished: set[int] = set()
         self._failed = False
 
     def run(self) -> ProjectResult:
-        self._read()
+        self._sort_records()
+        registry = self._projector.registry
         backoff = self._projector.pacing.backoff(self._deadline)
         try:
-            written = with_retry(
-                lambda: self._projector.registry.written(board for board, _ in self._positions), backoff
-            )
+            generations = with_retry(lambda: registry.written(board for board, _ in self._positions), backoff)
         except StoreUnavailableError as error:
-            self._unfinished.update(position for positions in self._positions.values() for position in positions)
-            self._projected.why = f"what is known of the boards could not be read: {error}"
-            return self._report()
-        for part in self._parts(written):
-            # Neighbours in a ranking share tiers: side by side they share transactions, each tier written once in each.
-            part.sort(key=commit_order)
-            by_ranking = [list(moves) for _, moves in groupby(part, key=lambda move: move.ranking)]
-            jobs = [partial(self._project, moves) for moves in by_ranking]
-            for outcome in self._projector.run_parallel(jobs):
-                self._count(outcome)
-            if self._failed:
-                break
-        return self._report()
+            self._unfinished.update(*self._positions.values())
+            self._result.why = f"the records of the boards could not be read: {error}"
+        else:
+            for part in self._parts(generations):
+                self._commit(part)
+                if self._failed:
+                    break
+        unfinished = self._unfinished_positions()
+        if unfinished:
+            # Lambda delivers everything from the lowest unfinished record again.
+            self._result.failed = self._records[min(unfinished)].sequence
+        return self._result
 
-    def _read(self) -> None:
+    def _sort_records(self) -> None:
+        """Sort the records by member; park those that cannot be projected."""
         for position, record in enumerate(self._records):
             if record.problem is not None:
                 self._park(position, record.problem, record.bug)
             elif record.change is not None:
                 new = record.change.new
-                if self._projector.boards.family(new.board) is None:
-                    # An older boards.toml at work beside a newer one, for a moment: nothing is lost.
+                if self._projector.registry.boards.family(new.board) is not None:
+                    self._positions.setdefault((new.board, new.member), []).append(position)
+                else:
+                    # During a deployment this function may run with an older boards.toml than the writer.
                     self._park(position, f"no family in boards.toml matches {new.board!r}")
-                    continue
-                self._positions.setdefault((new.board, new.member), []).append(position)
 
-    def _parts(self, written: Mapping[str, Sequence[int]]) -> Iterator[list[Move]]:
-        """The moves of the batch in parts, members in the order of their first records.
+    def _parts(self, generations: Mapping[str, Sequence[int]]) -> Iterator[list[Move]]:
+        """Yield the moves of the batch in parts, members in the order of their first records.
 
-        A part that is done stays done: so the next try of a batch too wide for one function's time begins further on.
+        A part that is done stays done: if the batch takes too long, its next delivery starts further on.
         """
-        asked: list[list[Move]] = []
-        broken: dict[MemberKey, Exception] = {}
-        for key, positions in self._positions.items():
+        of_members: list[list[Move]] = []
+        for key, positions in list(self._positions.items()):
             changes = [change for position in positions if (change := self._records[position].change) is not None]
             try:
-                found = moves(self._projector.boards, changes, written[key[0]])
-            except Exception as error:  # noqa: BLE001 - whatever a member's images do, its neighbours are projected
-                broken[key] = error
+                of_member = moves(self._projector.registry.boards, changes, generations[key[0]])
+            except Exception as bug:  # noqa: BLE001 - a member whose images break the code must not stop the others
+                for position in self._positions.pop(key):
+                    self._park(position, f"cannot be projected: {bug!r}", bug)
                 continue
-            self._projected.stamps.append(max(change.new.written_at_ms for change in changes))
-            asked.append(found)
-            self._open[key] = len(found)
-        for key, bug in broken.items():
-            for position in self._positions.pop(key):
-                self._park(position, f"cannot be projected: {bug!r}", bug)
+            self._result.stamps.append(max(change.new.written_at_ms for change in changes))
+            self._open[key] = len(of_member)
+            of_members.append(of_member)
         part: list[Move] = []
-        for found in asked:
-            if part and len(part) + len(found) > MAX_MOVES:
+        for of_member in of_members:
+            if part and len(part) + len(of_member) > MAX_MOVES:
                 yield part
                 part = []
-            part += found
+            part += of_member
         if part:
             yield part
 
-    def _project(self, found: Sequence[Move]) -> Outcome:
+    def _commit(self, part: list[Move]) -> None:
+        # Sorted, each transaction writes a tier once for all moves that share it.
+        part.sort(key=commit_order)
+        jobs = [partial(self._project, list(moves)) for _, moves in groupby(part, key=lambda move: move.ranking)]
+        for outcome in self._projector.run_parallel(jobs):
+            self._count(outcome)
+
+    def _project(self, moves: Sequence[Move]) -> Outcome:
         backoff = self._projector.pacing.backoff(self._deadline)
-        outcome = move_in_ranking(self._projector.rankings, found, backoff, lambda: self._failed)
+        outcome = move_in_ranking(self._projector.rankings, moves, backoff, lambda: self._failed)
         if outcome.failure is not None:
             self._failed = True
         return outcome
 
     def _count(self, outcome: Outcome) -> None:
-        self._projected.moves += outcome.moves
-        self._projected.stale_moves += outcome.stale_moves
-        self._projected.gaps += outcome.gaps
-        self._projected.conflicts += outcome.conflicts
-        self._projected.why = self._projected.why or outcome.failure or ""
+        self._result.moves += outcome.moves
+        self._result.stale_moves += outcome.stale_moves
+        self._result.gaps += outcome.gaps
+        self._result.conflicts += outcome.conflicts
+        self._result.why = self._result.why or outcome.failure or ""
         for move in outcome.done:
             key = (move.ranking.board, move.member)
             if key in self._open:
@@ -178,18 +181,10 @@ class _Batch:
             self._parking.park(self._records[position].sequence, reason, bug)
         except StoreUnavailableError as error:
             self._unfinished.add(position)
-            self._projected.why = f"a record could not be parked: {error}"
+            self._result.why = f"a record could not be parked: {error}"
         else:
-            self._projected.parked += 1
-
-    def _report(self) -> ProjectResult:
-        """Name the lowest record whose member is not completely done: everything from there is delivered again."""
-        unfinished = self._unfinished_positions()
-        if unfinished:
-            self._projected.failed = self._records[min(unfinished)].sequence
-        return self._projected
+            self._result.parked += 1
 
     def _unfinished_positions(self) -> set[int]:
-        """The records that are not done, and of each member with open moves the first record."""
-        waiting = {self._positions[key][0] for key, count in self._open.items() if count > 0}
-        return waiting | self._unfinished
+        """The records that are not done, and the first record of each member with open moves."""
+        return self._unfinished | {self._positions[key][0] for key, count in self._open.items() if count > 0}

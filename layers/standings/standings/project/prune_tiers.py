@@ -1,6 +1,7 @@
-"""Takes what is dead out of tier trees: nodes whose members have all gone elsewhere."""
+"""Removes dead nodes from tier trees: nodes that count no members any more."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from standings.domain.boards.ranking import Ranking
@@ -13,22 +14,22 @@ from standings.ports.rankings import MAX_ACTIONS, Lanes, MoveConflict, Rankings,
 from standings.runtime.retry import Clock
 
 CHANCE: Final = 1 / 16
-"""Of a move out of a node, that the path it left is looked at (docs/decisions/0009)."""
+"""The probability that a move out of a leaf triggers a check of that leaf's path (docs/decisions/0009)."""
 
 LOOKED_AT: Final = 4
-"""Paths that are looked at after one commit, at most."""
+"""The most paths that are checked after one commit."""
 
 READ_AT_ONCE: Final = 50
-"""Dead nodes that are read on each level of a tree, at most."""
+"""The most dead nodes that are read on each level of a tree."""
 
 WORTH: Final = 150 * DAY
-"""A dead node costs more to remove than to keep for so long: rankings that end sooner are left to their TTL."""
+"""Removing a dead node costs as much as keeping it this long: rankings that end sooner are left to their TTL."""
 
 
 class PruneResult(NamedTuple):
-    """What a look at some paths led to: nodes removed, and why what was dead is still there, if it is.
+    """The result of one check: the number of nodes removed, and the reason if dead nodes could not be removed.
 
-    `unexpected` says that no later look will mend that.
+    `unexpected` says that no later check will succeed either.
     """
 
     removed: int = 0
@@ -36,50 +37,35 @@ class PruneResult(NamedTuple):
     unexpected: bool = False
 
 
+@dataclass(slots=True)
 class PrunedRankings:
-    """Rankings (`store.Rankings`) whose trees are kept in proportion to their members.
+    """Rankings whose trees stay in proportion to their members.
 
-    After a commit, by chance, the paths that some of its moves have left are looked at, and what is dead below them
-    is removed: one transaction, without waiting or trying again. Nothing depends on it, and others find what is left.
-    It never fails a commit; what became of it is reported.
+    After some commits, chosen at random, this checks the paths that moves have left and removes dead nodes there, in
+    one transaction and without a retry. Later checks find what is left. A check never fails a commit; `report` is
+    called with its result.
     """
 
-    def __init__(
-        self,
-        rankings: Rankings,
-        trees: Trees,
-        pacing: Clock,
-        report: Callable[[PruneResult], None],
-        chance: float = CHANCE,
-        worth: int = WORTH,
-    ) -> None:
-        self._rankings = rankings
-        self._trees = trees
-        self._pacing = pacing
-        self._report = report
-        self._chance = chance
-        self._worth = worth
+    rankings: Rankings
+    trees: Trees
+    pacing: Clock
+    report: Callable[[PruneResult], None]
+    chance: float = CHANCE
+    worth: int = WORTH
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
-        obstacles = self._rankings.commit(ranking, moves)
+        conflicts = self.rankings.commit(ranking, moves)
         until = ranking.readable_until
-        if not obstacles and (until is None or until >= self._pacing.now() + self._worth):
-            left = [way for move in moves if (way := _left(move)) is not None and self._pacing.random() < self._chance]
-            if left:
-                self._report(self._look(ranking, left[:LOOKED_AT]))
-        return obstacles
-
-    def _look(self, ranking: Ranking, ways: Sequence[Path]) -> PruneResult:
-        try:
-            return prune(self._trees, ranking, ways)
-        except StoreUnavailableError as error:
-            return PruneResult(reason=str(error))
-        except StoreRefusedError as error:
-            return PruneResult(reason=str(error), unexpected=True)
+        if not conflicts and (until is None or until >= self.pacing.now() + self.worth):
+            left = (leaf for move in moves if (leaf := _left_leaf(move)) is not None)
+            leaves = [leaf for leaf in left if self.pacing.random() < self.chance]
+            if leaves:
+                self.report(prune(self.trees, ranking, leaves[:LOOKED_AT]))
+        return conflicts
 
 
-def _left(move: Move) -> Path | None:
-    """The leaf that a move took its member out of; None for one that stays in its leaf."""
+def _left_leaf(move: Move) -> Path | None:
+    """The leaf that a member has left; None if it stayed in its leaf, or was in none."""
     if move.old is None:
         return None
     leaf = path(move.old.sort_value)[:-1]
@@ -87,79 +73,80 @@ def _left(move: Move) -> Path | None:
 
 
 def prune(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> PruneResult:
-    """Remove what is dead below the nodes on the way to some leaves, as much as one transaction holds.
+    """Remove dead nodes on and below the paths to some leaves, as many as fit in one transaction.
 
-    Counters that are 0 in sum, and nodes of which all are: to take them away changes no sum, if they are still as
-    they were read. A node goes with the counters that lead to it, so none is ever out of reach.
+    Only counters that sum to 0 over their lanes go, and nodes whose counters all do, on condition that they are still
+    as they were read: so no sum changes. A node goes together with the counter that leads to it, so that none is ever
+    out of reach.
     """
-    found = _read(trees, ranking, leaves)
-    gone = _dead(found)
-    counters = [
-        Removal(parent, [way[-1] for way in gone if way[:-1] == parent], found[parent]) for parent in _parents(gone)
-    ]
-    nodes = {way: found[way] for way in gone}
-    obstacles = trees.remove(ranking, nodes, counters)
-    return (
-        PruneResult(reason=obstacles[0].name) if obstacles else PruneResult(sum(1 for lanes in nodes.values() if lanes))
-    )
+    try:
+        nodes = _read(trees, ranking, leaves)
+        dead = _dead(nodes)
+        parents = sorted({node[:-1] for node in dead} - set(dead))
+        counters = [
+            Removal(parent, [node[-1] for node in dead if node[:-1] == parent], nodes[parent]) for parent in parents
+        ]
+        conflicts = trees.remove(ranking, {node: nodes[node] for node in dead}, counters)
+    except StoreUnavailableError as error:
+        return PruneResult(reason=str(error))
+    except StoreRefusedError as error:
+        return PruneResult(reason=str(error), unexpected=True)
+    if conflicts:
+        return PruneResult(reason=conflicts[0].name)
+    return PruneResult(removed=sum(1 for node in dead if nodes[node]))
 
 
 def _read(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:
-    """The nodes on the way to some leaves, and those below them that counters of 0 lead to."""
-    wanted = list(dict.fromkeys(way for leaf in leaves for way in prefixes(leaf)))
-    found: dict[Path, Lanes] = {}
-    while wanted:
-        read = trees.lanes(ranking, wanted)
-        found.update((way, read.get(way, {})) for way in wanted)
-        below = (child for way in wanted for child in _without_members(way, found[way]))
-        wanted = [child for child in below if child not in found][:READ_AT_ONCE]
-    return found
+    """Read the nodes on the paths to some leaves, and the nodes below them that counters of 0 lead to."""
+    nodes: dict[Path, Lanes] = {}
+    level = list(dict.fromkeys(node for leaf in leaves for node in prefixes(leaf)))
+    while level:
+        lanes = trees.lanes(ranking, level)
+        nodes.update((node, lanes.get(node, {})) for node in level)
+        empty = (
+            (*node, digit)
+            for node in level
+            if not tier_tree.is_leaf(node)
+            for digit, count in _sums(nodes[node]).items()
+            if not count
+        )
+        level = [node for node in empty if node not in nodes][:READ_AT_ONCE]
+    return nodes
 
 
-def _without_members(way: Path, lanes: Lanes) -> Iterator[Path]:
-    """The nodes below one that count nobody."""
-    if not tier_tree.is_leaf(way):
-        yield from ((*way, digit) for digit, count in _sums(lanes).items() if not count)
+def _dead(nodes: dict[Path, Lanes]) -> list[Path]:
+    """The nodes to remove together, the deepest first: they, and the counters that lead to them, count no members.
 
-
-def _dead(found: dict[Path, Lanes]) -> list[Path]:
-    """The nodes that can go together, the deepest first: they and the counters that lead to them count nobody.
-
-    Nothing is left below them. What else was read may be of another moment: it stays.
+    A node stays if something is left below it: the nodes may have been read at different moments.
     """
-    gone: dict[Path, None] = {}
-    touched: set[Path] = set()
+    dead: dict[Path, None] = {}
+    written: set[Path] = set()
     actions = 0
-    for way in sorted(found, key=len, reverse=True):
-        sums = _sums(found[way])
-        if way == ROOT or any(sums.values()) or _is_counted(way, found[way[:-1]]):
+    for node in sorted(nodes, key=len, reverse=True):
+        sums = _sums(nodes[node])
+        if node == ROOT or any(sums.values()) or _is_counted(node, nodes[node[:-1]]):
             continue
-        if _has_nodes_below(way, sums, gone):
+        if _has_nodes_below(node, sums, dead):
             continue
-        more = {way, way[:-1]} - touched
-        actions += sum(len(found[node]) for node in more)
+        more = {node, node[:-1]} - written
+        actions += sum(len(nodes[each]) for each in more)
         if actions > MAX_ACTIONS:
             break
-        touched |= more
-        gone[way] = None
-    return list(gone)
+        written |= more
+        dead[node] = None
+    return list(dead)
 
 
-def _is_counted(way: Path, parent: Lanes) -> bool:
-    """Whether the counter that leads to a node counts anybody."""
-    return bool(_sums(parent).get(way[-1]))
+def _is_counted(node: Path, parent: Lanes) -> bool:
+    """Whether the counter that leads to a node counts any members."""
+    return bool(_sums(parent).get(node[-1]))
 
 
-def _has_nodes_below(way: Path, digits: Iterable[int], gone: Container[Path]) -> bool:
-    """Whether something stays below a node when some nodes are gone."""
-    return not tier_tree.is_leaf(way) and any((*way, digit) not in gone for digit in digits)
-
-
-def _parents(gone: Iterable[Path]) -> list[Path]:
-    """The nodes that stay, above those that go."""
-    going = set(gone)
-    return sorted({way[:-1] for way in going} - going)
+def _has_nodes_below(node: Path, digits: Iterable[int], dead: Container[Path]) -> bool:
+    """Whether any node below this one stays."""
+    return not tier_tree.is_leaf(node) and any((*node, digit) not in dead for digit in digits)
 
 
 def _sums(lanes: Lanes) -> dict[int, int]:
+    """The counters of a node by digit, summed over its lanes."""
     return tier_tree.summed(lane.counters for lane in lanes.values())
