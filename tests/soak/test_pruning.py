@@ -2,16 +2,17 @@ from typing import Any
 
 import pytest
 
-from tests.functions.project import test_pruning as pruning
+from tests.support.builders.pruning_checks import check_proportion, interleaved
 
 
 @pytest.mark.parametrize("seed", range(1_000, 2_000))
 def test_lanes_and_cleaning_beside_each_other_for_many_seeds(engine: Any, seed: int) -> None:
-    pruning.test_lanes_and_cleaning_beside_each_other(engine, seed)
+    print(f"seed {seed}")
+    interleaved(engine, seed)
 
 
 @pytest.mark.parametrize(("steps", "without"), [((1, 100), 4), ((100, 2_500), 7)])
 def test_a_board_whose_scores_rise_for_long_keeps_a_tree_in_proportion(
     engine: Any, steps: tuple[int, int], without: int
 ) -> None:
-    pruning.test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine, steps, 200, without)
+    check_proportion(engine, steps, 200, without)

@@ -1,7 +1,6 @@
-"""POST /events: what is queued is what is counted, once; what cannot be is refused with a reason, alone."""
+"""POST /events: what is queued counts once, exactly as the client wrote it."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 from unittest import mock
@@ -9,23 +8,11 @@ from unittest import mock
 import orjson
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from hypothesis import given
-from hypothesis import strategies as st
 
-from standings.aws.sqs.sender import MAX_BYTES
-from standings.domain.errors import RequestError
-from standings.ingest.json_list import parse_documents
 from tests.support.aws.stack import ManualClock, Stack, delivered, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import project
+from tests.support.builders.posting import ALL, BOARDS, EVENT, NOW, count_them, raw, results
 
-NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
-BOARDS = """
-[boards."*"]
-metrics.points = { aggregate = "sum", precision = 3, windows = ["all", "day"] }
-"""
-ALL = "/boards/b/points/all"
-EVENT = {"id": "1", "board": "b", "member": "m", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 3}}
 TIMELESS = {name: value for name, value in EVENT.items() if name != "at"}
 
 
@@ -33,20 +20,6 @@ TIMELESS = {name: value for name, value in EVENT.items() if name != "at"}
 def stack(engine: Any) -> Iterator[Stack]:
     with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
         yield deployed
-
-
-def results(stack: Stack, body: Any) -> list[dict[str, Any]]:
-    status, answer = stack.post("/events", body)
-    assert status == 202, answer
-    found: list[dict[str, Any]] = answer["results"]
-    assert all(set(result) == {"id", "status", "detail"} for result in found)
-    return found
-
-
-def count_them(stack: Stack) -> list[dict[str, Any]]:
-    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
-    project(stack)
-    return stack.entries(ALL)
 
 
 def test_one_event(stack: Stack) -> None:
@@ -128,61 +101,6 @@ def test_who_filled_in_at_survives_dead_letters_and_a_redrive(stack: Stack) -> N
     assert stack.entries(ALL) == [{"rank": 1, "member": "m", "score": 3}]
 
 
-def raw(number: int, part: str = '"metrics":{"points":1}', member: str = "m") -> str:
-    return f'{{"id":"{number}","board":"b","member":"{member}",{part}}}'
-
-
-REFUSED = [
-    ("5", "body: must be a JSON object, is 5"),
-    ("null", "body: must be a JSON object, is null"),
-    ("[]", "body: must be a JSON object, is a list of 0"),
-    ('"]},{["', "body: must be a JSON object"),
-    ("{}", "id: is missing"),
-    ('{"id":7}', "id: must be text, is 7"),
-    (raw(9, '"metrics":{"points":"1"}'), "metrics.points: must be a number"),
-    (raw(9, '"metrics":{"points":1e999}'), "metrics.points: beyond ±(2^53 - 1) units"),
-    (raw(9, f'"metrics":{{"points":{"9" * 5000}}}'), "metrics.points: more than 15 significant digits"),
-    (raw(9, f'"metrics":{{"points":{"9" * 30}}}'), "significant digits"),
-    (raw(9, '"metrics":{"points":1.0000000000000001}'), "significant digits"),
-    (raw(9, '"metrics":{"points":0.1234}'), "at most 3 decimals"),
-    (raw(9, '"metrics":{"points":1e-400}'), "at most 3 decimals"),
-    (raw(9, member="\\ud800"), "body: cannot be read"),
-    (raw(9, '"\\udfff":1'), "body: cannot be read"),
-    (raw(9, f'"metrics":{"[" * 900}{"]" * 900}'), "metrics: must be an object"),
-    (raw(9, f'"metrics":{"[" * 5000}{"]" * 5000}'), "body: cannot be read"),
-    (raw(9, f'"at":{"[" * 100_000}{"]" * 100_000}'), "body: cannot be read"),
-    (raw(9, member="m" * 257), "member: must have 1 to 256 bytes"),
-    (raw(9, f'"metrics":{{"points":1}}{" " * MAX_BYTES}'), "body: expected at most"),
-    (raw(9, '"at":"2026-11-21T10:21:00Z","metrics":{"points":1}'), "at: more than 5 minutes ahead"),
-    (raw(9, '"at":"2026-11-21T10:00:00Z","metrics":{"points":1},"hidden":true'), "hidden: no such field"),
-]
-
-
-@pytest.mark.parametrize(("text", "detail"), REFUSED, ids=[str(n) for n in range(len(REFUSED))])
-def test_one_bad_event_costs_its_neighbours_nothing(stack: Stack, text: str, detail: str) -> None:
-    before, bad, after = results(stack, f"[{raw(1)} , {text}\n,{raw(2)}]")
-
-    assert (before["status"], bad["status"], after["status"]) == ("queued", "refused", "queued")
-    assert detail in bad["detail"]
-    assert len(bad["detail"]) < 400
-    assert [orjson.loads(message["MessageBody"])["id"] for message in stack.activity.messages] == ["1", "2"]
-    if text.startswith("{"):
-        assert results(stack, text) == [bad]
-
-
-def test_the_id_of_a_refused_event_is_told_where_it_is_text(stack: Stack) -> None:
-    texts = ['{"id":"x"}', '{"id":7}', "{}", "[]", '{"id":"\\ud800"}']
-
-    assert [result["id"] for result in results(stack, f"[{','.join(texts)}]")] == ["x", None, None, None, None]
-
-
-def test_an_answer_stays_small_whatever_the_ids(stack: Stack) -> None:
-    found = results(stack, [{"id": '"' * 50_000} for _ in range(100)])
-
-    assert {result["status"] for result in found} == {"refused"}
-    assert len(orjson.dumps(found)) < 500_000
-
-
 def test_amounts_reach_the_queue_as_they_were_written(stack: Stack) -> None:
     amounts = ["1.10", "1e2", "-0.0", "123456789012.345", "7"]
     texts = [raw(n, f'"metrics":{{"points":{amount}}}', f"m{n}") for n, amount in enumerate(amounts)]
@@ -211,15 +129,6 @@ def test_batches_are_no_larger_than_the_queue_takes_them(stack: Stack) -> None:
 
     assert {result["status"] for result in found} == {"queued"}
     assert len(stack.activity.messages) == 25
-
-
-def test_the_largest_event_is_taken_and_a_larger_one_refused(stack: Stack) -> None:
-    most = MAX_BYTES - len("at_filled_in") - len("String") - len("true") - len('"at":"2026-11-21T10:15:00.000Z",')
-    start = raw(1)[:-1]
-    text = start + " " * (most - len(start) - 1) + "}"
-
-    assert results(stack, text)[0]["status"] == "queued"
-    assert results(stack, text[:-1] + " }")[0]["status"] == "refused"
 
 
 def test_what_the_queue_refuses_is_never_called_queued(stack: Stack) -> None:
@@ -257,94 +166,3 @@ def test_a_queue_that_does_not_answer_is_not_asked_again_for_the_other_batches(s
     assert hangs.call_count == 1
     assert [result["status"] for result in found] == ["refused"] * 25
     assert all("post it again with the same id" in result["detail"] for result in found)
-
-
-def test_a_parser_that_breaks_costs_the_neighbours_nothing(stack: Stack) -> None:
-    with mock.patch("standings.ingest.post_events.parse_event") as broken:
-        broken.side_effect = [ZeroDivisionError("a bug"), mock.DEFAULT]
-        broken.return_value.updates = [mock.Mock(board="b")]
-        found = results(stack, [EVENT, {**EVENT, "id": "2"}])
-
-    assert [result["status"] for result in found] == ["refused", "queued"]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        None,
-        "",
-        " ",
-        "null",
-        "5",
-        '"text"',
-        "{",
-        "[",
-        "[]",
-        "[ ]",
-        "[{}",
-        "[{},]",
-        "[,{}]",
-        "[{}]]",
-        "[{}][{}]",
-        "[{}],[{}]",
-        "{},{}",
-        "{}{}",
-        "[1}",
-        "[{]}",
-        '["]',
-        '["\\',
-        "[NaN]",
-        "[Infinity]",
-        "[1 2]",
-        '[{"a":1 "b":2}]',
-        "[{'a':1}]",
-        '["\x01"]',
-        "[01]",
-        "[5]\ufeff",
-        "\ufeff[5]",
-        b"[\xff]",
-        b'{"id":"\xed\xa0\x80"}',
-        '["\ud800"]',
-        [{}] * 101,
-        "[" * 100_000,
-        '["' + '\\"' * 200_000,
-    ],
-    ids=lambda body: repr(body)[:20],
-)
-def test_a_body_that_is_no_list_of_events(stack: Stack, body: Any) -> None:
-    status, answer = stack.post("/events", body)
-
-    assert (status, answer["type"]) == (400, "urn:standings:bad-body")
-    assert len(answer["detail"]) < 300
-    assert stack.activity.messages == []
-
-
-def test_posting_knows_no_arguments(stack: Stack) -> None:
-    assert stack.post("/events", EVENT, id="1")[1]["detail"] == "id: no such argument; there are none"
-    assert stack.activity.messages == []
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text() | st.sampled_from('[]{},:"\\'),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
-)
-
-
-@given(st.lists(json_values, min_size=1, max_size=8), st.sampled_from([None, orjson.OPT_INDENT_2]))
-def test_a_list_is_cut_into_its_values(values: list[Any], option: int | None) -> None:
-    assert [document.value for document in parse_documents(orjson.dumps(values, option=option))] == values
-
-
-@given(st.lists(st.sampled_from(["[", "]", "{", "}", ",", ":", '"', "\\", "1", " ", '"a"', "null"]), max_size=9))
-def test_what_is_no_json_is_no_list_of_events(parts: list[str]) -> None:
-    body = f"[{''.join(parts)}]".encode()
-    try:
-        expected = orjson.loads(body) or None
-    except ValueError:
-        expected = None
-    try:
-        found = [document.value for document in parse_documents(body)]
-    except RequestError:
-        found = None
-
-    assert found == expected

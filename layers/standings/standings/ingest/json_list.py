@@ -26,7 +26,7 @@ class Document(NamedTuple):
 
 
 def parse_documents(body: bytes) -> list[Document]:
-    """Return the events of a body, each with its own text. Raise Problem (400) for anything but events."""
+    """Return the events of a body, each with its own text. Raise RequestError (400) for anything but events."""
     try:
         return [Document(text, _parse(text)) for text in _split(body.decode().strip(_WHITESPACE))]
     except ValueError as error:

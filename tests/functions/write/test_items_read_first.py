@@ -1,22 +1,16 @@
-"""The writer where it has to look first: bests, lasts, dated ties, and boards of registered members."""
+"""The writer where it has to read items first: bests, lasts, ties by time, and boards of registered members."""
 
 import random
 from typing import Any
 
-import orjson
 import pytest
 
-from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.members.member_item import Image
-from standings.members.register_hide_remove import MemberAdmin
 from standings.ports.scores import MemberKey
-from standings.write.writer import QueueMessage, Writer, WriteResult
-from tests.support.builders.catalogs import registry
-from tests.support.builders.checks import rows
+from tests.support.builders.writers import Subject
 from tests.support.faults import faulty_client
 
-NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
 BOARDS = parse_boards(
     """
 [boards."*"]
@@ -36,36 +30,9 @@ metrics.points = { aggregate = "sum", windows = ["all"] }
 )
 
 
-class Subject:
-    """A writer and care over the engine, its faults and its time."""
-
-    def __init__(self, engine: Any) -> None:
-        self.client = faulty_client.Faulty(engine)
-        self.time = faulty_client.Time(NOW)
-        self.scores = DynamoScores(self.client, "Scores", "Receipts", self.time.pacing())  # type: ignore[arg-type]
-        self.writer = Writer(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
-        self.care = MemberAdmin(registry(BOARDS, self.client, self.time.pacing()), self.scores, self.time.pacing())
-
-    def write(self, *events: dict[str, Any], patience: float = 30.0) -> WriteResult:
-        messages = [QueueMessage(f"message-{n}", orjson.dumps(event).decode()) for n, event in enumerate(events)]
-        return self.writer.write(messages, self.time.monotonic() + patience)
-
-    def image(self, board: str = "b") -> Image | None:
-        return self.scores.image((board, "m"))
-
-    def value(self, metric: str, board: str = "b") -> int | None:
-        family = BOARDS.family(board)
-        image = self.image(board)
-        assert family is not None
-        return image.values.get(family.metrics[metric].total()) if image is not None else None
-
-    def receipts(self) -> set[str]:
-        return {row["pk"]["S"] for row in rows(self.client, "Receipts")}
-
-
 @pytest.fixture
 def subject(engine: Any) -> Subject:
-    return Subject(engine)
+    return Subject(engine, BOARDS)
 
 
 def event(event_id: str, second: int = 0, board: str = "b", **metrics: int) -> dict[str, Any]:
@@ -77,20 +44,20 @@ def test_a_best_improves_and_what_does_not_changes_nothing_but_is_known(subject:
     before = subject.image()
     written = subject.write(event("2", best=4), event("3", best=5))
 
-    assert (written.applied, subject.value("best")) == (2, 5)
+    assert (written.applied, subject.total(metric="best")) == (2, 5)
     assert subject.image() == before
     assert [next(iter(action)) for action in subject.client.transactions[-1]] == ["Put", "Put", "ConditionCheck"]
     assert subject.receipts() == {"1", "2", "3"}
     assert subject.write(event("2", best=4)).duplicates == 1
     assert subject.write(event("4", best=6)).applied == 1
-    assert subject.value("best") == 6
+    assert subject.total(metric="best") == 6
 
 
 def test_several_events_on_one_item_are_one_write(subject: Subject) -> None:
     written = subject.write(event("1", best=5, points=1), event("2", best=9, latest=3), event("3", best=7, points=2))
 
     assert (written.applied, len(subject.client.transactions[0])) == (3, 4)
-    assert [subject.value(name) for name in ("best", "latest", "points")] == [9, 3, 3]
+    assert [subject.total(metric=name) for name in ("best", "latest", "points")] == [9, 3, 3]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -109,7 +76,7 @@ def test_the_order_of_arrival_does_not_matter(engine: Any, seed: int) -> None:
         for n in range(12)
     ]
     last = max(events, key=lambda one: (one["at"], one["id"]))["metrics"]["latest"]
-    subject = Subject(engine)
+    subject = Subject(engine, BOARDS)
     subject.write(*events)
     in_order = subject.image()
     assert in_order is not None
@@ -121,7 +88,7 @@ def test_the_order_of_arrival_does_not_matter(engine: Any, seed: int) -> None:
     assert shuffled is not None
     assert shuffled.values == in_order.values
     assert {name: mark.replace("again-", "") for name, mark in shuffled.tie_keys.items()} == in_order.tie_keys
-    assert subject.value("latest") == last
+    assert subject.total(metric="latest") == last
 
 
 def test_an_item_that_was_seen_too_early_is_looked_at_again(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +98,7 @@ def test_an_item_that_was_seen_too_early_is_looked_at_again(subject: Subject, mo
     monkeypatch.setattr(subject.scores, "images", lambda _: stale)
     written = subject.write(event("3", best=7))
 
-    assert (written.applied, subject.value("best")) == (1, 9)
+    assert (written.applied, subject.total(metric="best")) == (1, 9)
 
 
 def test_a_best_that_was_removed_meanwhile_is_not_taken_for_better(
@@ -139,18 +106,18 @@ def test_a_best_that_was_removed_meanwhile_is_not_taken_for_better(
 ) -> None:
     subject.write(event("1", best=9))
     stale = subject.scores.images([("b", "m")])
-    subject.care.remove("b", "m")
+    subject.admin.remove("b", "m")
     monkeypatch.setattr(subject.scores, "images", lambda _: stale)
     written = subject.write(event("2", best=7))
 
-    assert (written.applied, subject.value("best")) == (1, 7)
+    assert (written.applied, subject.total(metric="best")) == (1, 7)
 
 
 def test_a_lost_answer_counts_once(subject: Subject) -> None:
     subject.client.steps.append(faulty_client.lost_answer)
     written = subject.write(event("1", dated=3, best=3))
 
-    assert (written.applied + written.duplicates, subject.value("dated")) == (1, 3)
+    assert (written.applied + written.duplicates, subject.total(metric="dated")) == (1, 3)
 
 
 def test_bounds_hold_where_it_is_looked_first(subject: Subject) -> None:
@@ -161,7 +128,7 @@ def test_bounds_hold_where_it_is_looked_first(subject: Subject) -> None:
 
     assert [(message.id, refusal.rule) for message, refusal in written.refused] == [("message-0", "bounds")]
     assert written.applied == 1
-    assert subject.value("dated") == 9 * (10**15 - 1) < most
+    assert subject.total(metric="dated") == 9 * (10**15 - 1) < most
     assert "over" not in subject.receipts()
 
 
@@ -172,17 +139,17 @@ def test_a_stranger_is_refused_and_costs_nobody_else_anything(subject: Subject, 
 
     assert [refusal.rule for _, refusal in written.refused] == ["unregistered", "unregistered"]
     assert str(written.refused[0][1]) == f"member: 'm' is not registered on board '{board}'"
-    assert (written.applied, subject.receipts(), subject.value("points")) == (1, {"3"}, 5)
-    subject.care.put(board, "m", None)
+    assert (written.applied, subject.receipts(), subject.total()) == (1, {"3"}, 5)
+    subject.admin.put(board, "m", None)
     assert subject.write(event("1", board=board, points=1), both).applied == 2
-    assert subject.value("points", board) == 2
+    assert subject.total(board=board) == 2
 
 
 @pytest.mark.parametrize("board", ["club-1", "plain-1"])
 def test_what_was_counted_is_a_duplicate_also_after_its_member_has_gone(subject: Subject, board: str) -> None:
-    subject.care.put(board, "m", None)
+    subject.admin.put(board, "m", None)
     subject.write(event("1", board=board, points=1))
-    subject.care.remove(board, "m")
+    subject.admin.remove(board, "m")
     written = subject.write(event("1", board=board, points=1), event("2", board=board, points=1))
 
     assert (written.duplicates, [refusal.rule for _, refusal in written.refused]) == (1, ["unregistered"])
@@ -191,61 +158,8 @@ def test_what_was_counted_is_a_duplicate_also_after_its_member_has_gone(subject:
 def test_whoever_is_just_registered_is_not_refused_by_an_old_look(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    subject.care.put("club-1", "m", None)
+    subject.admin.put("club-1", "m", None)
     nobody: dict[MemberKey, Image] = {}
     monkeypatch.setattr(subject.scores, "images", lambda _: nobody)
 
     assert subject.write(event("1", board="club-1", best=1)).applied == 1
-
-
-def test_registering_gives_every_sum_a_zero(subject: Subject) -> None:
-    subject.care.put("club-1", "m", None)
-    subject.care.put("b", "m", None)
-    image, open_image = subject.image("club-1"), subject.image()
-
-    assert image is not None
-    assert open_image is not None
-    assert sorted(image.values.values()) == [0]
-    assert open_image.values == {}
-
-
-def test_care_for_members(subject: Subject) -> None:
-    subject.write(event("1", points=5, best=1, dated=1))
-    assert subject.care.put("b", "m", hidden=True) == {"board": "b", "member": "m", "hidden": True}
-    hidden = subject.image()
-    assert hidden is not None
-    assert (hidden.hidden, subject.value("points")) == (True, 5)
-    assert subject.care.put("b", "m", None)["hidden"] is True
-    assert subject.care.put("b", "m", hidden=True)["hidden"] is True
-    assert subject.image() == hidden  # nothing to do is no write
-    subject.write(event("2", points=2, best=4))
-    subject.care.put("b", "m", hidden=False)
-    assert subject.value("points") == 7
-    before = subject.image()
-    assert before is not None
-    subject.care.remove("b", "m")
-    removed = subject.image()
-    assert removed is not None
-    assert (removed.removed, dict(removed.values), dict(removed.tie_keys)) == (True, {}, {})
-    subject.write(event("3", points=1))
-    back = subject.image()
-    assert back is not None
-    assert (back.removed, subject.value("points")) == (False, 1)
-    assert before.version < removed.version < back.version
-
-
-def test_care_survives_conflicts_and_lost_answers(subject: Subject) -> None:
-    subject.write(event("1", points=5))
-    subject.client.steps.extend(
-        [faulty_client.conflict, faulty_client.error("ThrottlingException"), faulty_client.lost_answer]
-    )
-    subject.care.put("b", "m", hidden=True)
-    image = subject.image()
-    assert image is not None
-    assert image.hidden
-    subject.client.steps.append(faulty_client.lost_answer)
-    subject.care.remove("b", "m")  # it was removed by this very call: no 404
-
-    again = subject.image()
-    assert again is not None
-    assert (again.removed, again.version) == (True, image.version + 1)

@@ -1,0 +1,12 @@
+"""The projector that the tests of it share."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.builders.projectors import Subject
+
+
+@pytest.fixture
+def subject(engine: Any) -> Subject:
+    return Subject(engine)

@@ -1,0 +1,161 @@
+"""Counters are spread over lanes after conflicts, and every reader sums all lanes."""
+
+import random
+from typing import Any
+
+import pytest
+
+from standings.aws.dynamodb.keys import node_key
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.moves import Move
+from standings.domain.scoring.sort_order import Place
+from standings.domain.tiers.tier_path import ROOT, path, prefixes
+from standings.ports.ranking_reads import Node
+from standings.ports.rankings import MAX_ACTIONS
+from standings.project.commit_moves import cut
+from standings.read.query import Query
+from standings.read.reader import Reader
+from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
+from tests.support.builders.cleaners import BOARDS, NOW, RANKING, Worker, moved, ranking, tier_conflict
+from tests.support.faults import faulty_client
+
+SHARDED = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
+
+
+@pytest.fixture
+def worker(engine: Any) -> Worker:
+    return Worker(engine)
+
+
+def test_everyone_counts_in_the_first_lane_until_conflicts_follow_one_another(engine: Any, worker: Worker) -> None:
+    worker.client.steps.extend([tier_conflict, faulty_client.passes, tier_conflict, faulty_client.passes])
+    worker.move(moved("a", None, 5, 1))
+    worker.move(moved("b", None, 6, 1))
+    assert lanes(engine) == {}
+
+    worker.client.steps.extend([tier_conflict] * 2)
+    worker.move(moved("c", None, 7, 1))
+    assert lanes(engine) == {RANKING.key: 2}
+    worker.client.steps.extend([tier_conflict] * 2)
+    worker.move(moved("d", None, 7, 1))
+    assert lanes(engine) == {RANKING.key: 4}
+    worker.client.steps.extend([tier_conflict] * 2)
+    worker.move(moved("e", None, 7, 1))
+    assert lanes(engine) == {RANKING.key: 4}
+    assert_tiers_count_the_entries(engine)
+
+
+def test_a_conflict_on_an_entry_is_no_reason_for_a_lane(engine: Any, worker: Worker) -> None:
+    worker.client.steps.extend([faulty_client.conflict] * 9)
+    worker.move(moved("a", None, 5, 1))
+
+    assert lanes(engine) == {}
+
+
+def test_a_lane_is_named_patiently_and_learned_from_whoever_named_it(engine: Any, worker: Worker) -> None:
+    worker.client.steps.extend([tier_conflict] * 7)  # the root is taken as well
+    outcome = worker.move(moved("a", None, 5, 1))
+    assert outcome.conflicts == 7
+    assert lanes(engine) == {RANKING.key: 2}
+
+    worker.client.steps.extend([tier_conflict] * 2)
+    worker.move(moved("a", 5, 6, 2))
+    other = Worker(engine, seed=2)
+    other.client.steps.extend([tier_conflict] * 2)
+    other.move(moved("b", None, 5, 1))
+    assert lanes(engine) == {RANKING.key: 4}
+    assert (lane := other.rankings._lanes.get(RANKING.key)) is not None
+    assert lane.of == 4
+
+
+def test_a_lost_answer_to_a_naming_is_asked_again(engine: Any, worker: Worker) -> None:
+    worker.client.steps.extend([tier_conflict, tier_conflict, faulty_client.lost_answer])
+    worker.move(moved("a", None, 5, 1))
+
+    assert lanes(engine) == {RANKING.key: 2}
+    assert_tiers_count_the_entries(engine)
+
+
+def test_lanes_of_a_period_go_with_it(engine: Any, worker: Worker) -> None:
+    day = ranking("day")
+    for seed in range(4):
+        other = Worker(engine, seed)
+        other.client.steps.extend([tier_conflict] * 2)
+        other.move(Move(day, f"m{seed}", None, Place(seed), 1, NOW))
+    del worker
+
+    items = [item for _, _, _, item in nodes(engine)]
+    assert {lane for _, _, lane, _ in nodes(engine)} > {0}
+    assert len({item["e"]["N"] for item in items}) == 1
+    assert all(int(item["v"]["N"]) > NOW for item in items)
+
+
+def test_a_transaction_holds_a_lane_and_the_root_that_names_the_shards() -> None:
+    family = SHARDED.family("b")
+    assert family is not None
+    metric = family.metrics["points"]
+    spread = Ranking("b", metric, metric.windows[0], 0)
+    rng = random.Random(1)
+    found = [Move(spread, f"m{n}", None, Place(rng.randrange(2**40)), 1, NOW) for n in range(400)]
+    for chunk in cut(found):
+        ways = {way for move in chunk if move.new for way in prefixes(path(move.new.sort_value))}
+        assert len(chunk) + len(ways) + 1 <= MAX_ACTIONS
+
+
+def test_a_rank_is_the_sum_over_lanes(engine: Any) -> None:
+    rng = random.Random(1)
+    workers = [Worker(engine, seed) for seed in range(8)]
+    scores: dict[str, int] = {}
+    for number in range(300):
+        other = rng.choice(workers)
+        if rng.random() < 0.3:
+            other.client.steps.extend([tier_conflict] * 2)
+        member, score = f"m{rng.randrange(60)}", rng.randrange(40_000)
+        old = scores.get(member)
+        other.move(moved(member, None if old is None else -old, -score, number + 1))
+        scores[member] = score
+    assert lanes(engine) == {RANKING.key: 4}
+    assert {lane for _, _, lane, _ in nodes(engine)} == {0, 1, 2, 3}
+    assert_tiers_count_the_entries(engine)
+
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
+    query = Query(Reader(BOARDS, standing, workers[0].tools))
+    asked = query.asked("b", "points", "all")
+    for member, score in scores.items():
+        answer = query.rank(asked, member=member)
+        assert answer["rank"] == 1 + sum(other > score for other in scores.values())
+        assert answer["total"] == len(scores)
+
+
+def test_lanes_that_are_not_known_are_learned_from_the_root_at_any_read(engine: Any, worker: Worker) -> None:
+    worker.move(moved("a", None, 300, 1))
+    worker.client.steps.extend([tier_conflict] * 2)
+    worker.move(moved("b", None, 300, 1))
+    assert lanes(engine) == {RANKING.key: 2}
+    time = faulty_client.Time(NOW)
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", time.pacing())
+
+    for _ in range(2):
+        assert standing.nodes([(RANKING, (66,))]) == {(RANKING, (66,)): Node({2: 2}, NOW)}
+        # Whoever sets the clock back makes it forget, also between two reads of one question.
+        time.milliseconds -= 1
+
+
+def test_a_lane_whose_counters_are_below_zero_for_a_moment_counts_nobody(engine: Any, worker: Worker) -> None:
+    worker.move(moved("a", None, 5, 1))
+    for lane, count in ((0, "-2"), (1, "1")):
+        key = {"pk": {"S": node_key(RANKING, (65,), lane)}}
+        engine.put_item(TableName="Rankings", Item={**key, "q0": {"N": count}})
+    engine.update_item(
+        TableName="Rankings",
+        Key={"pk": {"S": node_key(RANKING, ROOT)}},
+        UpdateExpression="SET l = :l REMOVE t",
+        ExpressionAttributeValues={":l": {"N": "2"}},
+    )
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
+
+    found = standing.nodes([(RANKING, (65,)), (RANKING, ROOT)])
+    assert found[RANKING, (65,)].counters == {0: 0}
+    assert found[RANKING, ROOT].written_at_ms is None

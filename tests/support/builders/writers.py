@@ -1,0 +1,57 @@
+"""A writer over the engine, with its faults and its time."""
+
+from typing import Any
+
+import orjson
+
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Boards
+from standings.domain.members.member_item import Image
+from standings.members.register_hide_remove import MemberAdmin
+from standings.runtime.environment import BOARDS_FILE
+from standings.write.writer import QueueMessage, Writer, WriteResult
+from tests.support.builders.catalogs import registry
+from tests.support.builders.checks import rows
+from tests.support.faults import faulty_client
+
+NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
+AT = "2026-11-21T10:15:00Z"
+BOARDS = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
+
+
+class Subject:
+    """A writer and a member admin over one engine, on the boards that are deployed or on others."""
+
+    def __init__(self, engine: Any, boards: Boards = BOARDS) -> None:
+        self.boards = boards
+        self.client = faulty_client.Faulty(engine)
+        self.time = faulty_client.Time(NOW)
+        clock = self.time.pacing()
+        self.scores = DynamoScores(self.client, "Scores", "Receipts", clock)  # type: ignore[arg-type]
+        self.writer = Writer(registry(boards, self.client, clock), self.scores, clock)
+        self.admin = MemberAdmin(registry(boards, self.client, clock), self.scores, clock)
+
+    def write(self, *events: dict[str, Any] | str, patience: float = 30.0) -> WriteResult:
+        messages = [
+            QueueMessage(f"message-{n}", event if isinstance(event, str) else orjson.dumps(event).decode())
+            for n, event in enumerate(events)
+        ]
+        return self.writer.write(messages, self.time.monotonic() + patience)
+
+    def image(self, member: str = "m", board: str = "b") -> Image | None:
+        return self.scores.image((board, member))
+
+    def total(self, member: str = "m", board: str = "b", metric: str = "points") -> int | None:
+        family = self.boards.family(board)
+        image = self.image(member, board)
+        assert family is not None
+        return image.values.get(family.metrics[metric].total()) if image is not None else None
+
+    def receipts(self) -> set[str]:
+        return {row["pk"]["S"] for row in rows(self.client, "Receipts")}
+
+
+def event(event_id: str, points: float = 1, member: str = "m", **other: Any) -> dict[str, Any]:
+    """An event of a member on the board `b`."""
+    return {"id": event_id, "board": "b", "member": member, "at": AT, "metrics": {"points": points}, **other}
