@@ -34,10 +34,7 @@ def parse_documents(body: bytes) -> list[Document]:
 
 
 def _split(text: str) -> list[str]:
-    """Cut a list into the texts of its values. An object stays whole.
-
-    `JSONDecoder.raw_decode` cannot do this: it does not find the end of a value that is nested too deeply.
-    """
+    """Cut a list into the texts of its values, however deeply they are nested. An object stays whole."""
     if text.startswith("{"):
         return [text]
     if not text.startswith("["):

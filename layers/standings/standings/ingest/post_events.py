@@ -16,29 +16,22 @@ MAX_ID_SHOWN: Final = 1_000
 
 
 class Posted(NamedTuple):
-    """An event for the queue. `at_filled_in` says that we added its `at`.
-
-    `board` is the first board that the event names; None if that is not a valid name.
-    """
+    """An event for the queue. `at_filled_in`: we added its `at`. `board`: the first board it names, if valid."""
 
     body: str
     at_filled_in: bool
     board: str | None
 
 
-Send = Callable[[Sequence[Posted]], dict[int, str]]
-"""Puts events on the queue. Returns the reason for each event that it did not accept, by position."""
-
-
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """Posts events of up to `most_bytes`. The queue gets the client's own text, so that no number is rounded.
+    """Posts events as the client wrote them, so that no number is rounded. Passes bugs of ours to `report`.
 
-    `report` is called with each bug of ours that made us refuse an event.
+    `send` puts events on the queue; it returns the reason for each event that it did not accept, by position.
     """
 
     boards: Boards
-    send: Send
+    send: Callable[[Sequence[Posted]], dict[int, str]]
     most_bytes: int
     pacing: Clock
     report: Callable[[Exception], None]
@@ -67,17 +60,13 @@ class Posting:
 
 
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
-    """Prepare an event for the queue; an event without `at` gets `now`, in milliseconds. `value` is `text`, parsed.
-
-    Raises RefusedEvent for an event that is too large.
-    """
+    """Prepare a text with its parsed value for the queue: `at` defaults to `now`. RefusedEvent if it is too large."""
     filled_in = isinstance(value, dict) and bool(value) and "at" not in value
     if filled_in:
         text = f'{{"at":"{instant(now)}",{text[1:]}'
     # JSON has these two characters, SQS does not.
     text = text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
-    size = len(text.encode())
-    if size > most_bytes:
+    if (size := len(text.encode())) > most_bytes:
         raise RefusedEvent("size", f"body: expected at most {most_bytes} bytes, got {size}")
     return Posted(text, filled_in, _first_board(value))
 

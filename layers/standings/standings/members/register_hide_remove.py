@@ -30,15 +30,12 @@ class MemberAdmin:
 
         def put(image: Image | None, written_at_ms: int) -> Image:
             if image is None or image.removed:
-                before = registered(family, image or new_image(board, member, written_at_ms))
+                image = registered(family, image or new_image(board, member, written_at_ms))
             elif hidden in (None, image.hidden):
                 return image
-            else:
-                before = image
-            return rewritten(before if hidden is None else replace(before, hidden=hidden), written_at_ms)
+            return rewritten(image if hidden is None else replace(image, hidden=hidden), written_at_ms)
 
-        image = self._change(board, member, put, backoff)
-        return {"board": board, "member": member, "hidden": image.hidden}
+        return {"board": board, "member": member, "hidden": self._change(board, member, put, backoff).hidden}
 
     def remove(self, board: str, member: str) -> None:
         """Remove a member and its scores. Its item keeps a version; if the member comes back, it starts above that."""
@@ -53,10 +50,7 @@ class MemberAdmin:
         self._change(board, member, remove, self._pacing.backoff_for(READ_TIMEOUT_S))
 
     def _change(self, board: str, member: str, change: Callable[[Image | None, int], Image], backoff: Backoff) -> Image:
-        """Replace a member's image by what `change` makes of it at a time in milliseconds; return the new image.
-
-        Writes nothing if `change` returns the image it was given.
-        """
+        """Replace a member's image by the one that `change` returns; write nothing if that is the same one."""
         tried: Image | None = None
 
         def attempt() -> Image:

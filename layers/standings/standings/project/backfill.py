@@ -15,10 +15,7 @@ from standings.runtime.retry import Clock
 
 
 def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
-    """The moves that bring a member to its place in each ranking, or out of it.
-
-    They assume that the member is not counted yet. If a row says otherwise, the commit corrects its move.
-    """
+    """The moves that bring a member to its place in each ranking, or out of it, wherever it is counted now."""
     return [
         Move(ranking, image.member, None, place(image, ranking), image.version, image.written_at_ms)
         for ranking in rankings

@@ -31,11 +31,10 @@ class Outcome:
     failure: str | None = None
 
 
-Job = Callable[[], Outcome]
-RunParallel = Callable[[Sequence[Job]], Iterable[Outcome]]
+RunParallel = Callable[[Sequence[Callable[[], Outcome]]], Iterable[Outcome]]
 
 
-def one_by_one(jobs: Sequence[Job]) -> Iterable[Outcome]:
+def one_by_one(jobs: Sequence[Callable[[], Outcome]]) -> Iterable[Outcome]:
     """Run jobs one after the other."""
     return (job() for job in jobs)
 
@@ -49,10 +48,7 @@ def commit_order(move: Move) -> tuple[str, int]:
 def move_in_ranking(
     rankings: Rankings, moves: Sequence[Move], backoff: Backoff, stopped: Callable[[], bool]
 ) -> Outcome:
-    """Commit the moves of one ranking, entries together with the tiers that count them, until stopped or too late.
-
-    Jobs for different rankings may run in parallel: they share nothing.
-    """
+    """Commit the moves of one ranking until stopped or too late. Jobs for other rankings may run in parallel."""
     outcome = Outcome()
     chunks = deque(cut(moves))
     fruitless = 0
@@ -69,7 +65,10 @@ def move_in_ranking(
                 outcome.failure = str(error)
             continue
         except StoreRefusedError as error:
-            chunks.extendleft(reversed(_halves(chunk, str(error), outcome)))
+            if middle := len(chunk) // 2:
+                chunks.extendleft((chunk[middle:], chunk[:middle]))
+            else:
+                outcome.refused.append((chunk[0], str(error)))
             continue
         if not conflicts:
             fruitless = 0
@@ -110,15 +109,6 @@ def _resolve(chunk: Sequence[Move], conflicts: Sequence[MoveConflict], outcome: 
 def _believe(move: Move, row: RankingRow | None) -> None:
     """Let a move start where the row says that the member is counted."""
     move.old = row.place if row is not None else None
-
-
-def _halves(chunk: list[Move], reason: str, outcome: Outcome) -> list[list[Move]]:
-    """Halve a chunk that the store refuses; a move that is alone is refused itself."""
-    if len(chunk) == 1:
-        outcome.refused.append((chunk[0], reason))
-        return []
-    middle = len(chunk) // 2
-    return [chunk[:middle], chunk[middle:]]
 
 
 def cut(moves: Iterable[Move]) -> Iterator[list[Move]]:

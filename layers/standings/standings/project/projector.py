@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from standings.catalog.board_catalog import BoardCatalog
@@ -19,7 +20,7 @@ from standings.runtime.retry import Clock, with_retry
 class Record(NamedTuple):
     """A record of the stream. `change` is None if the item is not a member's, or if the record cannot be read.
 
-    `problem` is the reason why it cannot be read, and `bug` the error if a bug of ours is the reason.
+    Then `problem` is the reason, and `bug` the error if it is a bug of ours.
     """
 
     sequence: str
@@ -32,10 +33,7 @@ class Parking(Protocol):
     """Parks records that can never be applied."""
 
     def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
-        """Store a record of this batch. Raise StoreUnavailableError if that is not possible now.
-
-        `bug` is the error, if a bug of ours is the reason.
-        """
+        """Store a record, with the error if a bug of ours is the reason. StoreUnavailableError if not possible now."""
 
 
 @dataclass(slots=True)
@@ -59,9 +57,8 @@ class ProjectResult:
 class Projector:
     """Projects batches of records: one transaction holds entries of a ranking and the tiers that count them.
 
-    Rankings end up the same however often a batch is retried, cut again or replayed. A row only accepts a newer
-    version than its own, and counters move from where the row says that its member was counted. No transaction spans
-    rankings, so the rankings of a batch may be written in parallel.
+    Rankings end up the same however often a batch is retried, cut again or replayed: a row only accepts a newer
+    version, and counters move from where the row says. Rankings share no transaction, so they may run in parallel.
     """
 
     registry: BoardCatalog
@@ -74,18 +71,18 @@ class Projector:
         return _Batch(self, records, parking, deadline).run()
 
 
+@dataclass(slots=True)
 class _Batch:
-    def __init__(self, projector: Projector, records: Sequence[Record], parking: Parking, deadline: float) -> None:
-        self._projector = projector
-        self._records = records
-        self._parking = parking
-        self._deadline = deadline
-        self._result = ProjectResult()
-        # For each member the positions of its records, and the number of its moves that are not done.
-        self._positions: dict[MemberKey, list[int]] = {}
-        self._open: Counter[MemberKey] = Counter()
-        self._unfinished: set[int] = set()
-        self._failed = False
+    _projector: Projector
+    _records: Sequence[Record]
+    _parking: Parking
+    _deadline: float
+    _result: ProjectResult = field(default_factory=ProjectResult)
+    # For each member the positions of its records, and the number of its moves that are not done.
+    _positions: dict[MemberKey, list[int]] = field(default_factory=dict)
+    _open: Counter[MemberKey] = field(default_factory=Counter)
+    _unfinished: set[int] = field(default_factory=set)
+    _failed: bool = False
 
     def run(self) -> ProjectResult:
         self._sort_records()
@@ -98,7 +95,11 @@ class _Batch:
             self._result.why = f"the records of the boards could not be read: {error}"
         else:
             for part in self._parts(generations):
-                self._commit(part)
+                # Sorted, each transaction writes a tier once for all moves that share it.
+                part.sort(key=commit_order)
+                jobs = [partial(self._project, list(group)) for _, group in groupby(part, attrgetter("ranking"))]
+                for outcome in self._projector.run_parallel(jobs):
+                    self._count(outcome)
                 if self._failed:
                     break
         unfinished = self._unfinished_positions()
@@ -121,10 +122,7 @@ class _Batch:
                     self._park(position, f"no family in boards.toml matches {new.board!r}")
 
     def _parts(self, generations: Mapping[str, Sequence[int]]) -> Iterator[list[Move]]:
-        """Yield the moves of the batch in parts, members in the order of their first records.
-
-        A part that is done stays done: if the batch takes too long, its next delivery starts further on.
-        """
+        """Yield the moves in parts, in the order of the records. If time runs out, a part that is done stays done."""
         of_members: list[list[Move]] = []
         for key, positions in list(self._positions.items()):
             changes = [change for position in positions if (change := self._records[position].change) is not None]
@@ -146,13 +144,6 @@ class _Batch:
         if part:
             yield part
 
-    def _commit(self, part: list[Move]) -> None:
-        # Sorted, each transaction writes a tier once for all moves that share it.
-        part.sort(key=commit_order)
-        jobs = [partial(self._project, list(moves)) for _, moves in groupby(part, key=lambda move: move.ranking)]
-        for outcome in self._projector.run_parallel(jobs):
-            self._count(outcome)
-
     def _project(self, moves: Sequence[Move]) -> Outcome:
         backoff = self._projector.pacing.backoff(self._deadline)
         outcome = move_in_ranking(self._projector.rankings, moves, backoff, lambda: self._failed)
@@ -166,10 +157,7 @@ class _Batch:
         self._result.gaps += outcome.gaps
         self._result.conflicts += outcome.conflicts
         self._result.why = self._result.why or outcome.failure or ""
-        for move in outcome.done:
-            key = (move.ranking.board, move.member)
-            if key in self._open:
-                self._open[key] -= 1
+        self._open.subtract((move.ranking.board, move.member) for move in outcome.done)
         for move, reason in outcome.refused:
             key = (move.ranking.board, move.member)
             for position in self._positions.pop(key, []):

@@ -27,10 +27,7 @@ WORTH: Final = 150 * DAY
 
 
 class PruneResult(NamedTuple):
-    """The result of one check: the number of nodes removed, and the reason if dead nodes could not be removed.
-
-    `unexpected` says that no later check will succeed either.
-    """
+    """How many nodes one check removed, or why it failed; `unexpected` if no later check will succeed either."""
 
     removed: int = 0
     reason: str | None = None
@@ -41,9 +38,8 @@ class PruneResult(NamedTuple):
 class PrunedRankings:
     """Rankings whose trees stay in proportion to their members.
 
-    After some commits, chosen at random, this checks the paths that moves have left and removes dead nodes there, in
-    one transaction and without a retry. Later checks find what is left. A check never fails a commit; `report` is
-    called with its result.
+    After some commits, chosen at random, this removes dead nodes on the paths that moves have left: in one transaction
+    without a retry. That never fails a commit. `report` is called with the result.
     """
 
     rankings: Rankings
@@ -57,8 +53,7 @@ class PrunedRankings:
         conflicts = self.rankings.commit(ranking, moves)
         until = ranking.readable_until
         if not conflicts and (until is None or until >= self.pacing.now() + self.worth):
-            left = (leaf for move in moves if (leaf := _left_leaf(move)) is not None)
-            leaves = [leaf for leaf in left if self.pacing.random() < self.chance]
+            leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.pacing.random() < self.chance]
             if leaves:
                 self.report(prune(self.trees, ranking, leaves[:LOOKED_AT]))
         return conflicts
@@ -75,9 +70,8 @@ def _left_leaf(move: Move) -> Path | None:
 def prune(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> PruneResult:
     """Remove dead nodes on and below the paths to some leaves, as many as fit in one transaction.
 
-    Only counters that sum to 0 over their lanes go, and nodes whose counters all do, on condition that they are still
-    as they were read: so no sum changes. A node goes together with the counter that leads to it, so that none is ever
-    out of reach.
+    Nodes and counters that are 0 over all lanes go on condition that they are still as they were read. A node goes
+    together with the counter that leads to it, so that none is ever out of reach.
     """
     try:
         nodes = _read(trees, ranking, leaves)
@@ -101,8 +95,7 @@ def _read(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, 
     nodes: dict[Path, Lanes] = {}
     level = list(dict.fromkeys(node for leaf in leaves for node in prefixes(leaf)))
     while level:
-        lanes = trees.lanes(ranking, level)
-        nodes.update((node, lanes.get(node, {})) for node in level)
+        nodes |= {node: {} for node in level} | trees.lanes(ranking, level)
         empty = (
             (*node, digit)
             for node in level
@@ -115,11 +108,8 @@ def _read(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, 
 
 
 def _dead(nodes: dict[Path, Lanes]) -> list[Path]:
-    """The nodes to remove together, the deepest first: they, and the counters that lead to them, count no members.
-
-    A node stays if something is left below it: the nodes may have been read at different moments.
-    """
-    dead: dict[Path, None] = {}
+    """The nodes to remove together, deepest first: they count no members, and nothing is left below them."""
+    dead: list[Path] = []
     written: set[Path] = set()
     actions = 0
     for node in sorted(nodes, key=len, reverse=True):
@@ -133,8 +123,8 @@ def _dead(nodes: dict[Path, Lanes]) -> list[Path]:
         if actions > MAX_ACTIONS:
             break
         written |= more
-        dead[node] = None
-    return list(dead)
+        dead.append(node)
+    return dead
 
 
 def _is_counted(node: Path, parent: Lanes) -> bool:

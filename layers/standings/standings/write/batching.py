@@ -15,10 +15,7 @@ def items_of(event: Event) -> list[MemberKey]:
 
 
 def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
-    """Group events so that each group fits one transaction: a receipt for each event, a change for each item.
-
-    Events that share an item (a member, or the clan of many members) stay together if there is room.
-    """
+    """Group events so that each group fits one transaction: a receipt for each event, a change for each item."""
     events = list(events)
     popularity = Counter(item for event in events for item in items_of(event))
 

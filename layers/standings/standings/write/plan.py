@@ -54,10 +54,8 @@ def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images:
     changed = False
     for one in counted:
         after, names = counting(family, after, one, written_at_ms)
-        beyond = beyond_bounds(family, after, names)
-        if beyond is not None:
-            message = f"metrics: {beyond} would go beyond ±(2^53 - 1) units"
-            raise UnfitEventError(one.event_id, item, "bounds", message)
+        if (beyond := beyond_bounds(family, after, names)) is not None:
+            raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed = changed or bool(names)
     if changed:
         after = rewritten(after, written_at_ms, expired(family, after, written_at_ms))

@@ -20,8 +20,7 @@ from standings.write.plan import UnfitEventError, plan_changes
 class QueueMessage(NamedTuple):
     """A message from the queue. `at_filled_in` says that we added its `at`.
 
-    Times are in milliseconds since 1970. `refused_since` is when the writer first received a message that it refused
-    before. `sent` is when the queue received it; None if unknown.
+    In milliseconds since 1970: `sent` is when the queue got it, `refused_since` when we got it before refusing it.
     """
 
     id: str
@@ -35,9 +34,8 @@ class QueueMessage(NamedTuple):
 class WriteResult:
     """The result of a batch. `failed` holds the ids of messages to deliver again, each with the reason.
 
-    `refused` are messages that no retry can help; the caller puts them aside. If the rule of a refusal is "internal",
-    its `__cause__` is a bug of ours. `waited` is the longest time from sending a message until its event was applied,
-    in milliseconds; None if unknown.
+    `refused` are messages that no retry can help: the caller puts them aside. A refusal by the rule "internal" has a
+    bug of ours as its `__cause__`. `waited` is the longest time from sending to applying, in milliseconds.
     """
 
     applied: int = 0
@@ -51,9 +49,8 @@ class WriteResult:
 class Writer:
     """Applies batches of messages: one transaction holds the receipts of some events and the changes of their items.
 
-    An event that already has a receipt was applied before: it is dropped, and the others are applied. The writer adds
-    to items without reading them on boards that keep no buckets and whose metrics all add up. Other items are read
-    first (half a read unit each), to find what has expired and the best so far.
+    An event that already has a receipt was applied before: it is dropped, and the others are applied. Items are read
+    first (half a read unit each), unless their board keeps no buckets and all its metrics add up.
     """
 
     def __init__(self, registry: BoardCatalog, scores: Scores, pacing: Clock) -> None:
@@ -84,28 +81,27 @@ class Writer:
                 internal.__cause__ = error
                 result.refused.append((message, internal))
         for group in transactions(events.values()):
-            _Transaction(self, group, message_of, result).run(self.pacing.backoff(deadline))
+            by_id = {event.id: event for event in group}
+            _Transaction(self, by_id, message_of, result).run(self.pacing.backoff(deadline))
         return result
 
 
+@dataclass(slots=True)
 class _Transaction:
-    """Applies some events in one transaction; drops those that it cannot hold, and retries with the rest."""
+    """Applies some events, by id, in one transaction; drops those that it cannot hold, and retries with the rest."""
 
-    def __init__(
-        self, writer: Writer, events: Sequence[Event], message_of: Mapping[str, QueueMessage], result: WriteResult
-    ) -> None:
-        self._writer = writer
-        self._events = {event.id: event for event in events}
-        self._message_of = message_of
-        self._result = result
-        self._started = False
-        self._images: dict[MemberKey, Image | None] = {}
-        # Items whose image is certain. The others may be a moment old: no event is refused because of them.
-        self._certain: set[MemberKey] = set()
+    writer: Writer
+    events: dict[str, Event]
+    message_of: Mapping[str, QueueMessage]
+    result: WriteResult
+    images: dict[MemberKey, Image | None] = field(default_factory=dict)
+    # Items whose image is certain. The others may be a moment old: no event is refused because of them.
+    certain: set[MemberKey] = field(default_factory=set)
+    started: bool = False
 
     def run(self, backoff: Backoff) -> None:
         try:
-            while self._events:
+            while self.events:
                 if backoff.expired:
                     self._give_up("the function ran out of time")
                 else:
@@ -117,33 +113,30 @@ class _Transaction:
 
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
-        keys = {item for event in self._events.values() for item in items_of(event)}
-        self._writer.registry.register(board for board, _ in keys)
-        families = {board: family_of(self._writer.registry.boards, board) for board, _ in keys}
+        keys = {item for event in self.events.values() for item in items_of(event)}
+        self.writer.registry.register(board for board, _ in keys)
+        families = {board: family_of(self.writer.registry.boards, board) for board, _ in keys}
         to_read = [key for key in sorted(keys) if families[key[0]].has_buckets or not families[key[0]].adds_up]
         if to_read:
-            images = self._writer.scores.images(to_read)
-            self._images.update((key, images.get(key)) for key in to_read)
-        self._started = True
+            images = self.writer.scores.images(to_read)
+            self.images.update((key, images.get(key)) for key in to_read)
+        self.started = True
 
     def _attempt(self) -> None:
-        """Try to apply the events, and drop those that were applied before.
-
-        Raises StoreUnavailableError if the next try has to wait, StoreRefusedError if the store refuses an event.
-        """
-        if not self._started:
+        """Try to apply the events; drop those that do not fit. StoreUnavailableError if the next try has to wait."""
+        if not self.started:
             self._read_items()
-        now = self._writer.pacing.now()
+        now = self.writer.pacing.now()
         changes = self._changes(now)
-        events = list(self._events.values())
+        events = list(self.events.values())
         receipts = [Receipt(event.id, event.digest) for event in events]
-        conflicts = self._writer.scores.apply(receipts, changes, now) if events else []
+        conflicts = self.writer.scores.apply(receipts, changes, now) if events else []
         if not conflicts:
             self._applied()
         invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
         if invalid is not None:
             raise StoreRefusedError(invalid)
-        self._result.conflicts += any(each.reason is CancelReason.BUSY for each in conflicts)
+        self.result.conflicts += any(each.reason is CancelReason.BUSY for each in conflicts)
         must_wait = False
         for conflict in conflicts:
             if conflict.reason is CancelReason.BUSY:
@@ -152,8 +145,8 @@ class _Transaction:
                 self._drop(events[conflict.position], conflict.found)
             else:
                 change = changes[conflict.position]
-                self._images[change.board, change.member] = conflict.found
-                self._certain.add((change.board, change.member))
+                self.images[change.board, change.member] = conflict.found
+                self.certain.add((change.board, change.member))
                 must_wait = True
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
@@ -162,20 +155,20 @@ class _Transaction:
         """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it."""
         while True:
             try:
-                return plan_changes(self._writer.registry.boards, self._events.values(), self._images, now)
+                return plan_changes(self.writer.registry.boards, self.events.values(), self.images, now)
             except UnfitEventError as unfit:
-                if unfit.item not in self._certain:
-                    self._images[unfit.item] = self._writer.scores.image(unfit.item)
-                    self._certain.add(unfit.item)
+                if unfit.item not in self.certain:
+                    self.images[unfit.item] = self.writer.scores.image(unfit.item)
+                    self.certain.add(unfit.item)
                 elif not self._drop_duplicates(unfit.item):
-                    self._refuse(self._events[unfit.event_id], unfit)
+                    self._refuse(self.events[unfit.event_id], unfit)
 
     def _drop_duplicates(self, item: MemberKey) -> bool:
         """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
         known = [
             (event, digest)
-            for event in self._events.values()
-            if item in items_of(event) and (digest := self._writer.scores.receipt(event.id)) is not None
+            for event in self.events.values()
+            if item in items_of(event) and (digest := self.writer.scores.receipt(event.id)) is not None
         ]
         for event, digest in known:
             self._drop(event, digest)
@@ -185,38 +178,34 @@ class _Transaction:
         """Drop an event whose receipt holds a digest: as a duplicate, or as another event that uses the same id."""
         try:
             _check_content(event, digest)
+            del self.events[event.id]
+            self.result.duplicates += 1
         except RefusedEvent as refusal:
             self._refuse(event, refusal)
-        else:
-            del self._events[event.id]
-            self._result.duplicates += 1
 
     def _refused_by_store(self, error: StoreRefusedError, backoff: Backoff) -> None:
         """Halve the transaction until the event that the store refuses is alone."""
-        events = list(self._events.values())
-        if len(events) == 1:
-            self._refuse(events[0], RefusedEvent("store", f"body: the store refuses it: {error}"))
+        events = list(self.events.items())
+        if not (middle := len(events) // 2):
+            self._refuse(events[0][1], RefusedEvent("store", f"body: the store refuses it: {error}"))
             return
-        middle = len(events) // 2
         for half in (events[:middle], events[middle:]):
-            _Transaction(self._writer, half, self._message_of, self._result).run(backoff)
+            _Transaction(self.writer, dict(half), self.message_of, self.result).run(backoff)
 
     def _applied(self) -> None:
-        now = self._writer.pacing.now()
-        messages = [self._message_of[event_id] for event_id in self._events]
-        sent = [message.sent for message in messages if message.sent is not None]
-        self._result.applied += len(messages)
+        sent = [at for event_id in self.events if (at := self.message_of[event_id].sent) is not None]
         if sent:
-            self._result.waited = max(self._result.waited or 0, now - min(sent))
-        self._events.clear()
+            self.result.waited = max(self.result.waited or 0, self.writer.pacing.now() - min(sent))
+        self.result.applied += len(self.events)
+        self.events.clear()
 
     def _refuse(self, event: Event, refusal: RefusedEvent) -> None:
-        del self._events[event.id]
-        self._result.refused.append((self._message_of[event.id], refusal))
+        del self.events[event.id]
+        self.result.refused.append((self.message_of[event.id], refusal))
 
     def _give_up(self, reason: str) -> None:
-        self._result.failed.update((self._message_of[event_id].id, reason) for event_id in self._events)
-        self._events.clear()
+        self.result.failed.update((self.message_of[event_id].id, reason) for event_id in self.events)
+        self.events.clear()
 
 
 def _check_age(message: QueueMessage, now: int) -> None:
