@@ -14,6 +14,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import BucketCoverage, coverage_of
 from standings.domain.boards.definitions import Family
 from standings.domain.boards.ranking import Ranking
+from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_key
@@ -23,7 +24,7 @@ from standings.ports.board_records import BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreRefusedError
 from standings.ports.ranking_reads import Entry, Span
 from standings.ports.rankings import RankingRow, Removal
-from standings.ports.scores import Addition, ItemConflict, Receipt, ReceiptConflict, Rewrite
+from standings.ports.scores import Addition, ItemConflict, ReceiptConflict, Rewrite
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000
@@ -95,7 +96,7 @@ def entry(standing: DynamoRankingsReader, member: str) -> Entry | None:
 
 
 def test_receipts_and_changes_are_done_together(scores: DynamoScores) -> None:
-    assert scores.apply([Receipt("1", b"x"), Receipt("2", b"y")], [change(), change("n")], NOW) == []
+    assert scores.apply([Event("1", 0, (), b"x"), Event("2", 0, (), b"y")], [change(), change("n")], NOW) == []
 
     images = scores.images([("b", "m"), ("b", "n"), ("b", "nobody")])
     assert set(images) == {("b", "m"), ("b", "n")}
@@ -108,8 +109,8 @@ def test_receipts_and_changes_are_done_together(scores: DynamoScores) -> None:
 
 
 def test_a_known_receipt_keeps_all_of_it_from_being_done(scores: DynamoScores) -> None:
-    scores.apply([Receipt("1", b"x")], [change()], NOW)
-    obstacles = scores.apply([Receipt("2", b"y"), Receipt("1", b"z")], [change()], NOW)
+    scores.apply([Event("1", 0, (), b"x")], [change()], NOW)
+    obstacles = scores.apply([Event("2", 0, (), b"y"), Event("1", 0, (), b"z")], [change()], NOW)
 
     (obstacle,) = obstacles
     assert isinstance(obstacle, ReceiptConflict)
@@ -128,7 +129,7 @@ def test_additions_add_up_and_versions_count(scores: DynamoScores) -> None:
 
 def test_a_stamp_never_goes_back_and_the_item_comes_with_the_no(scores: DynamoScores) -> None:
     scores.apply([], [change(written_at_ms=NOW + 5)], NOW)
-    (obstacle,) = scores.apply([Receipt("1", b"x")], [change("n"), change()], NOW)
+    (obstacle,) = scores.apply([Event("1", 0, (), b"x")], [change("n"), change()], NOW)
 
     assert isinstance(obstacle, ItemConflict)
     assert (obstacle.position, obstacle.reason) == (1, CancelReason.CONDITION)
@@ -157,9 +158,9 @@ def test_a_rewrite_needs_the_version_that_was_seen(scores: DynamoScores) -> None
 def test_a_rewrite_of_the_same_version_changes_nothing_and_makes_sure_of_it(scores: DynamoScores) -> None:
     scores.apply([], [Rewrite(image(7), None)], NOW)
 
-    assert scores.apply([Receipt("1", b"x")], [Rewrite(image(7, values={}), 7)], NOW) == []
+    assert scores.apply([Event("1", 0, (), b"x")], [Rewrite(image(7, values={}), 7)], NOW) == []
     assert scores.image(("b", "m")) == image(7)
-    assert scores.apply([Receipt("2", b"x")], [Rewrite(image(6), 6)], NOW) != []
+    assert scores.apply([Event("2", 0, (), b"x")], [Rewrite(image(6), 6)], NOW) != []
     assert (scores.receipt("1"), scores.receipt("2")) == (b"x", None)
 
 
@@ -190,10 +191,10 @@ def test_what_was_removed_expires_unless_it_comes_back(
 
 
 def test_only_whom_the_board_knows(scores: DynamoScores) -> None:
-    (stranger,) = scores.apply([Receipt("1", b"x")], [change(known=True)], NOW)
+    (stranger,) = scores.apply([Event("1", 0, (), b"x")], [change(known=True)], NOW)
     assert (stranger.reason, stranger.found) == (CancelReason.CONDITION, None)
     scores.apply([], [change()], NOW)
-    assert scores.apply([Receipt("1", b"x")], [change(known=True)], NOW) == []
+    assert scores.apply([Event("1", 0, (), b"x")], [change(known=True)], NOW) == []
 
 
 def test_more_items_than_one_request_reads(scores: DynamoScores) -> None:
@@ -205,7 +206,7 @@ def test_more_items_than_one_request_reads(scores: DynamoScores) -> None:
 
 def test_what_the_store_will_never_do_is_refused(scores: DynamoScores) -> None:
     with pytest.raises(StoreRefusedError):
-        scores.apply([Receipt("", b"x")], [change()], NOW)
+        scores.apply([Event("", 0, (), b"x")], [change()], NOW)
 
 
 def test_a_record_of_a_board_is_written_over_the_one_that_was_seen(

@@ -13,17 +13,18 @@ from benchmarks.harness import population
 from standings.aws.dynamodb.as_built import send_as_built
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.ports.errors import StoreRefusedError
-from standings.ports.scores import Addition, Receipt, Rewrite
+from standings.ports.scores import Addition, Rewrite
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import pacing
 
 NOW = population.NOW
 CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
-RECEIPTS = [Receipt("e1", bytes(range(12))), Receipt("é 用户 😀", b"\xff" * 12)]
+RECEIPTS = [Event("e1", 0, (), bytes(range(12))), Event("é 用户 😀", 0, (), b"\xff" * 12)]
 ADDITION = Addition(population.BOARD, "clan#7", {"a0a": -3}, ["b1bd20778"], [], NOW, 3, known=False)
 IMAGE = Image(population.BOARD, 'a "b" \\ \n', 7, NOW, 5, hidden=True, values={"a0a": 5}, tie_keys={"a0a": "~é"})
 
@@ -71,5 +72,5 @@ def test_what_is_no_text_is_refused_for_good() -> None:
     with pytest.raises(StoreRefusedError):
         wire.scores.apply(RECEIPTS, [ADDITION._replace(removes=["half \ud800"])], NOW)
     with pytest.raises(StoreRefusedError):
-        wire.scores.apply([Receipt("e1", None)], [], NOW)  # type: ignore[arg-type]
+        wire.scores.apply([Event("e1", 0, (), None)], [], NOW)  # type: ignore[arg-type]
     assert wire.sent == []

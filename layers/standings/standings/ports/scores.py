@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
 from standings.ports.errors import CancelReason
 
@@ -14,13 +15,6 @@ SLOTS = 64
 
 MemberKey = tuple[str, str]
 """A board and a member of it."""
-
-
-class Receipt(NamedTuple):
-    """The proof that an event was applied: its id, and a digest of what it said."""
-
-    event_id: str
-    digest: bytes
 
 
 class Addition(NamedTuple):
@@ -94,9 +88,9 @@ class Scores(Protocol):
         """The digest of an event that was applied, as of now; None for one that was not."""
 
     def apply(
-        self, receipts: Sequence[Receipt], changes: Sequence[ItemChange], now: int
+        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int
     ) -> list[ReceiptConflict | ItemConflict]:
-        """Do all of it or nothing: what stood in the way, or an empty list when it is done."""
+        """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any."""
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
         """Items of a board in one of its `SLOTS`, as they are now, by member: those that follow `after`.

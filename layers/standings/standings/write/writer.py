@@ -11,7 +11,7 @@ from standings.domain.events.event_rules import parse_event
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import DAY
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
-from standings.ports.scores import REPLAYABLE_DAYS, ItemChange, MemberKey, Receipt, ReceiptConflict, Scores
+from standings.ports.scores import REPLAYABLE_DAYS, ItemChange, MemberKey, ReceiptConflict, Scores
 from standings.runtime.retry import Backoff, Clock, with_retry
 from standings.write.batching import items_of, transactions
 from standings.write.plan import UnfitEventError, plan_changes
@@ -129,8 +129,7 @@ class _Transaction:
         now = self.writer.pacing.now()
         changes = self._changes(now)
         events = list(self.events.values())
-        receipts = [Receipt(event.id, event.digest) for event in events]
-        conflicts = self.writer.scores.apply(receipts, changes, now) if events else []
+        conflicts = self.writer.scores.apply(events, changes, now) if events else []
         if not conflicts:
             self._applied()
         invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)

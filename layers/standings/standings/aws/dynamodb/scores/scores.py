@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from standings.aws.dynamodb.calls import batch_get, get_item, query, transact
 from standings.aws.dynamodb.keys import member_item_key, slot_key
 from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import DAY, SECOND
-from standings.ports.scores import Addition, ItemChange, ItemConflict, MemberKey, Receipt, ReceiptConflict, Rewrite
+from standings.ports.scores import Addition, ItemChange, ItemConflict, MemberKey, ReceiptConflict, Rewrite
 from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
@@ -61,30 +62,30 @@ class DynamoScores:
         return bytes(item["d"]["B"]) if item is not None else None
 
     def apply(
-        self, receipts: Sequence[Receipt], changes: Sequence[ItemChange], now: int
+        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int
     ) -> list[ReceiptConflict | ItemConflict]:
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
-        actions = [self._receipt(receipt, expiry) for receipt in receipts]
+        actions = [self._receipt(event, expiry) for event in events]
         actions += [
             self._addition(change) if isinstance(change, Addition) else self._rewrite(change) for change in changes
         ]
         obstacles: list[ReceiptConflict | ItemConflict] = []
         for index, reason, item, message in transact(self._client, actions):
-            if index < len(receipts):
+            if index < len(events):
                 digest = bytes(item["d"]["B"]) if item else None
                 obstacles.append(ReceiptConflict(index, reason, digest, message))
             else:
                 image = decode_image(item) if item else None
-                obstacles.append(ItemConflict(index - len(receipts), reason, image, message))
+                obstacles.append(ItemConflict(index - len(events), reason, image, message))
         return obstacles
 
-    def _receipt(self, receipt: Receipt, expiry: str) -> dict[str, Any]:
+    def _receipt(self, event: Event, expiry: str) -> dict[str, Any]:
         return {
             "Put": {
                 "TableName": self._receipts,
                 "Item": {
-                    "pk": {"S": receipt.event_id},
-                    "d": {"B": receipt.digest},
+                    "pk": {"S": event.id},
+                    "d": {"B": event.digest},
                     "e": {"N": expiry},
                 },
                 "ConditionExpression": "attribute_not_exists(pk)",
