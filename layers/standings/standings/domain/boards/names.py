@@ -11,7 +11,7 @@ MAX_MEMBER_BYTES: Final = 256
 
 
 def family_of(boards: Boards, board: str) -> Family:
-    """The family of a board; Problem for a name that is none, or that no family matches."""
+    """The family of a board; RequestError for a name that is none, or that no family matches."""
     if not BOARD_NAME.fullmatch(board) or board in (".", ".."):
         raise not_found("no-such-board", "No such board", f"{board[:80]!r} is no name of a board")
     family = boards.family(board)
