@@ -1,23 +1,26 @@
-"""Windows: `all`, calendar windows such as `week`, and rolling ones such as `last-7-days`."""
+"""Windows: `all`, calendar windows such as `week`, and rolling windows such as `last-7-days`."""
 
 import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
 Unit = Literal["h", "d", "w", "m", "y"]
-UNIT_OF: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}
-_UNIT_NAMES: Final[dict[str, str]] = {unit: name for name, unit in UNIT_OF.items()}
+"""An hour, a day, a week, a month or a year of the calendar."""
+
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MAX_ROLLING_BUCKETS: Final = 90
+_UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}
+_NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}
 _ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """A span over which activity is added up.
+    """A span of time in which scores are ranked, such as each day or the last seven days.
 
-    `unit` is the kind of bucket or calendar period that it is made of (None for `all`), `size` how many of them one
-    period holds. `code` begins the code of each of its periods.
+    A *bucket* is one hour, day, week, month or year. A period of a calendar window is one bucket. A period of a
+    rolling window is `size` buckets in a row, and has the index of the last one. `unit` is the kind of bucket (None
+    for `all`). `code` begins the code of each period.
     """
 
     name: str
@@ -26,31 +29,29 @@ class Window:
     rolling: bool
     code: str
 
-    def period_code(self, index: int) -> str:
-        """The text that names one period in keys."""
-        return self.code if self.unit is None else f"{self.code}{index}"
+    def buckets(self, period: int) -> range:
+        """The buckets that a period consists of."""
+        return range(period - self.size + 1, period + 1)
+
+    def periods(self, bucket: int) -> range:
+        """The periods that contain a bucket."""
+        return range(bucket, bucket + self.size)
 
 
 def parse_window(name: str) -> Window:
-    """The window of that name; ValueError says which names there are."""
+    """The window of that name; ValueError for an unknown name."""
     if name == "all":
         return Window(name, None, 1, rolling=False, code="a")
-    if name in UNIT_OF:
-        unit = UNIT_OF[name]
-        return Window(name, unit, 1, rolling=False, code=unit)
+    if name in _UNITS:
+        return Window(name, _UNITS[name], 1, rolling=False, code=_UNITS[name])
     if (match := _ROLLING.fullmatch(name)) and int(match[1]) <= MAX_ROLLING_BUCKETS:
-        rolling_unit: Unit = "h" if match[2] == "hours" else "d"
-        return Window(name, rolling_unit, int(match[1]), rolling=True, code=match[1] + rolling_unit)
-    raise ValueError(
-        f"no such window: {name!r}; there are all, hour, day, week, month, year, "
-        f"last-N-hours and last-N-days with N from 1 to {MAX_ROLLING_BUCKETS}"
-    )
+        unit: Unit = "h" if match[2] == "hours" else "d"
+        return Window(name, unit, int(match[1]), rolling=True, code=match[1] + unit)
+    known = f"all, {', '.join(_UNITS)}, last-N-hours or last-N-days with N from 1 to {MAX_ROLLING_BUCKETS}"
+    raise ValueError(f"expected {known}, got {name!r}")
 
 
 def window_of(code: str) -> Window:
-    """The window of a code; ValueError for what is none."""
-    if code == "a":
-        return parse_window("all")
-    if code in _UNIT_NAMES:
-        return parse_window(_UNIT_NAMES[code])
-    return parse_window(f"last-{code[:-1]}-{'hours' if code[-1:] == 'h' else 'days'}")
+    """The window of a code; ValueError for an unknown code."""
+    rolling = f"last-{code[:-1]}-{'hours' if code.endswith('h') else 'days'}"
+    return parse_window(_NAMES.get(code, rolling))
