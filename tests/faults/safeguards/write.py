@@ -109,7 +109,7 @@ WRITING: Final = (
     Safeguard(
         "a period is moved no more an hour after reading has ended",
         "accumulators that were taken off, which look like scores that fell",
-        (Change("domain.members.open_rankings:touched", _moves_for_ever),),
+        (Change("domain.members.open_rankings:affected_rankings", _moves_for_ever),),
     ),
     Safeguard(
         "a removed member leaves its version",

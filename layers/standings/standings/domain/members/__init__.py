@@ -1,1 +1,1 @@
-"""A member's item, and what follows from it."""
+"""A member's item, and the rankings and scores that follow from it."""

@@ -1,4 +1,4 @@
-"""What an event changes in a member's item."""
+"""Count events in a member's item, and find the accumulators of an item that have expired."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -7,15 +7,15 @@ from typing import Final, NamedTuple
 from standings.domain.boards.definitions import MAX_UNITS, Family, Metric
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import aggregate_in_period
-from standings.domain.scoring import aggregates
+from standings.domain.scoring.aggregates import aggregate_of_event, merge
 from standings.domain.windows.calendar import DAY
 
 REMOVAL_MARGIN: Final = DAY
-"""An accumulator goes this long after reading of it has ended: longer than any clock is wrong."""
+"""An accumulator is removed this long after its last period could be read: longer than any clock is wrong."""
 
 
 class Counted(NamedTuple):
-    """What one event brings to one item: units by metric."""
+    """What one event adds to one item: units by metric. `at` is in milliseconds."""
 
     event_id: str
     at: int
@@ -23,7 +23,7 @@ class Counted(NamedTuple):
 
 
 def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str, int]:
-    """What events add to an item's attributes, decided at the instant `now`, where all metrics add up.
+    """What events add to an item's attributes at the instant `now`, for metrics that all add up.
 
     An amount of 0 is an addition too: it makes the member take part.
     """
@@ -35,27 +35,23 @@ def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str,
 
 
 def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Image, list[str]]:
-    """The image with one event counted in it, and the accumulators that it changed: none where nothing improves."""
+    """Count one event: the new image, and the names of the accumulators that changed."""
     values, tie_keys = dict(image.values), dict(image.tie_keys)
     changed = []
     for metric, name in _accumulators(family, event, now):
-        mine = aggregates.aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id)
+        added = aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id)
         before = image.cell(name)
-        after = mine if before is None else aggregates.merge(metric, before, mine)
+        after = added if before is None else merge(metric, before, added)
         if after != before:
             changed.append(name)
             values[name] = after.value
             tie_keys[name] = after.tie_key
-    return replace(
-        image, values=values, tie_keys={name: tie_key for name, tie_key in tie_keys.items() if tie_key}
-    ), changed
+    tie_keys = {name: tie_key for name, tie_key in tie_keys.items() if tie_key}
+    return replace(image, values=values, tie_keys=tie_keys), changed
 
 
 def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Metric, str]]:
-    """The accumulators in which an event counts.
-
-    Always a metric's total; a bucket or calendar period that some window needs, if it still takes events.
-    """
+    """The accumulators in which an event counts: each metric's total, and the buckets that still accept the event."""
     for metric_name in event.amounts:
         metric = family.metrics[metric_name]
         yield metric, metric.total()
@@ -66,12 +62,12 @@ def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Me
 
 
 def expired(family: Family, image: Image, now: int) -> list[str]:
-    """The accumulators of an item that no readable period contains any more, by more than a clock can be wrong."""
+    """The accumulators of an item whose last period could be read until `REMOVAL_MARGIN` ago."""
     return [attribute for attribute in image.values if family.has_expired(attribute, now - REMOVAL_MARGIN)]
 
 
 def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str | None:
-    """The window in which a changed attribute takes a score beyond ±(2^53 - 1) units; None where all is well."""
+    """A window in which a changed attribute takes a score beyond ±(2^53 - 1) units; None if there is none."""
     for attribute in changed:
         accumulator = family.accumulator(attribute)
         if accumulator is None:
@@ -81,8 +77,8 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
             return f"{metric.name} in {'all' if unit is None else 'one ' + unit}"
         for window in metric.windows:
             if window.unit == unit and window.rolling:
-                for period in range(bucket, bucket + window.size):
-                    cell = aggregate_in_period(image, metric, window, period)
-                    if cell is not None and abs(cell.value) > MAX_UNITS:
+                for period in window.periods(bucket):
+                    aggregate = aggregate_in_period(image, metric, window, period)
+                    if aggregate is not None and abs(aggregate.value) > MAX_UNITS:
                         return f"{metric.name} in {window.name}"
     return None

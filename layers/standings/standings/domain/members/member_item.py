@@ -1,20 +1,22 @@
-"""A member's item: its accumulators, what an event changes in them, and the places that follow from one image."""
+"""A member's item: its accumulators, and how they change when the member is registered, removed or rewritten."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from standings.domain.boards.definitions import Family
-from standings.domain.scoring import ties
 from standings.domain.scoring.aggregates import Aggregate
+from standings.domain.scoring.ties import NO_TIE_KEY
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One state of a member's item, from which its score in every ranking follows.
+    """One state of a member's item. The member's score in every ranking follows from it.
 
-    `version` is one more at every write. `stamp` is the writer's clock in milliseconds, which never goes back on an
-    item. `magnitude` bounds every sum of accumulators. `values` holds the accumulators by attribute name, `marks` the
-    marks of those that have one. A member that was `removed` leaves an image with its version and no scores.
+    - `version` grows by one with every write.
+    - `written_at_ms` is the writer's clock in milliseconds. It never goes back on an item.
+    - `abs_total` is at least the absolute value of any sum of accumulators.
+    - `values` holds the accumulators by attribute name, `tie_keys` the tie keys of those that have one.
+    - `removed` marks a removed member: the item has a version and no scores.
     """
 
     board: str
@@ -28,24 +30,25 @@ class Image:
     removed: bool = False
 
     def without_scores(self) -> "Image":
-        """The image after the item was deleted: a version more, and no scores."""
+        """The image after the item was deleted: the next version, without scores."""
         return replace(self, version=self.version + 1, abs_total=0, values={}, tie_keys={}, removed=True)
 
     def cell(self, name: str) -> Aggregate | None:
-        """What an accumulator holds; None where it is not there."""
+        """The aggregate in an accumulator; None if the item has no such accumulator."""
         value = self.values.get(name)
-        return None if value is None else Aggregate(value, self.tie_keys.get(name, ties.NO_TIE_KEY))
+        return None if value is None else Aggregate(value, self.tie_keys.get(name, NO_TIE_KEY))
 
 
 def new_image(board: str, member: str, written_at_ms: int) -> Image:
-    """An item that is not there yet: its version starts at the clock, above whatever was there under its key."""
+    """A new item. Its version starts at the clock, so it is above any earlier item of the same key."""
     return Image(board, member, written_at_ms, written_at_ms, 0, hidden=False, values={})
 
 
 def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Image:
-    """The image as its next version, without some accumulators."""
-    dropped = frozenset(gone)
-    values = {name: value for name, value in image.values.items() if name not in dropped}
+    """The image's next version, without the accumulators that are `gone`."""
+    values = dict(image.values)
+    for name in gone:
+        values.pop(name, None)
     return replace(
         image,
         version=image.version + 1,
@@ -58,7 +61,7 @@ def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Ima
 
 
 def registered(family: Family, image: Image) -> Image:
-    """The image of a member that is registered: on a board of registered members it begins with 0 in every sum."""
+    """The image of a registered member. On a board of registered members, every sum starts at 0."""
     values = dict(image.values)
     if family.members == "registered":
         for metric in family.metrics.values():
@@ -68,5 +71,5 @@ def registered(family: Family, image: Image) -> Image:
 
 
 def removed(image: Image, written_at_ms: int) -> Image:
-    """The image of a member that is removed: its next version, and no scores."""
+    """The image of a removed member: the next version, without scores."""
     return replace(rewritten(replace(image, hidden=False, values={}, tie_keys={}), written_at_ms), removed=True)

@@ -1,4 +1,4 @@
-"""Moves: what one batch of changes of members' items asks of the rankings."""
+"""Moves: how changes of a member's item move the member in rankings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from standings.domain.scoring.sort_order import Place
 
 
 class Change(NamedTuple):
-    """One change of a member's item: the image before (None for a new item) and the one after."""
+    """One change of a member's item: the image before (None for a new item) and after."""
 
     old: Image | None
     new: Image
@@ -21,9 +21,9 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class Move:
-    """A member's change of place in one ranking: None is no place in it.
+    """A member's change of place in one ranking. None means no place.
 
-    `old` is what the images say was counted; where the ranking's own row says otherwise, that is what counts.
+    `old` follows from the images. If the ranking's own row has another place, the row is right.
     """
 
     ranking: Ranking
@@ -35,17 +35,17 @@ class Move:
 
 
 def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> list[Move]:
-    """The moves that the changes of one member ask for: from its first image to its last, in each generation.
+    """The moves of one member, from its first image to its last, in each generation.
 
-    A ranking that changed in between and came back is a move too, so that its row takes the newest version: without
-    it, a record from in between, done late, would find a row that looks older than itself.
+    A place that changed and changed back is a move too, because its row must get the newest version. Without it, a
+    record from in between that is applied late would find a row with an older version, and apply.
     """
     ordered = sorted(changes, key=lambda change: change.new.version)
     first, last = ordered[0].old, ordered[-1].new
     family = boards.family(last.board)
     if family is None:
         return []
-    # Touched is more than moved: a best may not have improved, whoever is hidden stays out.
+    # An affected ranking may keep its place: a best may not have improved, and a hidden member has no place.
     moved = {
         ranking: None
         for change in ordered
@@ -54,7 +54,7 @@ def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] 
     }
     return [
         Move(
-            ranking._replace(generation=generation) if generation else ranking,
+            ranking._replace(generation=generation),
             last.member,
             place(first, ranking),
             place(last, ranking),

@@ -1,1 +1,1 @@
-"""Scores: how events add up, and how a list is ordered."""
+"""Scores: how events add up, and how a ranking is ordered."""

@@ -1,23 +1,22 @@
-"""Places: where a score stands in an ordered list, as text whose order is the list's, and as a path in a tree.
+"""The order of a ranking: sort values, and sort keys that are text.
 
-A list runs from the first place to the last. Its order is that of *ordinals*: integers that grow from the first place
-to the last, so the score itself where the lowest leads, its negative where the highest leads. An ordinal is written as
-a head, which says the sign and how many digits there are, and that many digits; those of a negative one are mirrored.
-So a text of any length sorts as the number does, small numbers are short, and no range is configured or outgrown.
+A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the highest leads.
+A sort value is encoded as a head and digits. The head gives the sign and the number of digits. Digits of a negative
+number are mirrored. So text of any length sorts numerically, small numbers are short, and no range is configured.
 """
 
 from typing import Final, NamedTuple
 
-# Printable, in the order of their bytes, which is DynamoDB's order of text.
+# Printable characters in the order of their bytes, which is how DynamoDB sorts text.
 _DIGITS: Final = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 _VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
 _ZERO_HEAD: Final = ord("O")
 
 
 class Place(NamedTuple):
-    """Where a member stands in a list: by ordinal, and then, if the metric says so, by an instant in milliseconds.
+    """Where a member is in a ranking: its sort value, then `since`, an instant in milliseconds.
 
-    Without one (`since` is None) equals are told apart by member alone.
+    `since` is None if the metric orders equals by member id alone.
     """
 
     sort_value: int
@@ -25,7 +24,7 @@ class Place(NamedTuple):
 
 
 def sort_value(score: int, *, descending: bool) -> int:
-    """The number by which a list is ordered; the same function leads back to the score."""
+    """The sort value of a score, and also the score of a sort value."""
     return -score if descending else score
 
 
@@ -41,14 +40,14 @@ def digits_of(number: int, base: int) -> list[int]:
 
 
 def encode_sortable(number: int) -> str:
-    """A number as text of which none begins another, in the order of the numbers."""
+    """Encode an integer as text that sorts numerically. No encoded number is the beginning of another."""
     digits = digits_of(number, len(_DIGITS))
     head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
     return head + "".join([_DIGITS[digit] for digit in digits])
 
 
 def decode_sortable(text: str) -> tuple[int, str]:
-    """The number that a text begins with, and the rest of the text: the inverse of `written`."""
+    """The integer that a text begins with, and the rest of the text: the inverse of `encode_sortable`."""
     length = ord(text[0]) - _ZERO_HEAD
     base = len(_DIGITS)
     number = 0
@@ -59,13 +58,13 @@ def decode_sortable(text: str) -> tuple[int, str]:
 
 
 def sort_key(place: Place, member: str) -> str:
-    """The key by which a list is sorted: by ordinal, where equals are told apart by `since` by that, then by member."""
+    """The text that sorts a ranking: by sort value, then by `since` if there is one, then by member."""
     since = "" if place.since is None else encode_sortable(place.since)
     return encode_sortable(place.sort_value) + since + member
 
 
 def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
-    """The place and the member of a sort key: the inverse of `sort_key`. `dated` says that it holds a `since`."""
+    """The place and the member of a sort key. `ties_by_instant` says that the key contains a `since`."""
     number, rest = decode_sortable(text)
     if not ties_by_instant:
         return Place(number), rest

@@ -1,4 +1,12 @@
-"""How equal scores are ordered: by member id, or by who reached the score first."""
+"""Ties: how members with equal scores are ordered.
+
+- `ties = "member"`: by member id.
+- `ties = "first"`: the member that reached the score first is ahead, then by member id. It reached the score with one
+  event: for `sum` its latest event, for `max` and `min` the first event with that amount, for `last` the event with
+  the latest `at` (and of those, the greatest id).
+
+An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` also by id.
+"""
 
 from typing import Final
 
@@ -6,21 +14,21 @@ from standings.domain.boards.definitions import MAX_UNITS, Metric
 from standings.domain.scoring.sort_order import decode_sortable, encode_sortable
 
 NO_TIE_KEY: Final = ""
-"""The mark of what was counted without one: before all others."""
+"""The tie key of events that were counted before tie keys were kept. It sorts before all others."""
 
 LONG_AGO: Final = -MAX_UNITS
-"""The instant of what has no mark."""
+"""The instant that stands for NO_TIE_KEY."""
 
 
 def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
-    """The mark of an event: text in the order of events by `at`, and for `last` also by id."""
+    """The tie key of an event; NO_TIE_KEY if the metric needs none."""
     if not metric.has_tie_keys:
         return NO_TIE_KEY
     return encode_sortable(at) + event_id if metric.aggregate == "last" else encode_sortable(at)
 
 
 def tie_instant(metric: Metric, tie_key: str) -> int | None:
-    """The instant that tells equals apart; None where the member id does."""
+    """The instant, in milliseconds, that orders equals; None if the member id does."""
     if not metric.ties_by_instant:
         return None
     return decode_sortable(tie_key)[0] if tie_key else LONG_AGO
