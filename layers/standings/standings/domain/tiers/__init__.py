@@ -1,1 +1,1 @@
-"""The tier tree: ranks by counting."""
+"""The tier tree: counts of members by range of scores, which give ranks and distributions."""

@@ -1,4 +1,4 @@
-"""The path of a score in the tier tree."""
+"""The path of a sort value in the tier tree."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -7,28 +7,28 @@ from typing import Final
 from standings.domain.scoring.sort_order import digits_of
 
 FANOUT: Final = 128
-"""Children of a node of the tier tree, and so scores of a leaf: such a node stays near 1 KB, one write unit."""
+"""Children of a node of the tier tree, and so scores of a leaf. A node stays near 1 KB, which is one write unit."""
 
 _MIDDLE: Final = FANOUT // 2
 
 Path = tuple[int, ...]
-"""The digits from a tree's root to one of its nodes."""
+"""The digits from the root of a tree to a node, or to a sort value. The first digit is a *head*: it gives the sign and
+the number of digits that follow."""
 
 ROOT: Final[Path] = ()
-"""The node whose children are heads."""
 
 
-# Asked several times for one move; members share scores.
+# One move needs a path several times, and members share scores.
 @lru_cache(maxsize=16384)
 def path(number: int) -> Path:
-    """The way from the root of the tier tree to an ordinal: a head, then base-128 digits."""
+    """The path to a sort value: a head, then base-128 digits."""
     digits = digits_of(number, FANOUT)
     return (_MIDDLE + len(digits) if number >= 0 else _MIDDLE - len(digits), *digits)
 
 
-def sort_value_at(way: Path) -> int:
-    """The ordinal at the end of a whole path: the inverse of `path`."""
-    head, *digits = way
+def sort_value_at(full_path: Path) -> int:
+    """The sort value at the end of a path: the inverse of `path`."""
+    head, *digits = full_path
     negative = head < _MIDDLE
     number = 0
     for digit in digits:
@@ -41,7 +41,7 @@ def depth(head: int) -> int:
     return abs(head - _MIDDLE)
 
 
-def prefixes(way: Path) -> Iterator[Path]:
-    """The nodes that count a path: the root first, its leaf last."""
-    for length in range(len(way)):
-        yield way[:length]
+def prefixes(full_path: Path) -> Iterator[Path]:
+    """The nodes that count a sort value: the root first, its leaf last."""
+    for length in range(len(full_path)):
+        yield full_path[:length]
