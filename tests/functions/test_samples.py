@@ -71,7 +71,7 @@ def test_posted_events(stack: Stack) -> None:
     assert results[2] == {
         "id": "0197f2c4-0103",
         "status": "refused",
-        "detail": "metrics.points: must be a number, is '3'",
+        "detail": "metrics.points: expected a number, got '3'",
     }
     assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
     project(stack)

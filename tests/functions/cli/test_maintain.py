@@ -85,7 +85,7 @@ def test_dead_letters(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     stack.clock.milliseconds += 1_000
 
     assert run(stack, "dlq", "list") == OK
-    assert "1 × metrics.points: must be a number, is '5'" in capsys.readouterr().out
+    assert "1 × metrics.points: expected a number, got '5'" in capsys.readouterr().out
     assert run(stack, "--json", "dlq", "list", "--reason", "decimals") == OK
     (listed,) = json.loads(capsys.readouterr().out)["messages"]
     assert run(stack, "dlq", "replay", listed["id"]) == OK

@@ -61,7 +61,7 @@ def test_at_is_filled_in_where_it_is_absent(stack: Stack) -> None:
     assert orjson.loads(filled["MessageBody"]) == {**EVENT, "at": "2026-11-21T10:15:00.000Z"}
     assert filled["MessageAttributes"] == {"at_filled_in": {"DataType": "String", "StringValue": "true"}}
     assert given_["MessageAttributes"] == {}
-    assert results(stack, {**EVENT, "at": None})[0]["detail"] == "at: must be text, is null"
+    assert results(stack, {**EVENT, "at": None})[0]["detail"] == "at: expected text, got null"
 
 
 def test_an_event_that_is_posted_again_without_at_counts_once(stack: Stack) -> None:

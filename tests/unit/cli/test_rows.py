@@ -108,8 +108,8 @@ def test_amounts_are_never_rounded() -> None:
         (("1", "a b", "m", "", "3"), "board: must be 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., is 'a b'"),
         (("1", "b", "m" * 257, "", "3"), "member: must have 1 to 256 bytes of UTF-8"),
         (("1" * 129, "b", "m", "", "3"), "id: must be text of 1 to 128 characters"),
-        (("1", "b", "m", "yesterday", "3"), "at: must be an RFC 3339 instant"),
-        (("1", "b", "m", "2026-11-21 10:00:00", "3"), "at: must be an RFC 3339 instant"),
+        (("1", "b", "m", "yesterday", "3"), "at: expected an RFC 3339 instant"),
+        (("1", "b", "m", "2026-11-21 10:00:00", "3"), "at: expected an RFC 3339 instant"),
         (("1", "b", "m", "1795259999", "3"), "at: more than 5 minutes ahead"),
         (("1", "b", '"m"x', "", "3"), "',' expected after '\"'"),
         (("1", "b", '"m', "", "3"), "unexpected end of data"),
@@ -191,7 +191,7 @@ def test_a_json_line_that_is_no_event(line: str, why: str) -> None:
 def test_what_a_boards_toml_does_not_allow_is_told_beforehand() -> None:
     good, bad = rows(HEADER + "1,b,m,,1.25\n2,b,m,,1.255\n", boards=BOARDS)
     assert good.message is not None
-    assert bad.wrong == "metrics.points: at most 2 decimals are kept, got 1.255"
+    assert bad.wrong == "metrics.points: expected at most 2 decimals, got 1.255"
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

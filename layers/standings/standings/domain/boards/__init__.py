@@ -1,1 +1,1 @@
-"""Boards: what is counted and ranked, as `boards.toml` says it."""
+"""Boards: what is counted and ranked, as `boards.toml` defines it."""

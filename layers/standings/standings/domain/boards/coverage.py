@@ -1,9 +1,9 @@
-"""What the rankings of a board hold whole: which of them, from which bucket on, and until when.
+"""Coverage: which rankings of a board are complete, from which bucket on, and until when they can be read.
 
-A definition changes while a board goes on. What it ranks from then on lacks what was before; what it ranks no longer
-misses what comes after; a bucket that was not kept, or was removed already, is missing in every period that holds it.
-So a board's record says for what its rankings are whole, whoever is at work there takes off what its own definition
-does not keep up, and only a rebuild adds to it.
+A definition may change while a board is in use. A window that was added lacks earlier events. A window that was taken
+out misses later ones. A bucket that was not kept, or was removed, is missing in every period that contains it. So a
+board's record holds its coverage. Functions with another definition reduce it to what they keep up as well, and only a
+rebuild adds to it.
 """
 
 from collections.abc import Mapping
@@ -17,17 +17,16 @@ from standings.domain.windows.late_and_keep import Timetable
 from standings.domain.windows.window import Unit, window_of
 
 AHEAD: Final = 10 * MINUTE
-"""How long before a bucket begins events may count in it: what `at` may be ahead, and clocks may be wrong."""
-
+"""Events may count in a bucket this long before it begins: `at` may be ahead, and clocks may be wrong."""
 
 Windows = frozenset[str]
-"""Codes of the windows of one metric that are made of the same kind of bucket."""
+"""Codes of the windows of one metric that consist of the same kind of bucket."""
 
 
 class BucketCoverage(NamedTuple):
-    """How long a kind of bucket or calendar period was kept: for all the windows of each definition at work.
+    """How long buckets of one kind were kept: as long as the windows of each definition needed them.
 
-    `first` is the first one that holds all its events (None: they all do).
+    `first` is the first bucket that has all its events (None: all buckets do).
     """
 
     windows: frozenset[Windows]
@@ -36,10 +35,11 @@ class BucketCoverage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """For what a board's rankings are whole.
+    """What a board's rankings are complete for.
 
-    `rankings` are the codes of its windows' rankings, `buckets` the kinds of accumulators by code and unit, `late` and
-    `keep` the limits under which periods were kept.
+    - `rankings`: the codes of the windows that are ranked.
+    - `buckets`: the kinds of buckets, by code.
+    - `late` and `keep`: the limits under which periods were kept, in milliseconds.
     """
 
     rankings: frozenset[str]
@@ -48,92 +48,80 @@ class Coverage:
     keep: int
 
     def within(self, other: "Coverage") -> "Coverage":
-        """What is left whole once functions are at work that keep up another coverage, and whatever is in both."""
-        buckets = {
-            code: BucketCoverage(kept.windows | also.windows, _later(kept.first, also.first))
-            for code, kept in self.buckets.items()
-            if (also := other.buckets.get(code)) is not None
-        }
+        """What stays complete when functions with another coverage are at work: only what is in both."""
+        buckets = {}
+        for code in self.buckets.keys() & other.buckets.keys():
+            mine, theirs = self.buckets[code], other.buckets[code]
+            first = max((first for first in (mine.first, theirs.first) if first is not None), default=None)
+            buckets[code] = BucketCoverage(mine.windows | theirs.windows, first)
         return Coverage(self.rankings & other.rankings, buckets, min(self.late, other.late), min(self.keep, other.keep))
 
     def renewed(self, family: Family, since: int) -> "Coverage":
-        """What is whole after everyone was placed anew, where just one definition was at work since an instant."""
-        buckets = {}
-        for metric in family.metrics.values():
-            for unit, code in metric.bucket_codes.items():
-                buckets[code + unit] = _kept(metric, unit, self._first(metric, unit, since))
-        theirs = coverage_of(family)
-        return Coverage(theirs.rankings, buckets, theirs.late, theirs.keep)
+        """What is complete after a rebuild, if this family's definition was the only one since an instant."""
+        fresh = coverage_of(family)
+        buckets = {
+            code: fresh.buckets[code]._replace(first=self._first(metric, unit, since))
+            for metric in family.metrics.values()
+            for unit, code in metric.bucket_codes.items()
+        }
+        return Coverage(fresh.rankings, buckets, fresh.late, fresh.keep)
 
     def _first(self, metric: Metric, unit: Unit, since: int) -> int:
-        """The first bucket that holds all its events: none of it was removed, and none counted elsewhere."""
+        """The first bucket that has all its events: none was removed, and none counted elsewhere."""
         timetable = metric.timetable
-        kept = self.buckets.get(metric.bucket_codes[unit] + unit)
+        bucket = timetable.index(unit, since)
+        kept = self.buckets.get(metric.bucket_codes[unit])
         if kept is None:
-            # Kept from now on: the next that no event can have been counted in before.
-            bucket = timetable.index(unit, since)
+            # Kept from now on: the first bucket in which no event can have counted before.
             while timetable.start(unit, bucket) < since + AHEAD:
                 bucket += 1
             return bucket
         limited = self._limited(timetable)
-        definitions = kept.windows | _kept(metric, unit).windows
-        bucket = timetable.index(unit, since)
+        definitions = kept.windows | _bucket_coverage(metric, unit).windows
         while bucket > 0 and min(_expires(limited, windows, bucket - 1) for windows in definitions) > since:
             bucket -= 1
         return bucket if kept.first is None else max(bucket, kept.first)
 
     def ranks(self, ranking: Ranking) -> bool:
-        """Whether those periods of a ranking's window are whole that hold nothing but complete buckets."""
-        return ranking.metric.ranking_codes[ranking.window.name] + ranking.window.code in self.rankings
+        """Whether the ranking's window is ranked. A period of it is complete if its buckets are."""
+        return ranking.metric.ranking_code(ranking.window) in self.rankings
 
     def holds(self, ranking: Ranking) -> bool:
-        """Whether a ranking is whole."""
+        """Whether a ranking is complete."""
         metric, window = ranking.metric, ranking.window
-        if not self.ranks(ranking):
-            return False
-        if window.unit is None:
-            return True
-        kept = self.buckets.get(metric.bucket_codes[window.unit] + window.unit)
-        return kept is not None and (kept.first is None or ranking.period - window.size + 1 >= kept.first)
+        if window.unit is None or not self.ranks(ranking):
+            return self.ranks(ranking)
+        kept = self.buckets.get(metric.bucket_codes[window.unit])
+        return kept is not None and (kept.first is None or window.buckets(ranking.period)[0] >= kept.first)
 
     def readable_until(self, ranking: Ranking) -> int | None:
-        """The instant at which a ranking can no longer be read: by today's definition, and by those there were."""
+        """The instant from which a ranking can no longer be read, by today's definition or an earlier one.
+
+        None for `all`.
+        """
         until = ranking.readable_until
-        if until is None:
-            return None
-        before = self._limited(ranking.metric.timetable).readable_until(ranking.window, ranking.period)
-        return until if before is None else min(until, before)
+        earlier = self._limited(ranking.metric.timetable).readable_until(ranking.window, ranking.period)
+        return None if until is None or earlier is None else min(until, earlier)
 
     def _limited(self, timetable: Timetable) -> Timetable:
         return timetable.limited(min(self.late, timetable.late), min(self.keep, timetable.keep))
 
 
 def coverage_of(family: Family) -> Coverage:
-    """What a board that begins under a definition is whole for: everything that it ranks."""
-    return Coverage(
-        family.rankings(),
-        {
-            code + unit: _kept(metric, unit)
-            for metric in family.metrics.values()
-            for unit, code in metric.bucket_codes.items()
-        },
-        family.timetable.late,
-        family.timetable.keep,
-    )
+    """The coverage of a new board: everything that its definition ranks."""
+    buckets = {
+        code: _bucket_coverage(metric, unit)
+        for metric in family.metrics.values()
+        for unit, code in metric.bucket_codes.items()
+    }
+    return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep)
 
 
-def _later(one: int | None, other: int | None) -> int | None:
-    """The later of two first buckets, of which None is the earliest."""
-    return max((first for first in (one, other) if first is not None), default=None)
+def _bucket_coverage(metric: Metric, unit: Unit) -> BucketCoverage:
+    return BucketCoverage(frozenset({frozenset(window.code for window in metric.windows if window.unit == unit)}))
 
 
-def _kept(metric: Metric, unit: Unit, first: int | None = None) -> BucketCoverage:
-    return BucketCoverage(
-        frozenset({frozenset(window.code for window in metric.windows if window.unit == unit)}), first
-    )
-
-
-def _expires(timetable: Timetable, windows: Windows, bucket: int) -> int:
-    """The instant from which none of these windows has a period to be read that holds a bucket."""
-    found = [window_of(code) for code in windows]
-    return max(timetable.readable_until(window, bucket + window.size - 1) or 0 for window in found)
+def _expires(timetable: Timetable, codes: Windows, bucket: int) -> int:
+    """The instant from which no period of these windows that contains a bucket can be read."""
+    windows = [window_of(code) for code in codes]
+    return max(timetable.readable_until(window, window.periods(bucket)[-1]) or 0 for window in windows)

@@ -1,8 +1,8 @@
-"""What a family of boards counts and ranks, as `boards.toml` says it (`definitions` reads that file).
+"""What a family of boards counts and ranks. `boards_toml` reads the definitions.
 
-Codes. Numbers of a member live under short names, since names count in an item's size: three characters made from
-everything that gives the numbers their meaning. So a changed aggregate, precision or time zone finds other names, and
-old numbers are never mixed with new ones.
+Codes. A member's numbers have short names, because names count in an item's size. A code is three characters, made
+from everything that gives a number its meaning. So a changed aggregate, precision or time zone has other codes, and old
+numbers never mix with new ones.
 """
 
 import re
@@ -10,7 +10,7 @@ import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final, Literal, NamedTuple, cast
 
@@ -18,7 +18,7 @@ from standings.domain.windows.late_and_keep import Timetable, is_past_reading
 from standings.domain.windows.window import Unit, Window
 
 MAX_UNITS: Final = 2**53 - 1
-"""No score is further from 0 than this, in units of the metric's precision: what JSON and Redis can hold."""
+"""The largest absolute score, in units of the metric's precision. JSON and Redis can hold it exactly."""
 
 AggregateFunction = Literal["sum", "max", "min", "last"]
 Order = Literal["descending", "ascending"]
@@ -27,27 +27,25 @@ Members = Literal["open", "registered"]
 
 _LETTERS: Final = string.ascii_letters
 _ALNUM: Final = string.ascii_letters + string.digits
+_BUCKET: Final = re.compile(r"[a-zA-Z][0-9][a-zA-Z0-9]([hdwmy])([0-9]{1,9})")
+"""The attribute of a bucket: any code, unit, index."""
 
 
 def _code(*meaning: object) -> str:
-    """Three characters that stand for a meaning: a letter, a digit (no word that DynamoDB reserves), any of both."""
+    """Three characters for a meaning: a letter, a digit, a letter or digit. No such word is reserved in DynamoDB."""
     number = int.from_bytes(blake2b(repr(meaning).encode(), digest_size=8).digest(), "big")
     number, first = divmod(number, len(_LETTERS))
     number, second = divmod(number, 10)
     return f"{_LETTERS[first]}{second}{_ALNUM[number % len(_ALNUM)]}"
 
 
-_BUCKET: Final = re.compile(r"[a-zA-Z][0-9][a-zA-Z0-9]([hdwmy])([0-9]{1,9})")
-"""The attribute of a bucket, whatever its code stands for: code, unit, index."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Metric:
-    """A named number of a member: how events add up in it, and the windows in which it ranks.
+    """A named number of a member: how events add up in it, and the windows in which it is ranked.
 
-    `precision` is the number of decimals kept: a score is an integer, in units of 10 to the power of -precision.
-    `ties` says who of equals is ahead: by member, or whoever reached the score first. `shards` is the number of parts
-    that the sorted index of a ranking is spread over.
+    - `precision` is the number of decimals: a score is an integer in units of 10 to the power of -precision.
+    - `ties` orders equals: by member id, or the first to reach the score is ahead.
+    - `shards` is the number of parts that the sorted index of a ranking is spread over.
     """
 
     name: str
@@ -58,72 +56,70 @@ class Metric:
     windows: tuple[Window, ...]
     timetable: Timetable
     shards: int = 1
-    total_code: str = field(init=False)
-    bucket_codes: Mapping[Unit, str] = field(init=False)
-    ranking_codes: Mapping[str, str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        kind = (self.name, self.aggregate, self.precision)
-        units = {window.unit for window in self.windows}
-        buckets = {unit: _code("bucket", *kind, *self._zone(unit)) for unit in units if unit}
-        rankings = {
-            window.name: _code("ranking", *kind, self.order, self.ties, *self._zone(window.unit))
-            for window in self.windows
-        }
-        object.__setattr__(self, "total_code", _code("total", *kind))
-        object.__setattr__(self, "bucket_codes", buckets)
-        object.__setattr__(self, "ranking_codes", rankings)
+    def _code_of(self, kind: str, unit: Unit | None, *more: str) -> str:
+        zone = () if unit is None else (unit, self.timetable.timezone)
+        week_start = (self.timetable.week_start,) if unit == "w" else ()
+        return _code(kind, self.name, self.aggregate, self.precision, *more, *zone, *week_start)
 
-    def _zone(self, unit: Unit | None) -> tuple[object, ...]:
-        if unit is None:
-            return ()
-        zone: tuple[object, ...] = (unit, self.timetable.timezone)
-        return (*zone, self.timetable.week_start) if unit == "w" else zone
+    @cached_property
+    def _total_code(self) -> str:
+        return self._code_of("total", None)
+
+    @cached_property
+    def bucket_codes(self) -> Mapping[Unit, str]:
+        """What the attributes of buckets begin with: a code and the unit, for every unit that some window needs."""
+        return {unit: self._code_of("bucket", unit) + unit for window in self.windows if (unit := window.unit)}
+
+    @cached_property
+    def ranking_codes(self) -> Mapping[str, str]:
+        """The codes of rankings by the name of the window."""
+        return {window.name: self._code_of("ranking", window.unit, self.order, self.ties) for window in self.windows}
+
+    def ranking_code(self, window: Window) -> str:
+        """The code that all rankings of a window begin with."""
+        return self.ranking_codes[window.name] + window.code
 
     @property
     def descending(self) -> bool:
-        """Whether the highest leads."""
+        """Whether the highest score leads."""
         return self.order == "descending"
 
     @property
     def ties_by_instant(self) -> bool:
-        """Whether equals are told apart by when they reached their score."""
+        """Whether equals are ordered by when they reached their score."""
         return self.ties == "first" and bool(self.windows)
 
     @property
     def has_tie_keys(self) -> bool:
-        """Whether each of its numbers has a mark beside it, that says which event it goes by."""
+        """Whether each accumulator keeps the tie key of an event."""
         return self.aggregate == "last" or self.ties_by_instant
 
     @property
     def adds_up(self) -> bool:
-        """Whether an event can be counted without looking at what was counted before."""
+        """Whether an event can be counted without reading what was counted before."""
         return self.aggregate == "sum" and not self.ties_by_instant
 
     def window(self, name: str) -> Window | None:
-        """The window of that name in which this metric ranks, if it does."""
+        """The window of that name; None if this metric is not ranked in it."""
         return next((window for window in self.windows if window.name == name), None)
 
     def total(self) -> str:
-        """The name of the attribute that adds up everything."""
-        return self.total_code
+        """The name of the attribute that holds the total."""
+        return self._total_code
 
     def bucket(self, unit: Unit, index: int) -> str:
-        """The name of the attribute that adds up one bucket or calendar period."""
-        return f"{self.bucket_codes[unit]}{unit}{index}"
+        """The name of the attribute that holds one bucket."""
+        return f"{self.bucket_codes[unit]}{index}"
 
     def expires(self, unit: Unit, index: int) -> int:
-        """The instant from which no period can be read that a bucket is part of."""
-        ends = [
-            self.timetable.readable_until(window, index + window.size - 1)
-            for window in self.windows
-            if window.unit == unit
-        ]
-        return max(end for end in ends if end is not None)
+        """The instant from which no period that contains a bucket can be read."""
+        windows = [window for window in self.windows if window.unit == unit]
+        return max(self.timetable.readable_until(window, window.periods(index)[-1]) or 0 for window in windows)
 
 
 class Accumulator(NamedTuple):
-    """What an attribute of a member's item adds up: a metric, over one bucket or (unit None) over everything."""
+    """What an attribute of a member's item adds up: a metric in one bucket, or its total (unit None)."""
 
     metric: Metric
     unit: Unit | None
@@ -139,34 +135,30 @@ class Family:
     metrics: Mapping[str, Metric]
     members: Members = "open"
     shards: int = 1
-    _codes: dict[str, tuple[Metric, Unit | None]] = field(init=False, repr=False)
+    _codes: dict[str, tuple[Metric, Unit | None]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        codes: dict[str, tuple[Metric, Unit | None]] = {}
-        lists: set[str] = set()
+        rankings: set[str] = set()
         for metric in self.metrics.values():
-            named: dict[str, tuple[Metric, Unit | None]] = {metric.total_code: (metric, None)}
-            named.update((code + unit, (metric, unit)) for unit, code in metric.bucket_codes.items())
-            mine = {metric.ranking_codes[window.name] + window.code for window in metric.windows}
-            if not codes.keys().isdisjoint(named) or lists & mine:
-                raise ValueError(f"its short code is another metric's: rename {metric.name!r}")
-            codes.update(named)
-            lists |= mine
-        object.__setattr__(self, "_codes", codes)
+            codes: dict[str, tuple[Metric, Unit | None]] = {metric.total(): (metric, None)}
+            codes.update((code, (metric, unit)) for unit, code in metric.bucket_codes.items())
+            ranked = {metric.ranking_code(window) for window in metric.windows}
+            if self._codes.keys() & codes or rankings & ranked:
+                raise ValueError(f"the short code of {metric.name!r} is another metric's: rename {metric.name!r}")
+            self._codes.update(codes)
+            rankings |= ranked
 
     def accumulator(self, attribute: str) -> Accumulator | None:
-        """What an attribute of an item adds up; None for one that no metric of today knows."""
+        """What an attribute of an item adds up; None if this definition does not know it."""
         known = self._codes.get(attribute[:4])
-        if known is None:
-            return None
-        return Accumulator(*known, int(attribute[4:] or 0))
+        return None if known is None else Accumulator(*known, int(attribute[4:] or 0))
 
     def has_expired(self, attribute: str, now: int) -> bool:
         """Whether an attribute is a bucket that no readable period contains any more.
 
-        Functions of another definition may be at work, now or after a rollback. So a bucket that this one does not
-        know has expired once no definition could read it. An unknown total never has: nothing says how old it is, and
-        its metric may come back.
+        Functions with another definition may run now, or after a rollback. So a bucket that this definition does not
+        know has expired once no possible definition reads it. A total that it does not know never expires: its age is
+        unknown, and its metric may come back.
         """
         accumulator = self.accumulator(attribute)
         if accumulator is not None:
@@ -179,27 +171,23 @@ class Family:
     def has_buckets(self) -> bool:
         """Whether members' items hold more than totals.
 
-        Where they do not and every metric adds up, the writer does not read them, and removes nothing from them: not
-        even the buckets of a definition that had some.
+        If they do not, and every metric adds up, the writer does not read items. Then it removes nothing from them,
+        not even buckets of an earlier definition.
         """
         return any(metric.bucket_codes for metric in self.metrics.values())
 
     @property
     def adds_up(self) -> bool:
-        """Whether every metric's events can be counted without looking at what was counted before."""
+        """Whether every metric adds up."""
         return all(metric.adds_up for metric in self.metrics.values())
 
     def rankings(self) -> frozenset[str]:
         """The codes of all windows that are ranked on a board of this family."""
-        return frozenset(
-            metric.ranking_codes[window.name] + window.code
-            for metric in self.metrics.values()
-            for window in metric.windows
-        )
+        return frozenset(metric.ranking_code(window) for metric in self.metrics.values() for window in metric.windows)
 
 
 class Boards:
-    """The families that there are, and which of them a board belongs to."""
+    """All families of a `boards.toml`, and the family of each board."""
 
     def __init__(self, families: tuple[Family, ...]) -> None:
         self.families = families
@@ -208,5 +196,5 @@ class Boards:
         self.family = lru_cache(maxsize=65536)(self._family)
 
     def _family(self, board: str) -> Family | None:
-        """The family of a board; None where no pattern matches its name."""
+        """The family of a board; None if no pattern matches its name."""
         return next((f for f in self._by_length if fnmatchcase(board, f.pattern)), None)

@@ -7,13 +7,20 @@ from standings.domain.boards.definitions import Boards, Family
 from standings.domain.errors import bad_argument, not_found
 
 BOARD_NAME: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+BOARD_NAME_RULE: Final = "1 to 128 of A-Z a-z 0-9 . _ : -, not . or .."
 MAX_MEMBER_BYTES: Final = 256
 
 
+def is_board_name(name: str) -> bool:
+    """Whether a board can have this name. `.` and `..` mean something else in a path."""
+    return BOARD_NAME.fullmatch(name) is not None and name not in (".", "..")
+
+
 def family_of(boards: Boards, board: str) -> Family:
-    """The family of a board; RequestError for a name that is none, or that no family matches."""
-    if not BOARD_NAME.fullmatch(board) or board in (".", ".."):
-        raise not_found("no-such-board", "No such board", f"{board[:80]!r} is no name of a board")
+    """The family of a board; 404 for a name that no board can have, or that no family matches."""
+    if not is_board_name(board):
+        detail = f"expected a board name of {BOARD_NAME_RULE}, got {board[:80]!r}"
+        raise not_found("no-such-board", "No such board", detail)
     family = boards.family(board)
     if family is None:
         raise not_found("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
@@ -21,6 +28,7 @@ def family_of(boards: Boards, board: str) -> Family:
 
 
 def check_member(argument: str, member: str) -> None:
-    """400 for a text that can be no member's id."""
-    if not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
-        raise bad_argument(argument, f"must have 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
+    """400 for a text that cannot be a member's id."""
+    size = len(member.encode())
+    if not 1 <= size <= MAX_MEMBER_BYTES:
+        raise bad_argument(argument, f"expected 1 to {MAX_MEMBER_BYTES} bytes of UTF-8, got {size}")

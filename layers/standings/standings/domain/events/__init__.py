@@ -1,1 +1,1 @@
-"""Events, and the rules they keep."""
+"""Events: their fields, and the rules for them."""

@@ -1,4 +1,4 @@
-"""An event, and the error for one that breaks a rule."""
+"""An event, and the error for an event that breaks a rule."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any, Final, Literal, NoReturn
 
 MAX_SHOWN_LENGTH: Final = 80
-
 
 Field = Literal["id", "at", "member"]
 """A field whose value must be text."""
@@ -29,7 +28,7 @@ Rule = Literal[
     "unregistered",
     "updates",
 ]
-"""What an event can be refused for: a dimension of a metric, so few words, and none that an event brings."""
+"""Why an event is refused. It is a dimension of a metric, so the words are few and never come from an event."""
 
 
 class RefusedEvent(ValueError):
@@ -51,10 +50,10 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: it counts on all of its updates or on none. `at` is in milliseconds since 1970.
+    """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
 
-    `digest` is the same for two bodies that say the same, whatever their order of fields and notation of numbers. An
-    `at` that was filled in for the producer is not something that its event says.
+    Two bodies have the same `digest` if they mean the same: the order of fields and the notation of numbers do not
+    matter. An `at` that was filled in for the producer is not part of it.
     """
 
     id: str
@@ -64,7 +63,7 @@ class Event:
 
 
 def shown(value: Any) -> str:
-    """A value for a person to read: short, and with nothing in it that could break a line of a log."""
+    """A value for a message: short, and without characters that could break a line of a log."""
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
@@ -76,6 +75,6 @@ def shown(value: Any) -> str:
     return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[: MAX_SHOWN_LENGTH - 3]}..."
 
 
-def refuse(rule: Rule, message: str) -> NoReturn:
-    """Raise RefusedEvent."""
-    raise RefusedEvent(rule, message)
+def refuse(rule: Rule, field: str, expected: str, value: Any) -> NoReturn:
+    """Raise RefusedEvent for a value of a field."""
+    raise RefusedEvent(rule, f"{field}: expected {expected}, got {shown(value)}")

@@ -15,24 +15,24 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_at(text: str, now: int) -> int:
-    """When an event says that it was, in milliseconds; RefusedEvent where that is no instant, or is ahead of `now`."""
+    """Read the `at` of an event, in milliseconds; RefusedEvent if it is not an instant, or too far ahead of `now`."""
     try:
         if not (match := _INSTANT.fullmatch(text)):
             raise ValueError(text)
-        # A leap second is legal, and Python has none: it is taken for the first of the next minute.
+        # Python has no leap seconds, but RFC 3339 does: second 60 becomes the first of the next minute.
         leap = match[2] == "60"
         plain = f"{match[1]}59{match[3]}" if leap else text
         at = (datetime.fromisoformat(plain.upper()) - _EPOCH) // timedelta(milliseconds=1) + leap * SECOND
     except (ValueError, OverflowError) as error:
-        message = f"at: must be an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, is {shown(text)}"
-        raise RefusedEvent("at", message) from error
+        expected = "an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z"
+        raise RefusedEvent("at", f"at: expected {expected}, got {shown(text)}") from error
     if at > now + MAX_AHEAD:
-        refuse("ahead", f"at: more than 5 minutes ahead of the writer's clock: {shown(text)}")
+        refuse("ahead", "at", "an instant at most 5 minutes ahead of the writer's clock", text)
     return at
 
 
 def instant(at: int | None) -> str | None:
-    """An instant in UTC, to the millisecond."""
+    """An instant as text, in UTC, to the millisecond."""
     if at is None:
         return None
     when = _EPOCH + timedelta(milliseconds=at)
