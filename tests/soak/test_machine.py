@@ -1,6 +1,6 @@
 from hypothesis import settings
 
-from tests.properties import test_machine as machine
+from tests.support.machine import machine
 
 
 class LongMachine(machine.Machine):

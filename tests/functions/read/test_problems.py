@@ -64,7 +64,7 @@ PROBLEMS = [
     (404, "no-such-member", "/boards/b/member", {"id": "nobody"}, "no member 'nobody'"),
     (400, "bad-argument", "/boards", {"prefix": "a/b"}, "prefix: no name of a board begins"),
     (400, "bad-argument", "/boards", {"cursor": "x"}, "cursor: is altered"),
-    (404, "no-such-board", "/boards/..", {}, "no name of a board"),
+    (404, "no-such-board", "/boards/..", {}, "expected a board name"),
     (400, "bad-argument", ALL, {"cursor": "x"}, "cursor: is altered"),
     (400, "bad-argument", ALL, {"cursor": ""}, "cursor: is altered"),
     (400, "bad-argument", ALL, {"cursor": "ü"}, "cursor: is altered"),

@@ -1,0 +1,133 @@
+"""The boards of the state machine, and the events that it makes up for them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import orjson
+from hypothesis import strategies as st
+
+from tests.support.oracle.model import BoardModel, Metric
+from tests.support.oracle.periods import Calendar
+
+BERLIN: Final = ZoneInfo("Europe/Berlin")
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board with a family of its own, as a model and as text for `boards.toml`."""
+
+    metrics: Mapping[str, Metric]
+    calendar: Calendar = field(default_factory=Calendar)
+    registered: bool = False
+
+    def model(self) -> BoardModel:
+        return BoardModel(self.metrics, self.calendar, self.registered)
+
+    def toml(self, name: str, shards: int) -> str:
+        lines = [
+            f'[boards."{name}"]',
+            f'timezone = "{self.calendar.zone}"',
+            f'week_start = "{WEEKDAYS[self.calendar.week_start]}"',
+            f'late = "{self.calendar.late.days} days"',
+            f'keep = "{self.calendar.keep.days} days"',
+            f"shards = {shards}",
+        ]
+        if self.registered:
+            lines.append('members = "registered"')
+        for metric, rules in self.metrics.items():
+            windows = ", ".join(f'"{window}"' for window in rules.windows)
+            order = "descending" if rules.descending else "ascending"
+            lines.append(
+                f'metrics.{metric} = {{ aggregate = "{rules.aggregate}", precision = {rules.precision}, '
+                f'order = "{order}", ties = "{rules.ties}", windows = [{windows}] }}'
+            )
+        return "\n".join(lines) + "\n"
+
+
+BOARDS: Final = {
+    "sums": Board(
+        {
+            "points": Metric(precision=2, windows=("all", "day", "last-3-days")),
+            "strokes": Metric(descending=False, windows=("month",)),
+            "runs": Metric(windows=()),
+        },
+        Calendar(BERLIN),
+    ),
+    "firsts": Board(
+        {
+            "points": Metric(ties="first", windows=("all", "week", "last-24-hours")),
+            "fees": Metric(precision=1, descending=False, ties="first", windows=("all",)),
+        },
+        Calendar(BERLIN, week_start=6, late=timedelta(days=2), keep=timedelta(days=3)),
+    ),
+    "bests": Board(
+        {
+            "points": Metric("max", ties="first", windows=("all", "day")),
+            "time": Metric("min", precision=3, descending=False, windows=("all", "last-3-days")),
+            "worst": Metric("min", ties="first", windows=("week",)),
+        },
+        Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=40)),
+    ),
+    "lasts": Board(
+        {
+            "points": Metric("last", ties="first", windows=("all", "hour")),
+            "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "year")),
+        },
+        Calendar(ZoneInfo("UTC")),
+    ),
+    "club": Board(
+        {
+            "points": Metric(ties="first", windows=("all", "day")),
+            "lost": Metric(descending=False, windows=("all",)),
+            "best": Metric("max", windows=("all",)),
+        },
+        Calendar(BERLIN),
+        registered=True,
+    ),
+}
+MEMBERS: Final = ("a", "b", "B", "m#1", "images/1.jpg", "用户", "\ufffd", "\U0001f600")
+UNITS: Final = (0, 1, 1, 2, 5, -1, -3, 127, 128, 1000, -20_000)
+
+Updates = tuple[tuple[str, str, tuple[tuple[str, int], ...]], ...]
+"""The updates of an event: board, member, and units of metrics."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An event that the machine made up."""
+
+    id: str
+    at: datetime
+    updates: Updates
+
+    def body(self, boards: Mapping[str, Board]) -> bytes:
+        triples = [
+            {
+                "board": board,
+                "member": member,
+                "metrics": {name: _number(units, boards[board].metrics[name].precision) for name, units in amounts},
+            }
+            for board, member, amounts in self.updates
+        ]
+        updates = triples[0] if len(triples) == 1 else {"updates": triples}
+        return orjson.dumps({"id": self.id, "at": self.at.isoformat(), **updates})
+
+
+def _number(units: int, precision: int) -> orjson.Fragment:
+    return orjson.Fragment(f"{Decimal(units).scaleb(-precision):f}")
+
+
+def draw_updates(data: st.DataObject, boards: Mapping[str, Board], members: Sequence[str]) -> Updates:
+    """One to three updates, each of another pair of board and member."""
+    pair = st.tuples(st.sampled_from(sorted(boards)), st.sampled_from(members))
+    updates = []
+    for board, member in sorted(data.draw(st.lists(pair, min_size=1, max_size=3, unique=True), label="of whom")):
+        metrics = st.sampled_from(sorted(boards[board].metrics))
+        amounts = data.draw(st.dictionaries(metrics, st.sampled_from(UNITS), min_size=1), label="units")
+        updates.append((board, member, tuple(sorted(amounts.items()))))
+    return tuple(updates)
