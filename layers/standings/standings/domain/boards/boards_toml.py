@@ -55,7 +55,7 @@ def parse_boards(text: str) -> Boards:
 
 
 def _line_of(text: str, path: _Path) -> int:
-    """The line of the statement that adds the path to the document, or as much of the path as the document has.
+    """The line of the statement that adds the path, or as much of it as the document has.
 
     tomllib keeps no positions. So parse longer and longer beginnings of the text until one has that much of the path.
     """
@@ -102,9 +102,9 @@ def _family(path: _Path, table: Any) -> Family:
     members = _choice(path, table, "members", get_args(Members))
     shards = _whole_number(path, table, "shards", range(1, MAX_SHARDS + 1), 1)
     metrics, path = table.get("metrics", {}), (*path, "metrics")
-    if not isinstance(metrics, dict) or not 1 <= len(metrics) <= MAX_METRICS:
-        got = len(metrics) if isinstance(metrics, dict) else metrics
-        raise _Mistake(path, f"expected 1 to {MAX_METRICS} metrics, got {got!r}")
+    count = len(metrics) if isinstance(metrics, dict) else repr(metrics)
+    if count not in range(1, MAX_METRICS + 1):
+        raise _Mistake(path, f"expected 1 to {MAX_METRICS} metrics, got {count}")
     parsed = {name: _metric((*path, name), metric, timetable, shards) for name, metric in metrics.items()}
     try:
         return Family(pattern, timetable, parsed, members, shards)

@@ -1,9 +1,8 @@
 """Coverage: which rankings of a board are complete, from which bucket on, and until when they can be read.
 
-A definition may change while a board is in use. A window that was added lacks earlier events. A window that was taken
-out misses later ones. A bucket that was not kept, or was removed, is missing in every period that contains it. So a
-board's record holds its coverage. Functions with another definition reduce it to what they keep up as well, and only a
-rebuild adds to it.
+A definition may change while a board is in use. A window that was added lacks earlier events. A bucket that was removed
+is missing in every period that contains it. So a board's record holds its coverage. Functions with another definition
+reduce it to what they keep up too, and only a rebuild adds to it.
 """
 
 from collections.abc import Mapping
@@ -24,10 +23,7 @@ Windows = frozenset[str]
 
 
 class BucketCoverage(NamedTuple):
-    """How long buckets of one kind were kept: as long as the windows of each definition needed them.
-
-    `first` is the first bucket that has all its events (None: all buckets do).
-    """
+    """The windows for which each definition kept buckets of one kind, and the first complete bucket (None: all are)."""
 
     windows: frozenset[Windows]
     first: int | None = None
@@ -95,10 +91,7 @@ class Coverage:
         return kept is not None and (kept.first is None or window.buckets(ranking.period)[0] >= kept.first)
 
     def readable_until(self, ranking: Ranking) -> int | None:
-        """The instant from which a ranking can no longer be read, by today's definition or an earlier one.
-
-        None for `all`.
-        """
+        """The instant from which a ranking can no longer be read, by any of the definitions; None for `all`."""
         until = ranking.readable_until
         earlier = self._limited(ranking.metric.timetable).readable_until(ranking.window, ranking.period)
         return None if until is None or earlier is None else min(until, earlier)

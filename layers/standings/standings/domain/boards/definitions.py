@@ -1,8 +1,7 @@
 """What a family of boards counts and ranks. `boards_toml` reads the definitions.
 
-Codes. A member's numbers have short names, because names count in an item's size. A code is three characters, made
-from everything that gives a number its meaning. So a changed aggregate, precision or time zone has other codes, and old
-numbers never mix with new ones.
+A member's numbers have short codes as names, because names count in an item's size. A code is made from everything that
+gives a number its meaning. So after a change of aggregate, precision or time zone, old numbers never mix with new ones.
 """
 
 import re
@@ -156,9 +155,8 @@ class Family:
     def has_expired(self, attribute: str, now: int) -> bool:
         """Whether an attribute is a bucket that no readable period contains any more.
 
-        Functions with another definition may run now, or after a rollback. So a bucket that this definition does not
-        know has expired once no possible definition reads it. A total that it does not know never expires: its age is
-        unknown, and its metric may come back.
+        Functions with another definition may run too. So a bucket that this definition does not know has expired once
+        no possible definition reads it. An unknown total never expires: its metric may come back.
         """
         accumulator = self.accumulator(attribute)
         if accumulator is not None:
@@ -169,11 +167,7 @@ class Family:
 
     @property
     def has_buckets(self) -> bool:
-        """Whether members' items hold more than totals.
-
-        If they do not, and every metric adds up, the writer does not read items. Then it removes nothing from them,
-        not even buckets of an earlier definition.
-        """
+        """Whether members' items hold more than totals. If not, and every metric adds up, the writer reads no items."""
         return any(metric.bucket_codes for metric in self.metrics.values())
 
     @property

@@ -52,8 +52,7 @@ class Update:
 class Event:
     """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
 
-    Two bodies have the same `digest` if they mean the same: the order of fields and the notation of numbers do not
-    matter. An `at` that was filled in for the producer is not part of it.
+    `digest` depends neither on the order of fields nor on the notation of numbers, nor on an `at` that was filled in.
     """
 
     id: str

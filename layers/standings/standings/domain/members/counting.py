@@ -23,10 +23,7 @@ class Counted(NamedTuple):
 
 
 def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str, int]:
-    """What events add to an item's attributes at the instant `now`, for metrics that all add up.
-
-    An amount of 0 is an addition too: it makes the member take part.
-    """
+    """What events add to an item's attributes at the instant `now`, for metrics that all add up. 0 is added too."""
     adds: dict[str, int] = {}
     for event in counted:
         for metric, name in _accumulators(family, event, now):
@@ -76,9 +73,8 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
         if abs(image.values[attribute]) > MAX_UNITS:
             return f"{metric.name} in {'all' if unit is None else 'one ' + unit}"
         for window in metric.windows:
-            if window.unit == unit and window.rolling:
-                for period in window.periods(bucket):
-                    aggregate = aggregate_in_period(image, metric, window, period)
-                    if aggregate is not None and abs(aggregate.value) > MAX_UNITS:
-                        return f"{metric.name} in {window.name}"
+            for period in window.periods(bucket) if window.rolling and window.unit == unit else ():
+                aggregate = aggregate_in_period(image, metric, window, period)
+                if aggregate is not None and abs(aggregate.value) > MAX_UNITS:
+                    return f"{metric.name} in {window.name}"
     return None

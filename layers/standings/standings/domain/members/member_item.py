@@ -46,9 +46,8 @@ def new_image(board: str, member: str, written_at_ms: int) -> Image:
 
 def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Image:
     """The image's next version, without the accumulators that are `gone`."""
-    values = dict(image.values)
-    for name in gone:
-        values.pop(name, None)
+    dropped = frozenset(gone)
+    values = {name: value for name, value in image.values.items() if name not in dropped}
     return replace(
         image,
         version=image.version + 1,
@@ -62,12 +61,9 @@ def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Ima
 
 def registered(family: Family, image: Image) -> Image:
     """The image of a registered member. On a board of registered members, every sum starts at 0."""
-    values = dict(image.values)
-    if family.members == "registered":
-        for metric in family.metrics.values():
-            if metric.aggregate == "sum":
-                values.setdefault(metric.total(), 0)
-    return replace(image, values=values, removed=False)
+    sums = [metric.total() for metric in family.metrics.values() if metric.aggregate == "sum"]
+    zeros = dict.fromkeys(sums if family.members == "registered" else [], 0)
+    return replace(image, values={**zeros, **image.values}, removed=False)
 
 
 def removed(image: Image, written_at_ms: int) -> Image:

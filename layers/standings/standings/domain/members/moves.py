@@ -21,10 +21,7 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class Move:
-    """A member's change of place in one ranking. None means no place.
-
-    `old` follows from the images. If the ranking's own row has another place, the row is right.
-    """
+    """A member's change of place in one ranking (None: no place). If the row there differs from `old`, it counts."""
 
     ranking: Ranking
     member: str
@@ -37,8 +34,8 @@ class Move:
 def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> list[Move]:
     """The moves of one member, from its first image to its last, in each generation.
 
-    A place that changed and changed back is a move too, because its row must get the newest version. Without it, a
-    record from in between that is applied late would find a row with an older version, and apply.
+    A place that changed and changed back is a move too: its row must get the newest version, so that a late record from
+    in between is not applied.
     """
     ordered = sorted(changes, key=lambda change: change.new.version)
     first, last = ordered[0].old, ordered[-1].new

@@ -1,6 +1,7 @@
 """Which rankings a member's item affects, and which rankings of a board are open."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from standings.domain.boards.definitions import Accumulator, Family
@@ -9,10 +10,8 @@ from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import HOUR
 
 SKIP_MARGIN: Final = HOUR
-"""A period is skipped if it could last be read this long before an image was written.
-
-It is less than `REMOVAL_MARGIN`, so that a removed accumulator never looks like a score that fell.
-"""
+"""A period is skipped if it could last be read this long before an image was written. It is less than
+`REMOVAL_MARGIN`, so that a removed accumulator never looks like a score that fell."""
 
 AHEAD_MARGIN: Final = HOUR
 """No event counts in a bucket that begins later than this after any clock's now."""
@@ -21,8 +20,7 @@ AHEAD_MARGIN: Final = HOUR
 def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
     """The rankings in which a member's place may differ between two images.
 
-    A bucket counts in every rolling period that contains it, so future periods are included. Periods that can no
-    longer be read when `new` is written are skipped.
+    A bucket counts in future rolling periods too. Periods that can no longer be read when `new` is written are skipped.
     """
     before: Mapping[str, int] = old.values if old is not None else {}
     tie_keys: Mapping[str, str] = old.tie_keys if old is not None else {}
@@ -58,10 +56,7 @@ def _is_open(ranking: Ranking, now: int) -> bool:
 
 def readable_rankings(family: Family, image: Image, now: int) -> Iterator[Ranking]:
     """The rankings in whose scores an image's accumulators count, and that can be read at `now` or later."""
-    for attribute in image.values:
-        accumulator = family.accumulator(attribute)
-        if accumulator is not None:
-            yield from (ranking for ranking in _containing(image.board, accumulator) if _is_open(ranking, now))
+    return affected_rankings(family, None, replace(image, written_at_ms=now))
 
 
 def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:

@@ -1,7 +1,4 @@
-"""The rolling sum: a member's score in one period is the sum of the period's buckets, such as the last seven days.
-
-A sum is the common case: buckets of `max`, `min` and `last` metrics are merged by their own aggregate.
-"""
+"""The rolling sum: a member's score in a period is the sum of its buckets (or their max, min or last)."""
 
 from standings.domain.boards.definitions import Metric
 from standings.domain.boards.ranking import Ranking

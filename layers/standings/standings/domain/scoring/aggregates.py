@@ -1,8 +1,7 @@
 """Aggregates: combine events into one number, by sum, max, min or last.
 
-One event is an aggregate of its own. So counting an event, adding up the buckets of a period and combining repeated
-members of one event are all the same operation, `merge`. It is associative and commutative: the order in which events
-arrive changes neither a score nor the order of equals.
+One event is an aggregate too. So counting an event and adding up the buckets of a period are the same operation,
+`merge`. It is associative and commutative: the order in which events arrive changes neither scores nor ties.
 """
 
 from collections.abc import Iterable
@@ -45,5 +44,5 @@ def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | No
 
 def place_of(metric: Metric, aggregate: Aggregate) -> Place:
     """The place in the metric's rankings of a member with this aggregate."""
-    sorted_by = sort_value(aggregate.value, descending=metric.descending)
-    return Place(sorted_by, tie_instant(metric, aggregate.tie_key))
+    since = tie_instant(metric, aggregate.tie_key)
+    return Place(sort_value(aggregate.value, descending=metric.descending), since)

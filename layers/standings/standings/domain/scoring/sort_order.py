@@ -1,10 +1,11 @@
 """The order of a ranking: sort values, and sort keys that are text.
 
 A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the highest leads.
-A sort value is encoded as a head and digits. The head gives the sign and the number of digits. Digits of a negative
-number are mirrored. So text of any length sorts numerically, small numbers are short, and no range is configured.
+It is encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if negative. So text of
+any length sorts numerically, small numbers are short, and no range is configured.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 # Printable characters in the order of their bytes, which is how DynamoDB sorts text.
@@ -14,10 +15,7 @@ _ZERO_HEAD: Final = ord("O")
 
 
 class Place(NamedTuple):
-    """Where a member is in a ranking: its sort value, then `since`, an instant in milliseconds.
-
-    `since` is None if the metric orders equals by member id alone.
-    """
+    """Where a member is in a ranking: by sort value, then by an instant in milliseconds (None: by member id alone)."""
 
     sort_value: int
     since: int | None = None
@@ -39,6 +37,14 @@ def digits_of(number: int, base: int) -> list[int]:
     return digits if number >= 0 else [base - 1 - digit for digit in digits]
 
 
+def number_of(digits: Iterable[int], base: int, *, negative: bool) -> int:
+    """The number with these digits: the inverse of `digits_of`."""
+    number = 0
+    for digit in digits:
+        number = number * base + (base - 1 - digit if negative else digit)
+    return -number if negative else number
+
+
 def encode_sortable(number: int) -> str:
     """Encode an integer as text that sorts numerically. No encoded number is the beginning of another."""
     digits = digits_of(number, len(_DIGITS))
@@ -49,12 +55,8 @@ def encode_sortable(number: int) -> str:
 def decode_sortable(text: str) -> tuple[int, str]:
     """The integer that a text begins with, and the rest of the text: the inverse of `encode_sortable`."""
     length = ord(text[0]) - _ZERO_HEAD
-    base = len(_DIGITS)
-    number = 0
-    for digit in text[1 : 1 + abs(length)]:
-        value = _VALUE[digit]
-        number = number * base + (value if length > 0 else base - 1 - value)
-    return (number if length > 0 else -number), text[1 + abs(length) :]
+    end = 1 + abs(length)
+    return number_of([_VALUE[digit] for digit in text[1:end]], len(_DIGITS), negative=length < 0), text[end:]
 
 
 def sort_key(place: Place, member: str) -> str:

@@ -1,9 +1,8 @@
 """Ties: how members with equal scores are ordered.
 
 - `ties = "member"`: by member id.
-- `ties = "first"`: the member that reached the score first is ahead, then by member id. It reached the score with one
-  event: for `sum` its latest event, for `max` and `min` the first event with that amount, for `last` the event with
-  the latest `at` (and of those, the greatest id).
+- `ties = "first"`: by the event with which they reached the score, then by member id. For `sum` it is the latest
+  event, for `max` and `min` the first one with that amount, for `last` the one with the latest `at` and greatest id.
 
 An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` also by id.
 """

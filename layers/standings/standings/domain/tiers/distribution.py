@@ -1,16 +1,14 @@
 """The distribution of scores, for charts: how many members have a score in each bucket, from the tier tree alone.
 
-All buckets of a chart have the same width, a power of two. It is the smallest width at which few enough buckets reach
-from the lowest score to the highest. Buckets are aligned at 0, like tiers, which are 128^k wide: so a bucket is the sum
-of 2^r neighbouring tiers. The first bucket beside 0 contains all shorter paths.
+All buckets of a chart have the same width: the smallest power of two at which few enough buckets reach from the lowest
+score to the highest. Buckets are aligned at 0, like tiers, which are 128^k wide. So a bucket is the sum of 2^r tiers.
 
-Bucket m holds the scores from m × width to (m + 1) × width - 1, and on the other side of 0 their negatives. 0 belongs
-to the positive side, so the first negative bucket is one unit narrower. In the tree, 0 is among the sort values that
-are not negative: if the highest score leads, those are the negative scores. Then the leaf of 0 gives the number of
-members to move to the positive side.
+Bucket m holds the scores from m × width to (m + 1) × width - 1, or on the other side of 0 their negatives. 0 belongs to
+the positive side. In the tree, 0 is among the sort values that are not negative: if the highest score leads, those are
+the negative scores. Then the leaf of 0 gives the number of members to move to the positive side.
 
 The width depends on the lowest and the highest score alone. So read the paths to these two first, as deep as needed,
-then the nodes between them: at most half as many as buckets, and one or two for each level above.
+then the nodes between them.
 """
 
 from collections import Counter
@@ -35,10 +33,7 @@ class Bucket(NamedTuple):
 
 
 class _Extent(NamedTuple):
-    """The first and the last sort value of a list, as exactly as the nodes give them.
-
-    Tiers of 128^`level` units or wider are known. `finer` are the nodes to read for the next level.
-    """
+    """The first and the last sort value, exact to 128^`level` units. `finer` are the nodes to read for more."""
 
     first: int
     last: int
@@ -57,8 +52,7 @@ class _Extent(NamedTuple):
 def unread(most: int, nodes: Nodes, *, descending: bool) -> list[Path]:
     """The nodes to read next for `histogram`, the root first; none when it has all that it needs.
 
-    There are at most 10 rounds and `most` ÷ 2 + 20 nodes, for any number of members and any scores. `most` is at
-    least 1.
+    There are at most 10 rounds and `most` ÷ 2 + 20 nodes, for any scores. `most` is at least 1.
     """
     root = nodes.get(ROOT)
     if root is None:
@@ -76,10 +70,9 @@ def unread(most: int, nodes: Nodes, *, descending: bool) -> list[Path]:
 
 
 def histogram(most: int, nodes: Nodes, *, descending: bool) -> list[Bucket]:
-    """The members by score, in at most `most` buckets, ascending. Read nodes until none is `unread` before.
+    """The members by score, in at most `most` buckets, ascending, without gaps. `nodes` lacks none that is `unread`.
 
-    Buckets follow one another from the first with members to the last. None contains scores on both sides of 0, unless
-    `most` is 1.
+    No bucket contains scores on both sides of 0, unless `most` is 1.
     """
     if not any(count > 0 for count in nodes.get(ROOT, {}).values()):
         return []
@@ -104,10 +97,7 @@ def histogram(most: int, nodes: Nodes, *, descending: bool) -> list[Bucket]:
 
 
 def _index(score: int, bits: int) -> int:
-    """The index of a score's bucket: from 0 upwards, for negative scores from -1 downwards.
-
-    Shifted to the right, it is the index of a wider bucket.
-    """
+    """The index of a score's bucket, below 0 for negative scores. Shifted right, it is that of a wider bucket."""
     return score >> bits if score >= 0 else ~(-score >> bits)
 
 

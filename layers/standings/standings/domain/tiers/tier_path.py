@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from standings.domain.scoring.sort_order import digits_of
+from standings.domain.scoring.sort_order import digits_of, number_of
 
 FANOUT: Final = 128
 """Children of a node of the tier tree, and so scores of a leaf. A node stays near 1 KB, which is one write unit."""
@@ -29,11 +29,7 @@ def path(number: int) -> Path:
 def sort_value_at(full_path: Path) -> int:
     """The sort value at the end of a path: the inverse of `path`."""
     head, *digits = full_path
-    negative = head < _MIDDLE
-    number = 0
-    for digit in digits:
-        number = number * FANOUT + (FANOUT - 1 - digit if negative else digit)
-    return -number if negative else number
+    return number_of(digits, FANOUT, negative=head < _MIDDLE)
 
 
 def depth(head: int) -> int:

@@ -1,14 +1,11 @@
 """The tier tree: count the members ahead of a score without reading them.
 
-Each node counts the members below each of its `FANOUT` children. So a node is a tier: a range of scores, divided into
-smaller tiers. A rank is the sum of the counters ahead of a score's path, on the nodes of the path.
+A node is a tier: a range of scores, divided into `FANOUT` smaller tiers. It counts the members of each. A rank is the
+sum of the counters ahead of a score's path, on the nodes of the path. Nodes are mappings from path to counters, and
+counters from a child's digit to a number of members. A missing node or counter counts as 0.
 
-Nodes are mappings from path to counters. Counters are mappings from a child's digit to a number of members. A missing
-node or counter counts as 0.
-
-Some questions need more nodes, depending on those that were read. `undivided` (and `distribution.unread`) names the
-nodes to read next, until there are none. Give a node that does not exist as `{}`, so that it is not named again. While
-members move, nodes may be from different moments: then the answer is off by those moves.
+`undivided` and `distribution.unread` name the nodes to read next, until there are none. Give a node that does not exist
+as `{}`. While members move, nodes may be from different moments: then the answer is off by those moves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -94,28 +91,24 @@ def span(tier: Path) -> tuple[int, int]:
 def undivided(number: int, nodes: Nodes) -> dict[Path, int]:
     """The nodes to read next to count the distinct sort values ahead of one, with the number of members in each.
 
-    `nodes` must contain those of `nodes_for`. For several sort values, pass the last one. A tier of one member is one
-    sort value and is not read. So at each level, at most half as many nodes are read as there are members ahead, and
-    there are at most as many rounds as the longest path has digits.
+    `nodes` must contain those of `nodes_for`. For several sort values, pass the last one. A tier of one member is not
+    read: so at each level, at most half as many nodes are read as there are members ahead.
     """
     unread: dict[Path, int] = {}
     tiers = list(_tiers_ahead(number, nodes))
     while tiers:
         tier, count = tiers.pop()
-        if not _is_divisible(tier, count):
-            continue
-        if tier in nodes:
-            tiers += [((*tier, digit), members) for digit, members in nodes[tier].items()]
-        else:
+        if _is_divisible(tier, count) and tier not in nodes:
             unread[tier] = count
+        elif _is_divisible(tier, count):
+            tiers += [((*tier, digit), members) for digit, members in nodes[tier].items()]
     return unread
 
 
 def distinct_ahead(numbers: Iterable[int], nodes: Nodes) -> dict[int, int]:
     """How many distinct sort values are ahead of each of these; never more than members are.
 
-    Read nodes until nothing is `undivided` ahead of the last one. A tier that was not read counts as one sort value,
-    so with fewer nodes the answer is too small.
+    Read nodes until nothing is `undivided` ahead of the last one: a tier that was not read counts as one sort value.
     """
     known: dict[Path, int] = {}
 
@@ -146,10 +139,9 @@ def _is_divisible(tier: Path, count: int) -> bool:
 
 
 def position_at(numerator: int, denominator: int, total: int) -> int:
-    """The position (from 0, for `select`) of the last member with at least p percent of the list at or behind it.
+    """The position (from 0) of the last member, or an equal of it, with at least p percent of the list at or behind it.
 
-    It may be the position of an equal of that member. p is `numerator` / `denominator`, above 0 and at most 100, so
-    nothing is rounded.
+    p is `numerator` / `denominator`, above 0 and at most 100, so nothing is rounded.
     """
     return total * (100 * denominator - numerator) // (100 * denominator)
 

@@ -1,8 +1,7 @@
 """The calendar of a board: which bucket an instant is in, and when a bucket or period begins and ends.
 
-Instants are integers: milliseconds since 1970-01-01T00:00:00Z. Buckets and periods have integer indexes: hours, days
-and weeks since 1970 in the board's time zone, months as year × 12 + month - 1, years as they are. A rolling period has
-the index of its last bucket.
+Instants are milliseconds since 1970-01-01T00:00:00Z. Buckets have indexes: hours, days and weeks since 1970 in the
+board's time zone, months as year × 12 + month - 1, years. A rolling period has the index of its last bucket.
 """
 
 import re
@@ -21,7 +20,7 @@ DAY: Final = 24 * HOUR
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_ORDINAL: Final = _EPOCH.toordinal()
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
-_DAY_TEXT: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAY_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})")
 _HOUR_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
 
 
@@ -99,24 +98,17 @@ class Calendar:
         if unit is None:
             raise ValueError(f"the window {window.name!r} has no periods")
         try:
-            if unit != "h":
-                if not _DAY_TEXT.fullmatch(text):
-                    raise ValueError(text)
-                return self._index_of_day(unit, _day_number(text))
-            if not (match := _HOUR_TEXT.fullmatch(text)):
+            match = (_HOUR_TEXT if unit == "h" else _DAY_TEXT).fullmatch(text)
+            if match is None:
                 raise ValueError(text)
-            _day_number(match[1])
+            day = date.fromisoformat(match[1])
+            if not _EPOCH.year <= day.year < date.max.year:
+                raise ValueError(text)
+            if unit != "h":
+                return self._index_of_day(unit, day.toordinal() - _EPOCH_ORDINAL)
             on = datetime.fromisoformat(f"{match[1]}T{match[2]}:00:00{match[3] or ''}")
             on = on if on.tzinfo else on.replace(tzinfo=self._zone or UTC)
             return self.index("h", (on - _EPOCH) // timedelta(milliseconds=1))
         except ValueError as error:
             example = "an hour such as 2026-11-20T15" if unit == "h" else "a day such as 2026-11-20"
             raise ValueError(f"expected {example} for a period of {window.name!r}, got {text[:80]!r}") from error
-
-
-def _day_number(text: str) -> int:
-    """The days from 1970 to a day; ValueError for the years 1 to 1969 and 9999, where the calendar ends."""
-    day = date.fromisoformat(text)
-    if not _EPOCH.year <= day.year < date.max.year:
-        raise ValueError(f"expected a year from {_EPOCH.year} to {date.max.year - 1}, got {day}")
-    return day.toordinal() - _EPOCH_ORDINAL

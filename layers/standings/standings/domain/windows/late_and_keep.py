@@ -16,8 +16,8 @@ class Timetable(Calendar):
     """A calendar with the rules of late events and of reading time. `late` and `keep` are in milliseconds.
 
     - Late events: a bucket accepts an event until `late` after the bucket has ended. For hours, at most one day.
-    - Reading time of a calendar period: `keep` after its end, and until the next period accepts no late events. For
-      hours, `keep` is at most their `late` and one hour.
+    - Reading time of a calendar period: `keep` after its end (for hours at most `late` and one hour), and until the
+      next period accepts no late events.
     - Reading time of a rolling period: `late` after its end, and at least as long as its last bucket.
     """
 
@@ -68,9 +68,6 @@ _UTC: Final = Calendar("UTC", 0)
 
 
 def is_past_reading(unit: Unit, index: int, now: int) -> bool:
-    """Whether no possible definition reads a bucket any more, or counts an event in it.
-
-    The calendar is that of UTC. Another time zone or week start moves a bucket by less than its length, so one bucket
-    more is added.
-    """
+    """Whether no possible definition reads a bucket any more, or counts an event in it."""
+    # Another time zone or week start moves a bucket by less than its length: hence one bucket more.
     return index < _UTC.index(unit, now - _MAX_READ_LENGTH[unit]) - 1

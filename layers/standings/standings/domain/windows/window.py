@@ -18,9 +18,8 @@ _ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
 class Window:
     """A span of time in which scores are ranked, such as each day or the last seven days.
 
-    A *bucket* is one hour, day, week, month or year. A period of a calendar window is one bucket. A period of a
-    rolling window is `size` buckets in a row, and has the index of the last one. `unit` is the kind of bucket (None
-    for `all`). `code` begins the code of each period.
+    A *bucket* is one hour, day, week, month or year (`unit`). A period of a calendar window is one bucket, a period of
+    a rolling window is `size` buckets. `all` has no unit. `code` begins the code of each period.
     """
 
     name: str
