@@ -1,4 +1,4 @@
-"""What events come to does not depend on their order, nor on how they are split over buckets."""
+"""Aggregates depend neither on the order of events nor on how events are split over buckets."""
 
 from functools import reduce
 
@@ -30,42 +30,42 @@ def metric(aggregate: AggregateFunction, ties: Ties) -> Metric:
     return Metric("m", aggregate, 0, "descending", ties, (parse_window("all"),), Timetable("UTC", 0, 0, 0))
 
 
-def total(kind: Metric, found: list[Event]) -> Aggregate:
-    cell = aggregates.merge_all(
-        kind, [aggregates.aggregate_of_event(kind, units, at, name) for units, at, name in found]
+def total(kind: Metric, posted: list[Event]) -> Aggregate:
+    aggregate_of_all = aggregates.merge_all(
+        kind, [aggregates.aggregate_of_event(kind, units, at, name) for units, at, name in posted]
     )
-    assert cell is not None
-    return cell
+    assert aggregate_of_all is not None
+    return aggregate_of_all
 
 
-def expected(kind: Metric, found: list[Event]) -> Place:
-    """By hand: sort all, look at all."""
-    amounts = [units for units, _, _ in found]
-    since = max(at for _, at, _ in found)
+def expected(kind: Metric, posted: list[Event]) -> Place:
+    """The place by brute force over all events."""
+    amounts = [units for units, _, _ in posted]
+    since = max(at for _, at, _ in posted)
     if kind.aggregate == "sum":
         score = sum(amounts)
     elif kind.aggregate == "last":
-        score, since, _ = max(found, key=lambda event: (event[1], event[2].encode()))
+        score, since, _ = max(posted, key=lambda event: (event[1], event[2].encode()))
     else:
         score = max(amounts) if kind.aggregate == "max" else min(amounts)
-        since = min(at for units, at, _ in found if units == score)
+        since = min(at for units, at, _ in posted if units == score)
     return Place(-score, since if kind.ties == "first" else None)
 
 
 @kinds
 @every_aggregate
-@given(found=events, data=st.data())
+@given(posted=events, data=st.data())
 def test_any_order_and_any_split_come_to_the_same(
-    aggregate: AggregateFunction, ties: Ties, found: list[Event], data: st.DataObject
+    aggregate: AggregateFunction, ties: Ties, posted: list[Event], data: st.DataObject
 ) -> None:
     kind = metric(aggregate, ties)
-    shuffled = data.draw(st.permutations(found))
-    cut = data.draw(st.integers(0, len(found)))
+    shuffled = data.draw(st.permutations(posted))
+    cut = data.draw(st.integers(0, len(posted)))
     parts = [total(kind, part) for part in (shuffled[:cut], shuffled[cut:]) if part]
 
-    assert aggregates.place_of(kind, total(kind, found)) == expected(kind, found)
-    assert total(kind, shuffled) == total(kind, found)
-    assert reduce(lambda one, other: aggregates.merge(kind, one, other), parts) == total(kind, found)
+    assert aggregates.place_of(kind, total(kind, posted)) == expected(kind, posted)
+    assert total(kind, shuffled) == total(kind, posted)
+    assert reduce(lambda one, other: aggregates.merge(kind, one, other), parts) == total(kind, posted)
 
 
 def test_what_was_counted_before_marks_were_kept_stands_first() -> None:

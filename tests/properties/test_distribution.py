@@ -64,14 +64,14 @@ def range_of(score: int, width: int) -> tuple[int, int]:
 
 def count_ranges(listed: list[int], width: int) -> list[Bucket]:
     """Every range of a width from the lowest score to the highest."""
-    found: list[Bucket] = []
+    buckets: list[Bucket] = []
     members = Counter(range_of(score, width) for score in listed)
     at, end = min(listed, default=0), max(listed, default=-1)
     while at <= end:
         low, high = range_of(at, width)
-        found.append(Bucket(low, high, members[low, high]))
+        buckets.append(Bucket(low, high, members[low, high]))
         at = high + 1
-    return found
+    return buckets
 
 
 def brute_force(listed: list[int], most: int) -> list[Bucket]:
@@ -89,11 +89,11 @@ def brute_force(listed: list[int], most: int) -> list[Bucket]:
 @given(many_scores, mosts, st.booleans())
 @settings(max_examples=600, deadline=None)
 def test_every_histogram_is_what_counting_gives(listed: list[int], most: int, descending: bool) -> None:
-    found, nodes, rounds = ask(tree_of(listed, descending=descending), most, descending=descending)
+    buckets, nodes, rounds = ask(tree_of(listed, descending=descending), most, descending=descending)
 
-    assert brute_force(listed, most) == found
-    assert len(found) <= most
-    assert all(-MAX_UNITS <= bucket.low <= bucket.high <= MAX_UNITS for bucket in found)
+    assert brute_force(listed, most) == buckets
+    assert len(buckets) <= most
+    assert all(-MAX_UNITS <= bucket.low <= bucket.high <= MAX_UNITS for bucket in buckets)
     assert rounds <= 10
     assert len(nodes) <= most // 2 + 20
 
@@ -106,8 +106,8 @@ def test_thousands_of_scores_cost_what_a_few_do(seed: int, descending: bool) -> 
     listed = [random.randint(-reach if seed % 2 else 0, reach) for _ in range(20_000)]
     tree = tree_of(listed, descending=descending)
     for most in (1, 7, 50, 1000):
-        found, nodes, rounds = ask(tree, most, descending=descending)
-        assert brute_force(listed, most) == found
+        buckets, nodes, rounds = ask(tree, most, descending=descending)
+        assert brute_force(listed, most) == buckets
         assert rounds <= 10
         assert len(nodes) <= most // 2 + 20
 
@@ -120,14 +120,14 @@ def test_nodes_of_different_moments_end_in_some_histogram(
     trees = [tree_of(listed, descending=descending) for listed in (before, after)]
     trees.append({node: {1: -1, 3: -2} for node in trees[0]})
     mixed = {node: random.choice(trees).get(node, {}) for node in {node for tree in trees for node in tree}}
-    found, nodes, rounds = ask(mixed, most, descending=descending)
+    buckets, nodes, rounds = ask(mixed, most, descending=descending)
 
-    assert len(found) <= most
+    assert len(buckets) <= most
     assert rounds <= 10
     assert len(nodes) <= most // 2 + 20
-    assert all(bucket.low <= bucket.high and bucket.members >= 0 for bucket in found)
-    assert all(one.high + 1 == other.low for one, other in pairwise(found))
-    assert all(-MAX_UNITS <= bucket.low <= bucket.high <= MAX_UNITS for bucket in found)
+    assert all(bucket.low <= bucket.high and bucket.members >= 0 for bucket in buckets)
+    assert all(one.high + 1 == other.low for one, other in pairwise(buckets))
+    assert all(-MAX_UNITS <= bucket.low <= bucket.high <= MAX_UNITS for bucket in buckets)
 
 
 @pytest.mark.parametrize("descending", [True, False])
@@ -140,27 +140,27 @@ def test_nobody_has_no_histogram(descending: bool) -> None:
 def test_zero_counts_with_the_positive_scores_in_either_order(descending: bool) -> None:
     listed = [0, 0, -1, -1, -1, 500, 1000, -900]
 
-    found, _, _ = ask(tree_of(listed, descending=descending), 4, descending=descending)
-    assert [Bucket(-1023, -512, 1), Bucket(-511, -1, 3), Bucket(0, 511, 3), Bucket(512, 1023, 1)] == found
+    buckets, _, _ = ask(tree_of(listed, descending=descending), 4, descending=descending)
+    assert [Bucket(-1023, -512, 1), Bucket(-511, -1, 3), Bucket(0, 511, 3), Bucket(512, 1023, 1)] == buckets
 
 
 def test_a_range_beside_zero_is_left_out_where_it_would_be_empty() -> None:
-    found, _, _ = ask(tree_of([-2, 1], descending=True), 4, descending=True)
+    buckets, _, _ = ask(tree_of([-2, 1], descending=True), 4, descending=True)
 
-    assert [Bucket(-2, -2, 1), Bucket(-1, -1, 0), Bucket(0, 0, 0), Bucket(1, 1, 1)] == found
+    assert [Bucket(-2, -2, 1), Bucket(-1, -1, 0), Bucket(0, 0, 0), Bucket(1, 1, 1)] == buckets
 
 
 def test_one_bucket_reaches_across_zero_where_it_has_to() -> None:
-    found, nodes, _ = ask(tree_of([-3, 9], descending=False), 1, descending=False)
+    buckets, nodes, _ = ask(tree_of([-3, 9], descending=False), 1, descending=False)
 
-    assert [Bucket(-15, 15, 2)] == found
+    assert [Bucket(-15, 15, 2)] == buckets
     assert len(nodes) == 3
 
 
 def test_the_widest_distribution_stays_within_what_scores_can_be() -> None:
-    found, nodes, rounds = ask(tree_of([-MAX_UNITS, 0, MAX_UNITS], descending=True), 2, descending=True)
+    buckets, nodes, rounds = ask(tree_of([-MAX_UNITS, 0, MAX_UNITS], descending=True), 2, descending=True)
 
-    assert [Bucket(-MAX_UNITS, -1, 1), Bucket(0, MAX_UNITS, 2)] == found
+    assert [Bucket(-MAX_UNITS, -1, 1), Bucket(0, MAX_UNITS, 2)] == buckets
     assert (len(nodes), rounds) == (4, 2)
 
 

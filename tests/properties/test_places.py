@@ -20,10 +20,10 @@ def test_sort_keys_order_by_number_then_by_bytes_of_the_member(pairs: list[tuple
 
 
 @given(st.lists(st.tuples(numbers, numbers, members), min_size=2, max_size=30))
-def test_where_equals_are_dated_the_instant_comes_before_the_member(found: list[tuple[int, int, str]]) -> None:
-    expected = sorted(found, key=lambda one: (one[0], one[1], one[2].encode()))
+def test_where_equals_are_dated_the_instant_comes_before_the_member(triples: list[tuple[int, int, str]]) -> None:
+    expected = sorted(triples, key=lambda one: (one[0], one[1], one[2].encode()))
 
-    assert expected == sorted(found, key=lambda one: sort_key(Place(one[0], one[1]), one[2]).encode())
+    assert expected == sorted(triples, key=lambda one: sort_key(Place(one[0], one[1]), one[2]).encode())
 
 
 @given(numbers, st.none() | numbers, members)
@@ -34,13 +34,13 @@ def test_a_sort_key_tells_what_it_was_made_of(number: int, since: int | None, me
 
 
 @given(st.lists(numbers, min_size=2, max_size=30))
-def test_paths_order_as_numbers_do_and_lead_back(found: list[int]) -> None:
-    assert sorted(found) == sorted(found, key=path)
-    for number in found:
-        way = path(number)
-        assert number == sort_value_at(way)
-        assert len(way) == 1 + depth(way[0])
-        assert all(0 <= digit < FANOUT for digit in way)
+def test_paths_order_as_numbers_do_and_lead_back(listed: list[int]) -> None:
+    assert sorted(listed) == sorted(listed, key=path)
+    for number in listed:
+        full_path = path(number)
+        assert number == sort_value_at(full_path)
+        assert len(full_path) == 1 + depth(full_path[0])
+        assert all(0 <= digit < FANOUT for digit in full_path)
 
 
 @given(numbers)
@@ -54,9 +54,9 @@ def test_small_numbers_have_short_paths(number: int) -> None:
 
 @given(numbers, st.booleans())
 def test_an_ordinal_leads_back_to_its_score(score: int, descending: bool) -> None:
-    there = sort_value(score, descending=descending)
+    sorted_by = sort_value(score, descending=descending)
 
-    assert score == sort_value(there, descending=descending)
+    assert score == sort_value(sorted_by, descending=descending)
 
 
 def test_the_largest_sort_key_fits_dynamodb() -> None:

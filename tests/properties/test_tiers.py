@@ -24,10 +24,10 @@ Tree = dict[Path, dict[int, int]]
 
 def apply(tree: Tree, moves: list[tuple[int | None, int | None]]) -> None:
     for node, counters in tier_tree.deltas(moves).items():
-        there = tree.setdefault(node, {})
+        node_counters = tree.setdefault(node, {})
         for digit, count in counters.items():
             assert count
-            there[digit] = there.get(digit, 0) + count
+            node_counters[digit] = node_counters.get(digit, 0) + count
 
 
 @st.composite
@@ -49,7 +49,9 @@ def histories(draw: st.DrawFn) -> list[list[tuple[int | None, int | None]]]:
 
 @given(histories(), st.lists(scores, max_size=8))
 @settings(max_examples=300, deadline=None)
-def test_every_answer_is_the_sorted_lists(history: list[list[tuple[int | None, int | None]]], asked: list[int]) -> None:
+def test_every_answer_is_the_sorted_lists(
+    history: list[list[tuple[int | None, int | None]]], others: list[int]
+) -> None:
     tree: Tree = {}
     listed: list[int] = []
     for batch in history:
@@ -62,13 +64,13 @@ def test_every_answer_is_the_sorted_lists(history: list[list[tuple[int | None, i
 
     assert len(listed) == tier_tree.total(tree.get((), {}))
     assert all(count >= 0 for node in tree.values() for count in node.values())
-    for number in [*asked, *listed]:
+    for number in [*others, *listed]:
         nodes = {node: tree.get(node, {}) for node in tier_tree.nodes_for(number)}
         assert bisect_left(listed, number) == tier_tree.ahead(number, nodes)
         assert listed.count(number) == tier_tree.equals(number, nodes)
     for position, number in enumerate(listed):
-        found = tier_tree.select(position, lambda node: tree.get(node, {}))
-        assert found == (number, bisect_left(listed, number), listed.count(number))
+        selected = tier_tree.select(position, lambda node: tree.get(node, {}))
+        assert selected == (number, bisect_left(listed, number), listed.count(number))
     assert tier_tree.select(len(listed), lambda node: tree.get(node, {})) is None
 
 
@@ -122,9 +124,9 @@ many_scores = (
 
 @given(many_scores, st.lists(scores, min_size=1, max_size=8))
 @settings(max_examples=300, deadline=None)
-def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], asked: list[int]) -> None:
+def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], others: list[int]) -> None:
     tree = tree_of(listed)
-    numbers = asked + listed[:20]
+    numbers = others + listed[:20]
     nodes, rounds = read_for_distinct(tree, numbers)
 
     distinct = sorted(set(listed))
@@ -155,10 +157,10 @@ def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], numbe
 def test_entries_of_the_index_can_stand_for_what_is_undivided(listed: list[int], number: int) -> None:
     tree = tree_of(listed)
     nodes = {node: tree.get(node, {}) for node in tier_tree.nodes_for(number)}
-    for way in tier_tree.undivided(number, nodes):
-        low, high = tier_tree.span(way)
+    for full_path in tier_tree.undivided(number, nodes):
+        low, high = tier_tree.span(full_path)
         from_entries = tier_tree.deltas((None, other) for other in listed if low <= other <= high)
-        nodes |= {node: counters for node, counters in from_entries.items() if node[: len(way)] == way}
+        nodes |= {node: counters for node, counters in from_entries.items() if node[: len(full_path)] == full_path}
 
     assert tier_tree.undivided(number, nodes) == {}
     assert tier_tree.distinct_ahead([number], nodes) == {number: len({other for other in listed if other < number})}
@@ -197,12 +199,12 @@ def test_only_what_may_hold_two_ordinals_is_read() -> None:
 
 @given(scores, st.data())
 def test_a_span_holds_what_goes_through_its_node(number: int, data: st.DataObject) -> None:
-    way = path(number)
-    low, high = tier_tree.span(way[: data.draw(st.integers(1, len(way)))])
+    full_path = path(number)
+    low, high = tier_tree.span(full_path[: data.draw(st.integers(1, len(full_path)))])
 
     assert low <= number <= high
-    assert tier_tree.span(way) == (number, number)
-    assert path(low)[0] == path(high)[0] == way[0]
+    assert tier_tree.span(full_path) == (number, number)
+    assert path(low)[0] == path(high)[0] == full_path[0]
 
 
 def test_spans_of_heads_follow_one_another() -> None:

@@ -37,8 +37,8 @@ def moved(family: Family, old: Image | None, new: Image) -> set[tuple[str, int]]
 
 
 def score(image_: Image, ranking: Ranking) -> int | None:
-    there = place(image_, ranking)
-    return None if there is None else -there.sort_value
+    placed = place(image_, ranking)
+    return None if placed is None else -placed.sort_value
 
 
 def demo() -> Family:
