@@ -37,8 +37,7 @@ class Posting:
     report: Callable[[Exception], None]
 
     def post(self, body: bytes) -> list[dict[str, Any]]:
-        """Post a body's events. Return a result for each, in their order; raise RequestError (400) for any other
-        body."""
+        """Post a body's events and return a result for each, in order. Raises RequestError for any other body."""
         documents = parse_documents(body)
         now = self.pacing.now()
         refused: dict[int, str] = {}

@@ -14,8 +14,7 @@ from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, with_retry
 
 
 class MemberAdmin:
-    """Changes members' items, each on condition that nobody else has changed it. Raises RequestError for a bad
-    request."""
+    """Changes members' items, each on condition that nobody else has changed it. Raises RequestError."""
 
     def __init__(self, registry: BoardCatalog, scores: Scores, pacing: Clock) -> None:
         self._registry = registry
