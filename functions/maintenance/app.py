@@ -12,11 +12,10 @@ from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.catalog.board_catalog import DELETE
 from standings.maintain.failures.selection import Selection
-from standings.maintain.rebuild.phases import REBUILD
 from standings.maintain.rebuild.rebuild_all import rebuild_all
 from standings.maintain.task_arguments import Task, Tasks, task_of
+from standings.ports.board_records import DELETE, REBUILD
 from standings.runtime.environment import Config
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks

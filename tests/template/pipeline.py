@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from standings.aws.dynamodb.scores.member_items import REMOVED_LIFETIME
 from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
-from standings.catalog.board_catalog import MAX_ATTEMPT_S
 from standings.domain.windows.calendar import DAY
+from standings.ports.board_records import MAX_ATTEMPT_S
 from tests.template.expansion import Expanded, named
 
 _SECOND: Final = 1000

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from standings.catalog.board_catalog import DELETE, BoardCatalog
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Family
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image, new_image
 from standings.domain.members.moves import Move
-from standings.maintain.rebuild.phases import PLACING, REBUILD, REMOVING
+from standings.maintain.rebuild.phases import PLACING, REMOVING
 from standings.maintain.rebuild.rebuild import Progress, Rebuild
-from standings.ports.board_records import BoardRecord, Job
+from standings.ports.board_records import DELETE, REBUILD, BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict
 from standings.ports.scores import SLOTS, ItemConflict, MemberKey, Rewrite

@@ -1,1 +1,1 @@
-"""Which boards there are, and what is known of each."""
+"""Which boards there are, and which of their rankings are complete."""

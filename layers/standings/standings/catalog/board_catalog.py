@@ -1,4 +1,4 @@
-"""What a process knows of boards: which generations of their rankings there are, and for what these are whole."""
+"""The boards' records, as a process that writes uses them."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -6,91 +6,80 @@ from typing import Final
 
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Boards, Family
-from standings.ports.board_records import BoardRecord, BoardRecords
+from standings.ports.board_records import BOARD_TTL_S, DELETE, BoardRecord, BoardRecords
 from standings.ports.errors import StoreUnavailableError
 from standings.runtime.retry import Clock
-from standings.runtime.ttl_cache import BOARD_TTL_S, TtlCache
+from standings.runtime.ttl_cache import TtlCache
 
-DELETE: Final = "delete"
-"""The task of a job that removes a board and all its members."""
-MAX_ATTEMPT_S: Final = 60
-"""Seconds for which a function may go by a board's record once it has it. No timeout in `template.yaml` is longer, but
-that of the maintenance function, whose replays end by themselves."""
 _TRIES: Final = 8
 
 
 class BoardCatalog:
-    """The records of boards, as a process knows them that writes: it sees to it that none says more than it keeps up.
+    """Caches boards' records, and limits their coverage to the rankings that this process maintains.
 
-    A definition leaves out what it does not know. So whoever is at work on a board takes off its coverage first what
-    another definition has put there: during a deployment, and ever after.
+    A process maintains only the rankings of its own definition. So before it writes to a board, it removes all others
+    from the coverage in the board's record. Every method may raise StoreUnavailableError.
     """
 
-    def __init__(self, boards: Boards, records: BoardRecords, pacing: Clock) -> None:
+    def __init__(self, boards: Boards, records: BoardRecords, clock: Clock) -> None:
         self.boards = boards
         self.records = records
-        self._pacing = pacing
-        self._known: TtlCache[str, BoardRecord] = TtlCache(pacing, BOARD_TTL_S)
+        self._clock = clock
+        self._cache: TtlCache[str, BoardRecord] = TtlCache(clock, BOARD_TTL_S)
 
     def written(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """The generations of each board's rankings that are to be written; StoreUnavailableError for not now."""
+        """Return the generations of each board's rankings that must be written."""
         names = set(names)
-        known = self._refreshed(names, register=False)
-        return {name: known[name].written if name in known else (0,) for name in names}
+        records = self._limited(names, register=False)
+        return {name: records[name].written if name in records else (0,) for name in names}
 
     def current(self, name: str) -> BoardRecord | None:
-        """The record of a board as of now; None where it has none. StoreUnavailableError for not now."""
-        self._known.forget(name)
-        return self._refreshed({name}, register=False).get(name)
+        """Read a board's record, without the cache; None if it has none."""
+        self._cache.forget(name)
+        return self._limited({name}, register=False).get(name)
 
     def register(self, names: Iterable[str]) -> None:
-        """Put boards on the list before their first event; StoreUnavailableError for not now."""
-        self._refreshed(set(names), register=True)
+        """Create the records of boards before their first event."""
+        self._limited(set(names), register=True)
 
-    def _refreshed(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
-        """The records of boards, each no older than its lifetime, after they were made to say the truth."""
-        known = {name: record for name in names if (record := self._known.get(name)) is not None}
-        missing = names - known.keys()
+    def _limited(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
+        """Return the boards' records after limiting their coverage."""
+        records = {name: record for name in names if (record := self._cache.get(name)) is not None}
+        missing = names - records.keys()
         for _ in range(_TRIES):
             if not missing:
-                return known
-            read_at = self._known.instant()
-            found = self.records.records(sorted(missing))
+                return records
+            read_at = self._cache.instant()
+            stored = self.records.records(sorted(missing))
             for name in sorted(missing):
-                record = self._settled(name, found.get(name), register=register)
-                if record is None and (register or name in found):
-                    continue  # somebody else was faster: look again
+                before = stored.get(name)
+                after = self._updated(name, before, register=register)
+                if after is not None:
+                    if after != before and not self.records.put(after, before.version if before else None):
+                        continue  # another process has written the record: read it again
+                    records[name] = after
+                    # The next event of a deleted board must reach its record.
+                    if not after.deleted and (after.job is None or after.job.task != DELETE):
+                        self._cache.put(name, after, read_at)
                 missing.discard(name)
-                if record is not None:
-                    known[name] = record
-                    # Of a board that is gone, or going, the next event is to be seen.
-                    if not record.deleted and (record.job is None or record.job.task != DELETE):
-                        self._known.put(name, record, read_at)
-        raise StoreUnavailableError(f"the records of {len(missing)} boards are written by others all the while")
+        raise StoreUnavailableError(f"other processes keep writing the records of {len(missing)} boards")
 
-    def _settled(self, name: str, found: BoardRecord | None, *, register: bool) -> BoardRecord | None:
-        """A record as this process may go by it, written where it said otherwise; None where that did not succeed."""
+    def _updated(self, name: str, stored: BoardRecord | None, *, register: bool) -> BoardRecord | None:
+        """Return the record as it must be before this process uses it; None if there is none."""
         family = self.boards.family(name)
         if family is None:
             raise ValueError(f"no family in boards.toml matches {name!r}")
-        if found is None:
-            if not register:
-                return None
-            record = BoardRecord(name, 1, self._pacing.now(), coverage_of(family), family.rankings())
-            return record if self.records.put(record, None) else None
-        record = self._registered(family, found) if register else found
-        record = _within(family, record)
-        if record == found:
-            return found
-        record = replace(record, version=found.version + 1)
-        return record if self.records.put(record, found.version) else None
+        if stored is None:
+            return BoardRecord(name, 1, self._clock.now(), coverage_of(family), family.rankings()) if register else None
+        record = _within(family, self._registered(family, stored) if register else stored)
+        return record if record == stored else replace(record, version=stored.version + 1)
 
     def _registered(self, family: Family, record: BoardRecord) -> BoardRecord:
-        """The record of a board that has events: one that was deleted begins again."""
+        """Return the record of a board that has a new event. A deleted board begins again."""
         if record.job is not None and record.job.task == DELETE:
             return replace(record, again=True)
         if record.deleted:
-            return replace(record, deleted=False, coverage=coverage_of(family), begun=self._pacing.now())
+            return replace(record, deleted=False, coverage=coverage_of(family), begun=self._clock.now())
         return record
 
 

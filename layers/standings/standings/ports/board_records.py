@@ -1,18 +1,27 @@
-"""What is stored about a board."""
+"""A board's record: which rankings the board has, and the job that is running on it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from standings.domain.boards.coverage import Coverage
 
+REBUILD: Final = "rebuild"
+DELETE: Final = "delete"
+
+BOARD_TTL_S: Final = 60
+"""Seconds for which a process caches a board's record."""
+
+MAX_ATTEMPT_S: Final = 60
+"""Seconds for which a function uses a record that it took from the cache: the longest timeout in `template.yaml`, but
+for that of the maintenance function, which bounds its replays."""
+
 
 class Job(NamedTuple):
-    """A rebuild or deletion that is under way on a board, and how far it is.
+    """A rebuild or deletion of a board that is not finished.
 
-    `phase` is one of those of `maintain.rebuild.phases`, which began at the instant `since`; `coverage` is what the
-    rankings
-    will be whole for. `slot` and `after` say which members are done, `members` how many these are.
+    `task` is `REBUILD` or `DELETE`. `phase` began at `since` (milliseconds). At the end the rankings have `coverage`.
+    `members` members are done: those in the slots before `slot`, and in `slot` those up to `after`.
     """
 
     task: str
@@ -26,12 +35,12 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BoardRecord:
-    """What is known of a board: the generation of its rankings that is read, those that are written, and the rest.
+    """What is stored about a board.
 
-    `version` is one more at every write. `coverage` says for what the generation that is read is whole; `codes` are
-    those of all rankings that any definition has written. `latest` is the highest number that a generation was given,
-    `stale` are generations that are no longer written and still there. A board that was `deleted` stands in no list;
-    `again` says that an event came while it was being deleted. `renewed` is when the latest generation was begun.
+    `version` grows by one with every write. `begun` is when the board began, in milliseconds. `codes` are those of all
+    rankings that any definition has written. Readers use `generation`, which has `coverage`; projectors write all in
+    `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale` ones await removal.
+    A `deleted` board is not listed. `again` is set if an event arrived while the board was being deleted.
     """
 
     board: str
@@ -50,13 +59,13 @@ class BoardRecord:
 
 
 class BoardRecords(Protocol):
-    """The records of boards, which are also the list of them."""
+    """All records of boards."""
 
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
-        """The records that there are of these boards, as of now."""
+        """Read the records of these boards, strongly consistently. A board without a record is left out."""
 
     def names(self, after: str | None, limit: int) -> list[str]:
-        """The names of boards that follow a name, in order; not those that were deleted."""
+        """List the names of boards that sort after `after`, in order."""
 
     def put(self, record: BoardRecord, seen: int | None) -> bool:
-        """Write a record in the place of the one of version `seen` (None: of none); False where that is not there."""
+        """Replace the record of version `seen` (None: no record). False if there is another version."""

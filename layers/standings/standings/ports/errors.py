@@ -1,10 +1,10 @@
-"""How a store says that it cannot do something."""
+"""Why a store did not do what it was asked to."""
 
 from enum import Enum, auto
 
 
 class StoreUnavailableError(Exception):
-    """The store cannot answer now: try again later. `wait` is the least number of seconds until then."""
+    """The store cannot answer now. Retry after at least `wait` seconds."""
 
     def __init__(self, message: str, wait: float = 0.0) -> None:
         super().__init__(message)
@@ -12,12 +12,12 @@ class StoreUnavailableError(Exception):
 
 
 class StoreRefusedError(Exception):
-    """The store will never do this; the message says why."""
+    """The store will never do this. The message says why."""
 
 
 class CancelReason(Enum):
-    """Why one action kept its transaction from being done."""
+    """Why an action cancelled its transaction."""
 
     CONDITION = auto()  # its condition does not hold
-    BUSY = auto()  # another request has the item just now, or takes all its throughput
+    BUSY = auto()  # another request is using the item, or the item is throttled
     INVALID = auto()  # the store will never do it

@@ -1,4 +1,4 @@
-"""What maintenance needs of the failure bucket."""
+"""The failure bucket, and the members that its records name."""
 
 from typing import NamedTuple, Protocol
 
@@ -12,27 +12,27 @@ class StoredObject(NamedTuple):
     at: int
 
 
-class Objects(Protocol):
-    """The failure bucket. All of it may raise StoreUnavailableError."""
-
-    def listed(self, prefix: str, after: str, limit: int) -> list[StoredObject]:
-        """Objects below a prefix whose keys follow a text, by key. Fewer than `limit` say that no more follow."""
-
-    def content(self, key: str) -> bytes | None:
-        """What an object holds; None where there is none."""
-
-    def delete(self, key: str) -> None:
-        """Remove an object, if it is there."""
-
-
 class ParkedMember(NamedTuple):
-    """Whom a record names, and when it was made (None: it does not tell).
+    """The member that a parked record names.
 
-    `gone` is its newest image without the scores, a version on: what the item counts as if it is no longer there. None
-    for a record whose images cannot be read.
+    `gone` stands in for an item that no longer exists: the record's newest image without scores, one version on (None
+    if the record has no readable image). `made` is when the record was made, in milliseconds, if it says so.
     """
 
     board: str
     member: str
     gone: Image | None
     made: int | None
+
+
+class Objects(Protocol):
+    """The failure bucket."""
+
+    def listed(self, prefix: str, after: str, limit: int) -> list[StoredObject]:
+        """List objects below a prefix whose keys sort after `after`. Fewer than `limit`: these are the last."""
+
+    def content(self, key: str) -> bytes | None:
+        """Read an object; None if it does not exist."""
+
+    def delete(self, key: str) -> None:
+        """Delete an object if it exists."""

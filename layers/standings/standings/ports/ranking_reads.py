@@ -1,4 +1,4 @@
-"""What readers need of Rankings."""
+"""Rankings, as readers see them."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -11,10 +11,7 @@ from standings.ports.board_records import BoardRecord
 
 
 class Node(NamedTuple):
-    """A node of a tier tree: its counters by digit, and the latest stamp that it knows of (None: empty).
-
-    A root also says over how many shards entries were ever spread.
-    """
+    """A node: its counters by digit, when it was last written (None: empty), and a root's highest number of shards."""
 
     counters: Mapping[int, int]
     written_at_ms: int | None
@@ -22,7 +19,7 @@ class Node(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A member's place in a ranking, the key that it is sorted by, and the stamp of the change that put it there."""
+    """A member's entry in a ranking: its sort key, its place, and when the change that moved it there was written."""
 
     key: str
     place: Place
@@ -31,9 +28,9 @@ class Entry(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A part of one shard of a sorted index: at most `limit` entries that follow a key (`forward` false: precede it).
+    """Up to `limit` entries of a shard that follow the key `beyond`, or with `forward` false precede it.
 
-    The nearest come first. Without a key it begins at the end of the list that it reads away from.
+    The entries nearest to the key come first. Without a key the span starts at that end of the shard.
     """
 
     shard: int
@@ -43,27 +40,27 @@ class Span(NamedTuple):
 
 
 class RankingsReader(Protocol):
-    """The read model, as readers see it. Of a list that is asked for at once, all is read side by side."""
+    """Rankings, and the items of Scores that a read needs. Each call reads all its items in parallel."""
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
-        """Entries of members; whoever has no place is left out."""
+        """Read entries of members. A member without a place is left out."""
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
-        """Nodes of tier trees; one that is not there is left out."""
+        """Read nodes of tier trees. A node that does not exist is left out."""
 
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
     ) -> tuple[list[list[Entry]], dict[Path, Node]]:
-        """Entries of each span in the order that it is read in, and nodes, side by side."""
+        """Read the entries of each span, and nodes."""
 
     def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
-        """How many entries stand from one key to another, both included: each shard's counted up to `most`."""
+        """Count the entries in each range of keys, both ends included, and in each shard up to `most`."""
 
     def record(self, board: str) -> BoardRecord | None:
-        """The record of a board as of now; None for a board without events."""
+        """Read a board's record, strongly consistently; None for a board without events."""
 
     def boards(self, prefix: str, after: str | None, limit: int) -> list[str]:
-        """The names of boards that begin with a prefix and follow a name, in order."""
+        """List the names of boards that start with a prefix and sort after `after`, in order."""
 
     def image(self, board: str, member: str) -> Image | None:
-        """A member's item as it is now; None where there is none."""
+        """Read a member's item, strongly consistently; None if it does not exist."""

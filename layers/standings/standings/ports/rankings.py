@@ -1,4 +1,4 @@
-"""What the projector needs of Rankings."""
+"""Rankings, as the projector writes them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -14,17 +14,14 @@ MAX_ACTIONS = 100
 
 
 class RankingRow(NamedTuple):
-    """A member's row in a ranking: where it is counted (None: no place), and the version that this came from."""
+    """A member's row in a ranking: the place that is counted (None: none), and the image's version it came from."""
 
     place: Place | None
     version: int
 
 
 class MoveConflict(NamedTuple):
-    """A move in a transaction's way; `found` is the row as it is (None: there is none).
-
-    Without a position it is a tier that is in the way, which can only be busy.
-    """
+    """A move that cancelled a commit, by its position (None: a tier, which was busy). `found` is the row, if any."""
 
     position: int | None
     reason: CancelReason
@@ -33,16 +30,16 @@ class MoveConflict(NamedTuple):
 
 
 class Rankings(Protocol):
-    """The read model, as the projector writes it."""
+    """Rankings."""
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
-        """Move entries and tiers of one ranking, all or nothing: what stood in the way, or an empty list."""
+        """Move entries and tiers in one transaction. An empty list means that it succeeded."""
 
 
 class Lane(NamedTuple):
-    """One lane of a node as it is now: its counters by digit, its version, and the latest stamp that it knows of.
+    """One lane of a node: its counters by digit, its version (0: none), and when it was last written.
 
-    A member counts in any lane, so that a counter of one alone may be less than 0. Version 0 is one without.
+    A member may leave by another lane than it came by, so a counter can be negative.
     """
 
     counters: Mapping[int, int]
@@ -51,11 +48,11 @@ class Lane(NamedTuple):
 
 
 Lanes = Mapping[int, Lane]
-"""The lanes of a node by number; one that is not there is left out."""
+"""The lanes of a node that exist, by number."""
 
 
 class Removal(NamedTuple):
-    """Takes counters out of a node, in each of its lanes on condition that they are still as they were read."""
+    """Counters to remove from a node's lanes if they still have the values in `lanes`."""
 
     path: Path
     digits: Collection[int]
@@ -63,13 +60,10 @@ class Removal(NamedTuple):
 
 
 class Trees(Protocol):
-    """Tier trees lane by lane, for those who look after them."""
+    """Tier trees, lane by lane."""
 
     def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
-        """Lanes of nodes as they are now; a node without any is left out."""
+        """Read the lanes of nodes, strongly consistently. A node without lanes is left out."""
 
     def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[CancelReason]:
-        """Remove nodes and, out of others, counters, all or nothing: what stood in the way, or an empty list.
-
-        A node goes on condition that its lanes have the versions that were read.
-        """
+        """Remove nodes and counters in one transaction, if their lanes have not changed. Empty: it succeeded."""

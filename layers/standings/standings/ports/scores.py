@@ -1,4 +1,4 @@
-"""What the services need of a store, and how it says that something stands in the way."""
+"""Scores and Receipts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -8,20 +8,20 @@ from standings.domain.members.member_item import Image
 from standings.ports.errors import CancelReason
 
 REPLAYABLE_DAYS = 29
-"""What was first received longer ago is not replayed: receipts, and the versions of removed members, outlive it."""
+"""Days for which an event or a record may be replayed. Receipts and the versions of removed members last longer."""
 
 SLOTS = 64
-"""Parts in which a board's members are listed."""
+"""Slots over which the members of a board are spread."""
 
 MemberKey = tuple[str, str]
 """A board and a member of it."""
 
 
 class Addition(NamedTuple):
-    """Adds to one member's item without having seen it.
+    """Adds to a member's item without reading it. An item that was removed starts again.
 
-    On condition that no later writer's stamp is on it and its magnitude leaves room, and with `known` that it is
-    there. What was removed begins anew. `unmarks` are accumulators whose marks go, if they have any.
+    The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
+    `known` the item must exist. `removes` are accumulators, `tie_keys_removed` those that lose only their tie keys.
     """
 
     board: str
@@ -35,22 +35,17 @@ class Addition(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """Puts an image in the place of the one of version `seen` (None: of none).
-
-    With the same version nothing is changed, and only the condition is made.
-    """
+    """Replaces the image of version `seen` (None: no item). An image of that version is only checked, not written."""
 
     image: Image
     seen: int | None
 
     @property
     def board(self) -> str:
-        """The board of the member."""
         return self.image.board
 
     @property
     def member(self) -> str:
-        """The member."""
         return self.image.member
 
 
@@ -58,7 +53,7 @@ ItemChange = Addition | Rewrite
 
 
 class ReceiptConflict(NamedTuple):
-    """A receipt in a transaction's way; `found` is the digest of the one that is there."""
+    """A receipt that cancelled a transaction, by its position. `found` is the digest that is stored."""
 
     position: int
     reason: CancelReason
@@ -67,7 +62,7 @@ class ReceiptConflict(NamedTuple):
 
 
 class ItemConflict(NamedTuple):
-    """An item in a transaction's way; `found` is the item as it is (None: there is none)."""
+    """A change that cancelled a transaction, by its position. `found` is the item; None if it does not exist."""
 
     position: int
     reason: CancelReason
@@ -76,16 +71,16 @@ class ItemConflict(NamedTuple):
 
 
 class Scores(Protocol):
-    """The truth: members' items, and the receipts of events."""
+    """Members' items, and the receipts of events."""
 
     def images(self, keys: Iterable[MemberKey]) -> dict[MemberKey, Image]:
-        """The items of members as lately read: they may be a moment old. Whoever has none is left out."""
+        """Read items, eventually consistently. A member without an item is left out."""
 
     def image(self, key: MemberKey) -> Image | None:
-        """The item of a member as it is now; None where there is none."""
+        """Read an item, strongly consistently; None if it does not exist."""
 
     def receipt(self, event_id: str) -> bytes | None:
-        """The digest of an event that was applied, as of now; None for one that was not."""
+        """Read the digest of an event, strongly consistently; None if the event was not applied."""
 
     def apply(
         self, events: Sequence[Event], changes: Sequence[ItemChange], now: int
@@ -93,7 +88,4 @@ class Scores(Protocol):
         """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any."""
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
-        """Items of a board in one of its `SLOTS`, as they are now, by member: those that follow `after`.
-
-        Fewer than `limit` say that no more follow.
-        """
+        """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""

@@ -1,1 +1,1 @@
-"""Configuration, observability and wiring: the only place that knows the environment, the clock and chance."""
+"""The clock and retries, caches, logs, and the environment."""

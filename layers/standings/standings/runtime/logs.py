@@ -1,4 +1,4 @@
-"""Logs and metrics. The service's name, the namespace and the log level come from Powertools' environment variables."""
+"""Logs and metrics. Powertools reads the service, the namespace and the log level from environment variables."""
 
 from aws_lambda_powertools import Logger, Metrics
 
@@ -7,12 +7,12 @@ metrics = Metrics()
 
 
 class InternalError(Exception):
-    """Stands in the log for an error that is a bug of ours."""
+    """Stands for a bug of ours in the log."""
 
 
 def stack_of(error: BaseException) -> InternalError:
-    """An error to log as `exc_info`: it has the stack and the type of a bug, but not its text.
+    """Return an error to log as `exc_info`: the stack and type of a bug, without messages.
 
-    The text of an error, and of those that led to it, may quote what a producer sent.
+    The messages of an error and its causes may quote what a producer sent.
     """
     return InternalError(type(error).__name__).with_traceback(error.__traceback__)

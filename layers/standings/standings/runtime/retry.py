@@ -1,4 +1,4 @@
-"""Retries that are bounded by a deadline and spread by chance."""
+"""Retries until a deadline, with jitter."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from standings.ports.errors import StoreUnavailableError
 FIRST_WAIT: Final = 0.02
 MAX_WAIT_S: Final = 2.0
 READ_TIMEOUT_S: Final = 5.0
-"""Seconds for which calls of a store are retried: over HTTP all calls of a request together, elsewhere each call."""
+"""Seconds for which reads are retried: over HTTP all reads of a request together, elsewhere each read."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The clock and the chance of a service, handed in so that tests can own them.
+    """Time and chance, passed in so that tests control them.
 
-    `now` is the wall clock in milliseconds, `monotonic` a clock in seconds for deadlines, `random` uniform in [0, 1).
+    `now` returns milliseconds since 1970, `monotonic` seconds for deadlines. `random` is uniform in [0, 1).
     """
 
     now: Callable[[], int]
@@ -28,44 +28,42 @@ class Clock:
     random: Callable[[], float]
 
     def backoff(self, deadline: float) -> "Backoff":
-        """A fresh series of waits that ends at a deadline of the monotonic clock."""
+        """Start a backoff that ends at a deadline of the monotonic clock."""
         return Backoff(self, deadline)
 
     def backoff_for(self, seconds: float) -> "Backoff":
-        """A fresh series of waits that ends so many seconds from now."""
+        """Start a backoff that ends in so many seconds."""
         return Backoff(self, self.monotonic() + seconds)
 
 
 class Backoff:
-    """Waits that double up to a limit, each of a random share ("full jitter"), until a deadline.
+    """Waits of random length ("full jitter") up to a limit that doubles each time, until a deadline.
 
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
     """
 
-    def __init__(self, pacing: Clock, deadline: float) -> None:
-        self._pacing = pacing
+    def __init__(self, clock: Clock, deadline: float) -> None:
+        self._clock = clock
         self._deadline = deadline
-        self._wait = FIRST_WAIT
-        self.waits = 0
+        self._limit = FIRST_WAIT
 
     @property
     def expired(self) -> bool:
-        """Whether the deadline has come."""
-        return self._pacing.monotonic() >= self._deadline
+        """Whether the deadline has passed."""
+        return self._clock.monotonic() >= self._deadline
 
     def wait(self, at_least: float = 0.0) -> bool:
-        """Sleep before another try; False, at once, where the deadline leaves no time for it."""
-        pause = at_least + self._pacing.random() * self._wait
-        if self._pacing.monotonic() + pause >= self._deadline:
+        """Wait before the next try. False, without waiting, if the wait would pass the deadline."""
+        pause = at_least + self._clock.random() * self._limit
+        if self._clock.monotonic() + pause >= self._deadline:
             return False
-        self._pacing.sleep(pause)
-        self._wait = min(2 * self._wait, MAX_WAIT_S)
-        self.waits += 1
+        self._clock.sleep(pause)
+        self._limit = min(2 * self._limit, MAX_WAIT_S)
         return True
 
 
 def with_retry(do: Callable[[], T], backoff: Backoff) -> T:
-    """What `do` gives; tried again while the store is unavailable, as long as there is time."""
+    """Call `do`, retrying while the store is unavailable, until the backoff's deadline."""
     while True:
         try:
             return do()
@@ -75,10 +73,7 @@ def with_retry(do: Callable[[], T], backoff: Backoff) -> T:
 
 
 def retrying(store: T, backoff: Callable[[], Backoff]) -> T:
-    """The same store, of which each call is retried while the store is unavailable.
-
-    `backoff` is asked at the beginning of each call.
-    """
+    """Wrap a store so that every call is retried, each with a backoff of its own."""
     return cast("T", _Retrying(store, backoff))
 
 
@@ -87,10 +82,6 @@ class _Retrying:
         self._store = store
         self._backoff = backoff
 
-    def __getattr__(self, name: str) -> Any:
-        call = getattr(self._store, name)
-
-        def retried(*args: Any, **kwargs: Any) -> Any:
-            return with_retry(partial(call, *args, **kwargs), self._backoff())
-
-        return retried
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._store, name)
+        return lambda *args, **kwargs: with_retry(partial(method, *args, **kwargs), self._backoff())

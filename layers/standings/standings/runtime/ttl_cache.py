@@ -1,55 +1,48 @@
-"""What a process remembers for a while, instead of reading it again."""
+"""A cache whose entries expire."""
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 from standings.runtime.retry import Clock
 
-BOARD_TTL_S: Final = 60
-"""Seconds for which a board's record is remembered."""
-
 RANKING_TTL_S: Final = 3600
-"""Seconds for which the number of a ranking's shards or lanes is remembered. Both only grow."""
+"""Seconds for which the number of a ranking's shards or lanes is cached. Both only grow."""
 
 MAX_ENTRIES: Final = 10_000
+
+Instant = tuple[float, int]
+"""Seconds of the monotonic clock, milliseconds of the wall clock."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Instant(NamedTuple):
-    """An instant by both clocks: seconds of the monotonic clock, milliseconds of the wall clock."""
-
-    monotonic: float
-    now: int
-
-
 class TtlCache(Generic[K, V]):
-    """A cache whose entries expire, and that drops the oldest entry when it is full. Threads may share it.
+    """A cache whose entries expire. Threads may share it; if it is full, it drops its oldest entry.
 
-    An entry expires by whichever clock says so first: the monotonic clock may stand still while a sandbox is frozen,
-    and the wall clock may be set back at any time.
+    An entry expires by whichever clock is first. The monotonic clock may stop while Lambda freezes the process, and the
+    wall clock may be set back.
     """
 
-    def __init__(self, pacing: Clock, ttl_s: float, max_entries: int = MAX_ENTRIES) -> None:
-        self._pacing = pacing
+    def __init__(self, clock: Clock, ttl_s: float, max_entries: int = MAX_ENTRIES) -> None:
+        self._clock = clock
         self._ttl_s = ttl_s
         self._max_entries = max_entries
         self._entries: dict[K, tuple[Instant, V]] = {}
         self._lock = Lock()
 
     def instant(self) -> Instant:
-        """Now. Take it before you read what you will put into the cache."""
-        return Instant(self._pacing.monotonic(), self._pacing.now())
+        """Return the current time. Call it before you read a value that you will cache."""
+        return self._clock.monotonic(), self._clock.now()
 
     def get(self, key: K) -> V | None:
-        """The value of a key; None if there is none, or if it has expired."""
+        """Return the value of a key; None if it is missing or expired."""
         entry = self._fresh(key)
         return None if entry is None else entry[1]
 
     def get_or_read(self, key: K, read: Callable[[], V]) -> V:
-        """The value of a key; where there is none, read it and remember it."""
+        """Return the value of a key; read and cache it if it is missing or expired."""
         entry = self._fresh(key)
         if entry is not None:
             return entry[1]
@@ -59,7 +52,7 @@ class TtlCache(Generic[K, V]):
         return value
 
     def put(self, key: K, value: V, read_at: Instant | None = None) -> None:
-        """Remember a value that was read at an instant (None: now)."""
+        """Cache a value that was read at an instant, by default now."""
         entry = (read_at or self.instant(), value)
         with self._lock:
             self._entries.pop(key, None)
@@ -68,7 +61,7 @@ class TtlCache(Generic[K, V]):
             self._entries[key] = entry
 
     def forget(self, key: K) -> None:
-        """Drop the value of a key."""
+        """Drop a key."""
         with self._lock:
             self._entries.pop(key, None)
 
@@ -76,7 +69,6 @@ class TtlCache(Generic[K, V]):
         entry = self._entries.get(key)
         if entry is None:
             return None
-        read_at, now = entry[0], self.instant()
-        by_monotonic = now.monotonic - read_at.monotonic < self._ttl_s
-        by_wall = 0 <= now.now - read_at.now < self._ttl_s * 1000
-        return entry if by_monotonic and by_wall else None
+        (monotonic, wall), (monotonic_now, wall_now) = entry[0], self.instant()
+        fresh = monotonic_now - monotonic < self._ttl_s and 0 <= wall_now - wall < self._ttl_s * 1000
+        return entry if fresh else None

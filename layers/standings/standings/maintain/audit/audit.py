@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from standings.catalog.board_catalog import DELETE, BoardCatalog
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.coverage import Coverage
 from standings.domain.boards.definitions import Family
 from standings.domain.boards.ranking import Ranking
@@ -32,6 +32,7 @@ from standings.domain.windows.calendar import MINUTE, SECOND
 from standings.maintain.audit.audit_reads import AuditReads
 from standings.maintain.audit.report import AuditCall, difference
 from standings.maintain.audit.tier_audit import ROUNDS, SETTLING, TierAudit
+from standings.ports.board_records import DELETE
 from standings.ports.scores import SLOTS
 from standings.runtime.retry import Clock, with_retry
 

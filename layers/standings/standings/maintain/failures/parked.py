@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final
 
-from standings.catalog.board_catalog import MAX_ATTEMPT_S
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.instants import instant
 from standings.domain.members.member_item import Image
@@ -15,6 +14,7 @@ from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import MINUTE
 from standings.maintain.failures.parked_objects import Decode, ParkedObject, read_parked, stored_objects
 from standings.maintain.failures.selection import ALL, MAX_NAMES_SHOWN, MAX_SHOWN, REPLAYABLE_MS, Selection
+from standings.ports.board_records import MAX_ATTEMPT_S
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
 from standings.ports.objects import Objects, ParkedMember, StoredObject
 from standings.ports.scores import REPLAYABLE_DAYS, MemberKey, Scores

@@ -3,12 +3,10 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from standings.catalog.board_catalog import DELETE
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Family
-from standings.ports.board_records import BoardRecord, Job
+from standings.ports.board_records import DELETE, REBUILD, BoardRecord, Job
 
-REBUILD: Final = "rebuild"
 LEAVING: Final = "leaving"
 REMOVING: Final = "removing"
 ANNOUNCED: Final = "announced"

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from standings.catalog.board_catalog import DELETE, MAX_ATTEMPT_S, BoardCatalog
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.definitions import Family
 from standings.domain.members.member_item import Image, registered, removed, rewritten
 from standings.domain.members.moves import Move
@@ -39,14 +39,13 @@ from standings.maintain.rebuild.phases import (
     job_of,
 )
 from standings.maintain.rebuild.rewrite_members import Chunk, RewriteMembers, too_busy
-from standings.ports.board_records import BoardRecord, Job
+from standings.ports.board_records import BOARD_TTL_S, DELETE, MAX_ATTEMPT_S, BoardRecord, Job
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS
 from standings.ports.scores import SLOTS, Scores
 from standings.project.backfill import Backfill, placings
 from standings.project.commit_moves import MAX_MOVES
 from standings.runtime.retry import Clock, with_retry
-from standings.runtime.ttl_cache import BOARD_TTL_S
 
 _CLOCK_SKEW_S: Final = 60
 PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND

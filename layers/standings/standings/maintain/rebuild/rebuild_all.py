@@ -4,8 +4,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from standings.maintain.rebuild.phases import REBUILD
 from standings.maintain.rebuild.rebuild import Progress, Rebuild
+from standings.ports.board_records import REBUILD
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS
 from standings.runtime.retry import with_retry
