@@ -1,38 +1,50 @@
 """The command function answers HTTP writes: it queues events and changes members at once."""
 
+from functools import cache
 from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
 
 from standings.domain.errors import bad_body
 from standings.http import api, responses
-from standings.runtime.environment import Config
+from standings.ingest.post_events import Posting
+from standings.members.register_hide_remove import MemberAdmin
 from standings.runtime.logs import logger
-from standings.wiring import building_blocks
-from standings.wiring.command import Command
+from standings.wiring import building_blocks, command
 
-_command = Command(Config.from_environment(), building_blocks.pacing())
+_clock = building_blocks.real_clock()
 _api = api.Api()
+
+
+@cache
+def _posting() -> Posting:
+    """Create the service with its first request: most processes need only one of the two."""
+    return command.posting(_clock)
+
+
+@cache
+def _member_admin() -> MemberAdmin:
+    return command.member_admin(_clock)
 
 
 @_api.route("POST", api.EVENTS)
 def post() -> Response[str]:
     """Queue events. The answer has the outcome of each."""
     _api.arguments()
-    return responses.json({"results": _command.posting.post(_api.body())}, 202)
+    return responses.json({"results": _posting().post(_api.body())}, 202)
 
 
 @_api.route("PUT", api.MEMBER)
 def put(board: str) -> Response[str]:
     """Register a member. The body may hide it or show it again."""
     member = _member()
-    return responses.json(_command.care.put(board, member, _hidden()))
+    return responses.json(_member_admin().put(board, member, _hidden()))
 
 
 @_api.route("DELETE", api.MEMBER)
 def delete(board: str) -> Response[str]:
     """Remove a member with its scores."""
-    _command.care.remove(board, _member())
+    _member_admin().remove(board, _member())
     return Response(status_code=204, body="")
 
 

@@ -16,18 +16,16 @@ from standings.maintain.failures.selection import Selection
 from standings.maintain.rebuild.rebuild_all import rebuild_all
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.ports.board_records import DELETE, REBUILD
-from standings.runtime.environment import Config
 from standings.runtime.logs import logger, metrics
-from standings.wiring import building_blocks
-from standings.wiring.maintenance import Maintenance
+from standings.wiring import building_blocks, maintenance
 
-_maintenance = Maintenance(Config.from_environment(), building_blocks.pacing())
+_rebuilds, _audits, _dead_letters, _parked = maintenance.maintenance(building_blocks.real_clock())
 
 _GLOB: Final = frozenset("*?[")
 
 
 def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
-    answer = _maintenance.audits.audit(deadline, **arguments)
+    answer = _audits.audit(deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, answer["drift"])
     for board in answer["boards"]:
         if board["drift"]:
@@ -37,26 +35,26 @@ def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
     if _GLOB.intersection(board):
-        return rebuild_all(_maintenance.rebuild, board, cursor, deadline)
-    return asdict(_maintenance.rebuild.go_on(board, REBUILD, deadline, begin=begin))
+        return rebuild_all(_rebuilds, board, cursor, deadline)
+    return asdict(_rebuilds.go_on(board, REBUILD, deadline, begin=begin))
 
 
 def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
-    return asdict(_maintenance.rebuild.go_on(board, DELETE, deadline, begin=begin))
+    return asdict(_rebuilds.go_on(board, DELETE, deadline, begin=begin))
 
 
-def _choosing(names: str, do: Callable[[], Callable[..., dict[str, Any]]], **types: type) -> Task:
+def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> Task:
     """A task on those dead letters or parked objects that `names`, `reason` and `board` choose."""
 
     def call(deadline: float, **arguments: Any) -> dict[str, Any]:
         chosen = Selection(*(arguments.pop(name, None) for name in (names, "reason", "board")))
-        return do()(deadline, chosen=chosen, **arguments)
+        return do(deadline, chosen=chosen, **arguments)
 
     return Task(call, {names: list, "reason": str, "board": str, **types})
 
 
 def _delete_letters(deadline: float, *, ids: list[str]) -> dict[str, Any]:
-    return _maintenance.dead_letters.delete(deadline, ids=ids)
+    return _dead_letters.delete(deadline, ids=ids)
 
 
 _TASKS: Final[Tasks] = {
@@ -64,13 +62,13 @@ _TASKS: Final[Tasks] = {
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
     "dead_letters": {
-        "list": _choosing("ids", lambda: _maintenance.dead_letters.list, limit=int),
-        "replay": _choosing("ids", lambda: _maintenance.dead_letters.replay, cursor=int),
+        "list": _choosing("ids", _dead_letters.list, limit=int),
+        "replay": _choosing("ids", _dead_letters.replay, cursor=int),
         "delete": Task(_delete_letters, {"ids": list}, required="ids"),
     },
     "parked": {
-        "list": _choosing("keys", lambda: _maintenance.parked.list, limit=int, cursor=str),
-        "replay": _choosing("keys", lambda: _maintenance.parked.replay, cursor=dict),
+        "list": _choosing("keys", _parked.list, limit=int, cursor=str),
+        "replay": _choosing("keys", _parked.replay, cursor=dict),
     },
 }
 

@@ -1,5 +1,6 @@
 """The query function answers HTTP reads. It cannot write."""
 
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -13,12 +14,10 @@ from standings.http.arguments import Arguments
 from standings.read.board_list import Directory
 from standings.read.query import MAX_MEMBERS, Query
 from standings.read.reader import Question
-from standings.runtime.environment import Config
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
 
-_config = Config.from_environment()
-_reader = query.reader(_config, building_blocks.pacing())
+_reader = query.reader(building_blocks.real_clock())
 _query = Query(_reader)
 _directory = Directory(_reader)
 _api = api.Api()
@@ -135,7 +134,7 @@ def live_page() -> Response[str]:
     return responses.html(_PAGE.read_text(encoding="utf-8"))
 
 
-if _config.open_reads:
+if os.environ.get("OPEN_READS") == "true":
     _api.route("GET", "/")(live_page)
 
 

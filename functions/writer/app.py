@@ -7,19 +7,17 @@ from aws_lambda_powertools import single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.sqs.activity_queue import at_filled_in, refused_since, sent_at
-from standings.runtime.environment import Config
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks, writer
 from standings.write.writer import QueueMessage
 
-_config = Config.from_environment()
-_writer = writer.writer(_config, building_blocks.pacing())
-_dead_letters = writer.dead_letters(_config)
+_writer = writer.writer(building_blocks.real_clock())
+_dead_letters = writer.dead_letters()
 
 
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
-    """Answer an SQS batch with the ids of the messages to deliver again."""
+    """Apply an SQS batch, and return the ids of the messages that SQS must deliver again."""
     records = {record["messageId"]: record for record in event["Records"]}
     written = _writer.write(
         [
@@ -29,17 +27,16 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         building_blocks.deadline(context.get_remaining_time_in_millis()),
     )
     failed = dict(written.failed)
-    refused = [(records[message.id], str(refusal)) for message, refusal in written.refused]
-    failed.update(_dead_letters.send(refused))
+    failed.update(_dead_letters.send([(records[message.id], str(refusal)) for message, refusal in written.refused]))
     for message, refusal in written.refused:
-        particulars = {"message_id": message.id, "rule": refusal.rule, "reason": str(refusal)}
+        extra = {"message_id": message.id, "rule": refusal.rule, "reason": str(refusal)}
         if refusal.rule == "internal" and refusal.__cause__ is not None:
-            logger.error("event refused", extra=particulars, exc_info=stack_of(refusal.__cause__))
+            logger.error("event refused", extra=extra, exc_info=stack_of(refusal.__cause__))
         else:
-            logger.warning("event refused", extra=particulars)
+            logger.warning("event refused", extra=extra)
     for message_id, reason in failed.items():
         logger.error("message to be delivered again", extra={"message_id": message_id, "reason": reason})
-    # By rule as well as in all, since CloudWatch does not add up over a dimension.
+    # CloudWatch does not add up over a dimension, so the sum of all rules is a metric of its own.
     for rule, count in Counter(refusal.rule for _, refusal in written.refused).items():
         with single_metric(name="EventsRefused", unit=MetricUnit.Count, value=count) as metric:
             metric.add_dimension(name="rule", value=rule)

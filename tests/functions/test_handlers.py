@@ -9,7 +9,7 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.runtime.environment import Config, ConfigurationError
+from standings.runtime.environment import ConfigurationError, required
 from standings.wiring import building_blocks
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
@@ -110,4 +110,4 @@ def test_a_store_that_does_not_answer_is_a_503_that_says_so(stack: Stack, engine
 
 def test_what_the_environment_lacks_is_named() -> None:
     with pytest.raises(ConfigurationError, match="SCORES_TABLE is not set"):
-        _ = Config({}).scores_table
+        required("SCORES_TABLE")

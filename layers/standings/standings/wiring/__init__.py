@@ -1,1 +1,1 @@
-"""Puts each function together."""
+"""Assembles the services of each function."""

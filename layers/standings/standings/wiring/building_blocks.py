@@ -1,6 +1,6 @@
-"""What all functions are put together from; how each of them is stands in a module of its own.
+"""What all functions share: the clock, the AWS clients, and the boards.
 
-So a function starts without what only others need: `writing`, `projecting`, `reading`, `commanding`, `upkeep`.
+Each function has a module of its own beside this one, so that it imports only what it uses.
 """
 
 import random
@@ -8,7 +8,7 @@ import time
 from functools import lru_cache
 from typing import Any, Final
 
-from botocore.config import Config as ClientConfig
+from botocore.config import Config
 from botocore.session import Session, get_session
 
 from standings.aws.dynamodb.as_built import send_as_built
@@ -17,45 +17,45 @@ from standings.aws.s3.failure_bucket import FailureBucket
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
-from standings.runtime.environment import BOARDS_FILE, Config
+from standings.runtime.environment import BOARDS_FILE, required
 from standings.runtime.retry import Clock
 
 CONNECTIONS: Final = 18
-"""Of a client: more than a function has calls under way at once."""
+"""Connections of a client: more than a function's calls at any time."""
 
 CONNECT_TIMEOUT_S: Final = 1.0
 READ_TIMEOUT_S: Final = 3.0
 ATTEMPTS: Final = 2
-"""How often the SDK tries a call in all: services retry as well, until their deadline."""
+"""Attempts that the SDK makes of a call. The services retry as well, until their deadline."""
 
 BETWEEN_ATTEMPTS_S: Final = 1.0
-"""Seconds that the SDK waits at most before its second attempt."""
+"""Longest time that the SDK waits between two attempts."""
 
 MAX_CALL_S_LENGTH: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
 """Seconds after which a call that hangs has failed."""
 
 REPORTING_RESERVE: Final = MAX_CALL_S_LENGTH + 1.0
-"""Seconds of a function's time that are left when its deadline comes: for a call that hangs, and for the answer."""
+"""Seconds between a function's deadline and its timeout: enough for one call that hangs, and to answer."""
 
 
 def now() -> int:
-    """The wall clock, in milliseconds since 1970."""
+    """Return the wall clock, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
-def pacing() -> Clock:
-    """The real clock, and real chance."""
+def real_clock() -> Clock:
+    """Return the real clock, with real randomness."""
     return Clock(now, time.monotonic, time.sleep, random.random)
 
 
 def deadline(remaining_milliseconds: int) -> float:
-    """The instant of the monotonic clock at which a function has to answer."""
+    """Return when a function must stop working and answer, by the monotonic clock."""
     return time.monotonic() + remaining_milliseconds / 1000 - REPORTING_RESERVE
 
 
 @lru_cache(maxsize=1)
 def boards() -> Boards:
-    """The boards of the `boards.toml` that was deployed."""
+    """Return the boards of the deployed `boards.toml`."""
     return parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
 
 
@@ -65,24 +65,24 @@ def _session() -> Session:
 
 
 def client(service: str) -> Any:
-    """A low-level client. Made by botocore, which starts a third faster than through boto3 and makes the same one."""
-    settings = ClientConfig(
+    """Create a client. botocore creates the same client as boto3, in two thirds of the time."""
+    config = Config(
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=READ_TIMEOUT_S,
         max_pool_connections=CONNECTIONS,
     )
-    made: Any = _session().create_client(service, config=settings)
+    created: Any = _session().create_client(service, config=config)
     if service == "dynamodb":
-        send_as_built(made)
-    return made
+        send_as_built(created)
+    return created
 
 
-def registry(dynamodb: Any, config: Config, tools: Clock) -> BoardCatalog:
-    """What this process knows of boards."""
-    return BoardCatalog(boards(), DynamoBoards(dynamodb, config.scores_table, tools), tools)
+def board_catalog(dynamodb: Any, clock: Clock) -> BoardCatalog:
+    """Create the catalog of boards."""
+    return BoardCatalog(boards(), DynamoBoards(dynamodb, required("SCORES_TABLE"), clock), clock)
 
 
-def failure_bucket(config: Config) -> FailureBucket:
-    """Where records are parked."""
-    return FailureBucket(lambda: client("s3"), config.failure_bucket)
+def failure_bucket() -> FailureBucket:
+    """Create the store of parked records."""
+    return FailureBucket(lambda: client("s3"), required("FAILURE_BUCKET"))

@@ -1,4 +1,4 @@
-"""Puts the projector together."""
+"""The projector's service."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,33 +9,26 @@ from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.project.commit_moves import RunParallel
 from standings.project.projector import Projector
 from standings.project.prune_tiers import PrunedRankings, PruneResult
-from standings.runtime.environment import Config
+from standings.runtime.environment import required
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
 MAX_CALLS: Final = 8
-"""Transactions that a projector has under way at once, each of another ranking."""
+"""Transactions that a projector runs in parallel, each of another ranking."""
 
 
 def run_parallel() -> RunParallel:
-    """Has a pool do jobs, several at once."""
+    """Create a pool of threads, and return a function that runs jobs in it."""
     pool = ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="rankings")
     return lambda jobs: pool.map(lambda job: job(), jobs)
 
 
-def projectors(config: Config, tools: Clock) -> Callable[[Callable[[PruneResult], None]], Projector]:
-    """A function that makes the projector of one batch; all of them share their clients, caches and threads.
+def projectors(clock: Clock) -> Callable[[Callable[[PruneResult], None]], Projector]:
+    """Return a function that creates the projector of one batch. All projectors share clients, caches and threads.
 
-    It takes the function to call with each look for dead tiers, which may be called from any thread.
+    Its argument is called after each search for empty tiers, from any thread.
     """
-    dynamodb = building_blocks.client("dynamodb")
-    table = config.rankings_table
-    rankings = DynamoRankings(dynamodb, table, tools)
-    trees = DynamoTrees(dynamodb, table, tools)
-    registry = building_blocks.registry(dynamodb, config, tools)
-    pool = run_parallel()
-
-    def projector(report: Callable[[PruneResult], None]) -> Projector:
-        return Projector(registry, PrunedRankings(rankings, trees, tools, report), tools, pool)
-
-    return projector
+    dynamodb, table = building_blocks.client("dynamodb"), required("RANKINGS_TABLE")
+    catalog, pool = building_blocks.board_catalog(dynamodb, clock), run_parallel()
+    rankings, trees = DynamoRankings(dynamodb, table, clock), DynamoTrees(dynamodb, table, clock)
+    return lambda report: Projector(catalog, PrunedRankings(rankings, trees, clock, report), clock, pool)

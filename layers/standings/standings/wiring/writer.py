@@ -1,22 +1,22 @@
-"""Puts the writer together."""
+"""The writer's services."""
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.sqs.refused_messages import DeadLetters
 from standings.aws.sqs.sender import Sender
-from standings.runtime.environment import Config
+from standings.runtime.environment import required
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 from standings.write.writer import Writer
 
 
-def writer(config: Config, tools: Clock) -> Writer:
-    """The writer's service."""
+def writer(clock: Clock) -> Writer:
+    """Create the service that applies events."""
     dynamodb = building_blocks.client("dynamodb")
-    scores = DynamoScores(dynamodb, config.scores_table, config.receipts_table, tools)
-    return Writer(building_blocks.registry(dynamodb, config, tools), scores, tools)
+    scores = DynamoScores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
+    return Writer(building_blocks.board_catalog(dynamodb, clock), scores, clock)
 
 
-def dead_letters(config: Config) -> DeadLetters:
-    """Where refused messages go."""
-    sender = Sender(lambda: building_blocks.client("sqs"), config.dead_letter_queue_url)
-    return DeadLetters(sender, building_blocks.failure_bucket(config))
+def dead_letters() -> DeadLetters:
+    """Create the sender of refused messages."""
+    sender = Sender(lambda: building_blocks.client("sqs"), required("DEAD_LETTER_QUEUE_URL"))
+    return DeadLetters(sender, building_blocks.failure_bucket())
