@@ -1,1 +1,1 @@
-"""What must hold of template.yaml, whatever is changed in it: `make check` runs the rules, `make test` weakens them."""
+"""Rules for template.yaml. `make check` applies them; `make test` shows that each of them can fail."""

@@ -1,4 +1,4 @@
-"""`python -m tests.template [FILE]`: look through a template by all rules; the exit status says whether they hold."""
+"""`python -m tests.template [FILE]`: check a template. Exit status 1 if it breaks a rule."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.template.rules import RULES, complaints
 
 
 def main(arguments: list[str]) -> int:
-    """Print what is wrong, a line for each."""
+    """Print a line for each complaint."""
     path = Path(arguments[0]) if arguments else TEMPLATE
     found = complaints(expanded(source(path)))
     for rule, wrong in found:

@@ -1,4 +1,4 @@
-"""What must hold of who may do what, and of how data are kept."""
+"""Rules for permissions, encryption and the protection of data."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -7,21 +7,21 @@ from tests.template.expansion import Expanded, named
 
 READS: Final = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"}
 MANAGED: Final = {
-    "AWSLambdaBasicExecutionRole": "what every function needs for its log",
+    "AWSLambdaBasicExecutionRole": "every function needs it for its log",
     "AWSLambdaSQSQueueExecutionRole": "SAM adds it for a queue's poller",
     "AWSLambdaDynamoDBExecutionRole": "SAM adds it for a stream's poller",
-    "AWSXrayWriteOnlyAccess": "SAM adds it for tracing; a trace is no resource that could be named",
+    "AWSXrayWriteOnlyAccess": "SAM adds it for tracing; traces have no ARN",
 }
-_WAYS_TO_OPEN: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
+_BLOCKS: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 
 
 def statements_name_what_they_allow(template: Expanded) -> Iterator[str]:
-    """No wildcard in a statement; all objects of a bucket are the one resource that has to be written with one."""
+    """A statement has no wildcard, except the one that stands for all objects of a bucket."""
     buckets = {name for name, _ in template.of("S3::Bucket")}
     for role, statement in statements(template):
         where = f"{role}, {statement.get('Sid', 'a statement')}"
         if statement.keys() & {"NotAction", "NotResource"}:
-            yield f"{where}: says what it does not allow"
+            yield f"{where}: expected Action and Resource, got NotAction or NotResource"
         for action in listed(statement.get("Action", [])):
             if "*" in str(action):
                 yield f"{where}: allows the action {action}"
@@ -39,24 +39,24 @@ def the_query_function_cannot_write(template: Expanded) -> Iterator[str]:
     own = named(template.properties("QueryFunction")["Role"])
     for role, statement in statements(template):
         if role == own and (more := {str(action) for action in listed(statement["Action"])} - READS):
-            yield f"{role}: may do more than read: {', '.join(sorted(more))}"
+            yield f"{role}: expected only reads, got {', '.join(sorted(more))}"
 
 
-def tables_are_kept(template: Expanded) -> Iterator[str]:
+def tables_are_protected(template: Expanded) -> Iterator[str]:
     for name, table in template.of("DynamoDB::Table"):
         if not table.get("SSESpecification", {}).get("SSEEnabled"):
-            yield f"{name}: is not encrypted with a key of the account's"
+            yield f"{name}: is not encrypted with a KMS key"
         if not table.get("DeletionProtectionEnabled"):
-            yield f"{name}: can be deleted by a slip"
+            yield f"{name}: has no deletion protection"
         if not str(template.resources[name].get("DeletionPolicy")).startswith("Retain"):
-            yield f"{name}: goes with the stack"
-        # Rankings are made from Scores.
+            yield f"{name}: is deleted with the stack"
+        # Rankings can be rebuilt from Scores.
         if name == "RankingsTable":
             continue
         if not table.get("PointInTimeRecoverySpecification", {}).get("PointInTimeRecoveryEnabled"):
-            yield f"{name}: cannot be brought back to a point in time"
+            yield f"{name}: has no point-in-time recovery"
         if template.resources[name].get("UpdateReplacePolicy") != "Retain":
-            yield f"{name}: goes where an update replaces it"
+            yield f"{name}: is deleted if an update replaces it"
 
 
 def buckets_are_closed_and_encrypted(template: Expanded) -> Iterator[str]:
@@ -64,14 +64,14 @@ def buckets_are_closed_and_encrypted(template: Expanded) -> Iterator[str]:
         if not bucket.get("BucketEncryption"):
             yield f"{name}: is not encrypted"
         blocked = bucket.get("PublicAccessBlockConfiguration", {})
-        if not all(blocked.get(way) for way in _WAYS_TO_OPEN):
-            yield f"{name}: could be opened to everyone"
+        if not all(blocked.get(block) for block in _BLOCKS):
+            yield f"{name}: may be made public"
         if not str(template.resources[name].get("DeletionPolicy")).startswith("Retain"):
-            yield f"{name}: goes with the stack"
+            yield f"{name}: is deleted with the stack"
     yield from _over_tls_only(template, "S3::Bucket", "S3::BucketPolicy", "Bucket")
 
 
-def queues_are_encrypted_and_take_tls_only(template: Expanded) -> Iterator[str]:
+def queues_are_encrypted_and_require_tls(template: Expanded) -> Iterator[str]:
     for name, queue in template.of("SQS::Queue"):
         if not queue.get("SqsManagedSseEnabled") and not queue.get("KmsMasterKeyId"):
             yield f"{name}: is not encrypted"
@@ -90,26 +90,26 @@ def _over_tls_only(template: Expanded, kind: str, policies: str, names: str) -> 
     }
     for name, _ in template.of(kind):
         if name not in guarded:
-            yield f"{name}: may be called without TLS"
+            yield f"{name}: does not require TLS"
 
 
-def routes_ask_who_calls(template: Expanded) -> Iterator[str]:
+def routes_authenticate(template: Expanded) -> Iterator[str]:
     for name, route in template.of("ApiGatewayV2::Route"):
         kind = route.get("AuthorizationType", "NONE")
         if kind not in {"AWS_IAM", "JWT"}:
-            yield f"{name}: {route['RouteKey']} is open to everyone"
+            yield f"{name}: {route['RouteKey']} needs no authentication"
         if kind == "JWT" and not (route.get("AuthorizerId") and route.get("AuthorizationScopes")):
-            yield f"{name}: {route['RouteKey']} asks for no authorizer's token, or for no scope"
+            yield f"{name}: {route['RouteKey']} needs no token of an authorizer, or no scope"
 
 
 def the_api_is_throttled_and_logged(template: Expanded) -> Iterator[str]:
     for name, stage in template.of("ApiGatewayV2::Stage"):
         limits = stage.get("DefaultRouteSettings", {})
         if not (limits.get("ThrottlingRateLimit") and limits.get("ThrottlingBurstLimit")):
-            yield f"{name}: takes as many requests as the whole account may"
+            yield f"{name}: has no throttling of its own"
         settings = stage.get("AccessLogSettings", {})
         if named(settings.get("DestinationArn")) not in dict(template.of("Logs::LogGroup")):
-            yield f"{name}: no log group of the stack has its access log"
+            yield f"{name}: has no access log in a log group of the stack"
 
 
 def statements(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""template.yaml as CloudFormation makes it, offline: SAM's resources expanded, parameters and conditions resolved."""
+"""Expands template.yaml offline: SAM's resources become CloudFormation's, parameters and conditions get values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,25 +21,25 @@ _PSEUDO: Final = {
     "AWS::StackName": "standings",
     "AWS::URLSuffix": "amazonaws.com",
 }
-_NOTHING: Final = object()
+_NO_VALUE: Final = object()
 _NAMED: Final = re.compile(r"\$\{([^}!]+)\}")
 
 
 @dataclass(frozen=True)
 class Expanded:
-    """A template without parameters, conditions or SAM: what is left refers to other resources of it."""
+    """A template whose SAM resources, parameters and conditions are resolved. References to its resources remain."""
 
     resources: Mapping[str, dict[str, Any]]
     outputs: Mapping[str, dict[str, Any]]
 
     def of(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Logical ids and properties of the resources of a type, such as `SQS::Queue`."""
+        """Yield the logical id and the properties of each resource of a type, such as `SQS::Queue`."""
         for name, resource in self.resources.items():
             if resource["Type"] == f"AWS::{kind}":
                 yield name, resource.get("Properties", {})
 
     def mappings(self, kind: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-        """Event source mappings and the logical ids of their sources: of an `SQS::Queue`, or a `DynamoDB::Table`."""
+        """Yield event source mappings whose source is of a type, such as `SQS::Queue`, with the source's logical id."""
         sources = {name for name, _ in self.of(kind)}
         for name, mapping in self.of("Lambda::EventSourceMapping"):
             source = named(mapping["EventSourceArn"])
@@ -47,13 +47,13 @@ class Expanded:
                 yield name, mapping, source
 
     def properties(self, name: str) -> dict[str, Any]:
-        """The properties of one resource."""
-        found: dict[str, Any] = self.resources[name].get("Properties", {})
-        return found
+        """Return the properties of a resource."""
+        properties: dict[str, Any] = self.resources[name].get("Properties", {})
+        return properties
 
 
 def named(reference: Any) -> str:
-    """The logical id that a `Ref`, an `Fn::GetAtt` or a `${…}` names; '' where there is none."""
+    """Return the logical id that a `Ref`, an `Fn::GetAtt` or a `${…}` names; '' if it names none."""
     match reference:
         case {"Ref": str(name)}:
             return name
@@ -62,37 +62,39 @@ def named(reference: Any) -> str:
         case {"Fn::GetAtt": str(name)}:
             return name.partition(".")[0]
         case str(text):
-            found = _NAMED.search(text)
-            return found[1].partition(".")[0] if found else ""
+            match_ = _NAMED.search(text)
+            return match_[1].partition(".")[0] if match_ else ""
     return ""
 
 
 def source(path: Path = TEMPLATE) -> dict[str, Any]:
-    """The template as it is written."""
-    read: dict[str, Any] = yaml_parse(path.read_text(encoding="utf-8"))
-    return read
+    """Parse a template."""
+    template: dict[str, Any] = yaml_parse(path.read_text(encoding="utf-8"))
+    return template
 
 
 def expanded(template: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Expanded:
-    """What CloudFormation deploys of a template, with its defaults for all but the given parameters."""
+    """Expand a template with parameters; the others have their defaults."""
     template = deepcopy(dict(template))
-    values = {name: said.get("Default") for name, said in template["Parameters"].items()} | dict(parameters or {})
+    values = {name: parameter.get("Default") for name, parameter in template["Parameters"].items()} | dict(
+        parameters or {}
+    )
     for resource in template["Resources"].values():
         for uri in resource["Properties"].keys() & {"CodeUri", "ContentUri"}:
             resource["Properties"][uri] = "s3://bucket/key"  # as `sam deploy` leaves it
     session = boto3.Session(region_name=REGION)
-    made = Translator({}, Parser(), boto_session=session).translate(template, values)
-    resolver = _Resolver(values, made.get("Conditions", {}))
+    translated = Translator({}, Parser(), boto_session=session).translate(template, values)
+    resolver = _Resolver(values, translated.get("Conditions", {}))
     resources = {
         name: resolver.resolve(resource)
-        for name, resource in made["Resources"].items()
+        for name, resource in translated["Resources"].items()
         if "Condition" not in resource or resolver.holds(resource["Condition"])
     }
-    return Expanded(resources, resolver.resolve(made["Outputs"]))
+    return Expanded(resources, resolver.resolve(translated["Outputs"]))
 
 
 class _Resolver:
-    """Takes parameters and conditions out of a template."""
+    """Replaces parameters and conditions by their values."""
 
     def __init__(self, values: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
         self._values = {**_PSEUDO, **values}
@@ -101,12 +103,12 @@ class _Resolver:
     def holds(self, condition: str) -> bool:
         return bool(self.resolve(self._conditions[condition]))
 
-    def resolve(self, node: Any) -> Any:  # noqa: C901, PLR0911 - a case for each function
+    def resolve(self, node: Any) -> Any:  # noqa: C901, PLR0911 - one case for each function
         match node:
             case list():
-                return [value for value in map(self.resolve, node) if value is not _NOTHING]
+                return [value for value in map(self.resolve, node) if value is not _NO_VALUE]
             case {"Ref": str(name)}:
-                return _NOTHING if name == "AWS::NoValue" else self._values.get(name, node)
+                return _NO_VALUE if name == "AWS::NoValue" else self._values.get(name, node)
             case {"Condition": str(name), **others} if not others:
                 return self.holds(name)
             case {"Fn::If": [condition, yes, no]}:
@@ -120,12 +122,12 @@ class _Resolver:
             case {"Fn::Or": several}:
                 return any(self.resolve(several))
             case {"Fn::Sub": str(text)}:
-                return _NAMED.sub(lambda found: str(self._values.get(found[1], found[0])), text)
+                return _NAMED.sub(lambda name: str(self._values.get(name[1], name[0])), text)
             case {"Fn::Split": [separator, text]}:
                 return str(self.resolve(text)).split(separator)
             case {"Fn::Join": [separator, parts]}:
                 return str(separator).join(str(part) for part in self.resolve(parts))
             case dict():
-                found = {name: self.resolve(value) for name, value in node.items()}
-                return {name: value for name, value in found.items() if value is not _NOTHING}
+                resolved = {name: self.resolve(value) for name, value in node.items()}
+                return {name: value for name, value in resolved.items() if value is not _NO_VALUE}
         return node

@@ -1,4 +1,4 @@
-"""The rules: each looks through an expanded template and yields what is wrong with it, in a sentence."""
+"""All rules. A rule takes an expanded template and yields a sentence for each mistake."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -14,9 +14,9 @@ OUTPUTS: Final = {
 }
 
 
-def outputs_are_there(template: Expanded) -> Iterator[str]:
+def outputs_exist(template: Expanded) -> Iterator[str]:
     for name in sorted(OUTPUTS - template.outputs.keys()):
-        yield f"{name}: is not among the outputs"
+        yield f"{name}: expected an output of this name"
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -24,26 +24,26 @@ RULES: Final[tuple[Rule, ...]] = (
     pipeline.attempts_end_in_time,
     pipeline.retries_are_finite,
     pipeline.batches_fail_in_part,
-    pipeline.what_fails_is_kept_whole,
-    pipeline.what_is_kept_goes_while_it_can_be_weighed,
+    pipeline.failures_are_kept_whole,
+    pipeline.nothing_is_kept_too_long_to_replay,
     access.statements_name_what_they_allow,
     access.the_query_function_cannot_write,
-    access.tables_are_kept,
+    access.tables_are_protected,
     access.buckets_are_closed_and_encrypted,
-    access.queues_are_encrypted_and_take_tls_only,
-    access.routes_ask_who_calls,
+    access.queues_are_encrypted_and_require_tls,
+    access.routes_authenticate,
     access.the_api_is_throttled_and_logged,
-    watching.logs_end,
+    watching.logs_expire,
     watching.alarms_say_what_to_do,
-    watching.dead_letters_ring,
-    watching.what_can_go_wrong_rings,
+    watching.dead_letters_have_an_alarm,
+    watching.failures_have_alarms,
     watching.sources_count_their_events,
-    watching.metrics_are_there,
+    watching.metrics_exist,
     watching.functions_are_traced,
-    outputs_are_there,
+    outputs_exist,
 )
 
 
 def complaints(template: Expanded) -> list[tuple[str, str]]:
-    """The name of each rule that does not hold, with what is wrong."""
+    """Return each mistake, with the name of the rule that it breaks."""
     return [(rule.__name__, wrong) for rule in RULES for wrong in rule(template)]

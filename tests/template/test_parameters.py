@@ -1,4 +1,4 @@
-"""What parameters make of the template."""
+"""The template's parameters do what they say."""
 
 import json
 import re
@@ -54,16 +54,16 @@ def test_tokens_take_the_place_of_signatures() -> None:
 
 
 def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> None:
-    said = json.loads((FUNCTIONS / "query" / "openapi.json").read_bytes())
-    asked = routes(deployed(**TOKENS))
+    description = json.loads((FUNCTIONS / "query" / "openapi.json").read_bytes())
+    required = routes(deployed(**TOKENS))
 
-    for path, operations in said["paths"].items():
+    for path, operations in description["paths"].items():
         for method in operations.keys() & {"get", "post", "put", "delete"}:
-            security = operations[method].get("security", said["security"])
+            security = operations[method].get("security", description["security"])
             route = f"{method.upper()} {path}"
-            expected = {"signature": [], "token": asked.get(route, asked[READ])[1]}
+            expected = {"signature": [], "token": required.get(route, required[READ])[1]}
             assert {name: scopes for one in security for name, scopes in one.items()} == expected, route
-    assert said["components"]["securitySchemes"].keys() == {"signature", "token"}
+    assert description["components"]["securitySchemes"].keys() == {"signature", "token"}
 
 
 def test_reads_and_writes_are_opened_apart() -> None:
@@ -83,13 +83,13 @@ def test_pages_of_other_origins_may_call_where_they_are_named() -> None:
     assert "CorsConfiguration" not in deployed().properties("Api")
     stack = deployed(CorsOrigins="https://a.example,https://b.example")
 
-    said = stack.properties("Api")["CorsConfiguration"]
-    assert said["AllowOrigins"] == ["https://a.example", "https://b.example"]
-    assert said["AllowMethods"] == ["GET", "POST", "PUT", "DELETE"]
-    assert said["ExposeHeaders"] == ["etag"]
-    assert "*" not in said["AllowHeaders"]
-    assert {"authorization", "content-type", "if-none-match", "x-amz-date"} <= set(said["AllowHeaders"])
-    # A preflight has no signature: without a route of its own it would be the $default route's, which asks for one.
+    cors = stack.properties("Api")["CorsConfiguration"]
+    assert cors["AllowOrigins"] == ["https://a.example", "https://b.example"]
+    assert cors["AllowMethods"] == ["GET", "POST", "PUT", "DELETE"]
+    assert cors["ExposeHeaders"] == ["etag"]
+    assert "*" not in cors["AllowHeaders"]
+    assert {"authorization", "content-type", "if-none-match", "x-amz-date"} <= set(cors["AllowHeaders"])
+    # A preflight has no signature. Without a route of its own it would go to $default, which requires one.
     assert routes(stack) == {**routes(deployed()), "OPTIONS /{proxy+}": ("NONE", None)}
 
 
@@ -146,18 +146,20 @@ def _allows(pattern: str, value: str) -> bool:
 
 
 def test_every_parameter_is_described_and_in_one_group() -> None:
-    said = template()["Parameters"]
+    parameters = template()["Parameters"]
     groups = template()["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     grouped = [name for group in groups for name in group["Parameters"]]
 
-    assert sorted(grouped) == sorted(said)
-    assert [name for name, parameter in said.items() if not parameter.get("Description")] == []
-    assert [name for name, parameter in said.items() if "Default" not in parameter] == []
-    assert [name for name, one in said.items() if "AllowedPattern" in one and "ConstraintDescription" not in one] == []
+    assert sorted(grouped) == sorted(parameters)
+    assert [name for name, parameter in parameters.items() if not parameter.get("Description")] == []
+    assert [name for name, parameter in parameters.items() if "Default" not in parameter] == []
+    assert [
+        name for name, one in parameters.items() if "AllowedPattern" in one and "ConstraintDescription" not in one
+    ] == []
 
 
 def test_a_token_needs_issuer_and_audience() -> None:
-    """How it fails is for `tests/e2e/test_jwt.py` to show."""
+    """`tests/e2e/test_jwt.py` shows how it fails."""
     (rule,) = template()["Rules"].values()
     assert [assertion["AssertDescription"].partition(".")[0] for assertion in rule["Assertions"]] == [
         "JwtIssuer is given without JwtAudience",
@@ -192,7 +194,7 @@ def test_the_interface_is_there() -> None:
 
 
 def test_functions_have_folders_of_their_names() -> None:
-    """So a metric's service, by which alarms find it, is where the code is."""
+    """Alarms find a metric by its service, and the rules find the service's code by its folder."""
     for name, function in template()["Resources"].items():
         if function["Type"] == "AWS::Serverless::Function":
             service = function["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]

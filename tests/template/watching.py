@@ -1,4 +1,4 @@
-"""What must hold of logs, alarms and metrics."""
+"""Rules for logs, alarms and metrics."""
 
 import ast
 import json
@@ -11,34 +11,34 @@ from tests.template.expansion import Expanded, named
 FUNCTIONS: Final = Path(__file__).parents[2] / "functions"
 
 
-def logs_end(template: Expanded) -> Iterator[str]:
+def logs_expire(template: Expanded) -> Iterator[str]:
     groups = dict(template.of("Logs::LogGroup"))
     for name, group in groups.items():
         if not group.get("RetentionInDays"):
-            yield f"{name}: is kept for ever"
+            yield f"{name}: never expires"
     for name, function in template.of("Lambda::Function"):
         if named(function.get("LoggingConfig", {}).get("LogGroup")) not in groups:
-            yield f"{name}: logs into a group that the stack does not know, and that is kept for ever"
+            yield f"{name}: expected a log group of the stack: the group that Lambda creates never expires"
 
 
 def alarms_say_what_to_do(template: Expanded) -> Iterator[str]:
     for name, alarm in template.of("CloudWatch::Alarm"):
         meaning, _, to_do = str(alarm.get("AlarmDescription", "")).partition(". ")
         if not (meaning and to_do):
-            yield f"{name}: its description does not say what happened, and in another sentence what to do"
+            yield f"{name}: expected a description of two sentences: what happened, and what to do"
         if alarm.get("TreatMissingData") != "notBreaching":
-            yield f"{name}: rings where there is nothing to measure"
+            yield f"{name}: expected TreatMissingData notBreaching: otherwise it fires when idle"
 
 
-def dead_letters_ring(template: Expanded) -> Iterator[str]:
+def dead_letters_have_an_alarm(template: Expanded) -> Iterator[str]:
     watched = _watched(template)
     for name, _ in template.of("SQS::Queue"):
         if "DeadLetter" in name and ("AWS/SQS", "ApproximateNumberOfMessagesVisible", name) not in watched:
-            yield f"{name}: nobody hears of what is in it"
+            yield f"{name}: has no alarm on its messages"
 
 
-def what_can_go_wrong_rings(template: Expanded) -> Iterator[str]:
-    wanted = [
+def failures_have_alarms(template: Expanded) -> Iterator[str]:
+    metrics = [
         ("AWS/Lambda", metric, name)
         for name, _ in template.of("Lambda::Function")
         for metric in ("Errors", "Throttles")
@@ -46,26 +46,26 @@ def what_can_go_wrong_rings(template: Expanded) -> Iterator[str]:
     for name, table in template.of("DynamoDB::Table"):
         indexes = [f"{name}/{index['IndexName']}" for index in table.get("GlobalSecondaryIndexes", [])]
         for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
-            wanted += [("AWS/DynamoDB", metric, measured) for measured in (name, *indexes)]
+            metrics += [("AWS/DynamoDB", metric, measured) for measured in (name, *indexes)]
     for _, _, queue in template.mappings("SQS::Queue"):
-        wanted.append(("AWS/SQS", "ApproximateAgeOfOldestMessage", queue))
+        metrics.append(("AWS/SQS", "ApproximateAgeOfOldestMessage", queue))
     for name, mapping, _ in template.mappings("DynamoDB::Table"):
-        wanted.append(("AWS/Lambda", "IteratorAge", named(mapping["FunctionName"])))
+        metrics.append(("AWS/Lambda", "IteratorAge", named(mapping["FunctionName"])))
         for metric in ("DroppedEventCount", "OnFailureDestinationDeliveredEventCount"):
-            wanted.append(("AWS/Lambda", metric, name))
-    wanted += [("AWS/ApiGateway", "5xx", name) for name, _ in template.of("ApiGatewayV2::Api")]
+            metrics.append(("AWS/Lambda", metric, name))
+    metrics += [("AWS/ApiGateway", "5xx", name) for name, _ in template.of("ApiGatewayV2::Api")]
     watched = _watched(template)
     own = {(metric, service) for namespace, metric, service in watched if not namespace.startswith("AWS/")}
-    for namespace, metric, measured in wanted:
+    for namespace, metric, measured in metrics:
         if (namespace, metric, measured) not in watched:
-            yield f"{measured}: nobody hears of its {metric}"
+            yield f"{measured}: has no alarm on {metric}"
     for metric, service in (("RecordsParked", "projector"), ("Drift", "maintenance")):
         if (metric, service) not in own:
-            yield f"{service}: nobody hears of its {metric}"
+            yield f"{service}: has no alarm on {metric}"
 
 
 def _watched(template: Expanded) -> set[tuple[str, str, str]]:
-    """Metrics that have an alarm: namespace, name, the logical id of what is measured (with an index' name)."""
+    """Return the metrics that have an alarm: namespace, name, and the resource (for an index also its name)."""
     return {
         (
             str(alarm["Namespace"]),
@@ -77,31 +77,31 @@ def _watched(template: Expanded) -> set[tuple[str, str, str]]:
 
 
 def sources_count_their_events(template: Expanded) -> Iterator[str]:
-    """Without it Lambda measures nothing of what a mapping drops, and an alarm on that is always silent."""
+    """Only then does Lambda emit the metrics of dropped events, and can their alarms fire."""
     for name, mapping in template.of("Lambda::EventSourceMapping"):
         if "EventCount" not in mapping.get("MetricsConfig", {}).get("Metrics", []):
-            yield f"{name}: does not count its events"
+            yield f"{name}: expected EventCount in its MetricsConfig"
 
 
-def metrics_are_there(template: Expanded) -> Iterator[str]:
-    """What alarms and dashboards show of our own is what functions emit, and in the namespace that they emit it in."""
+def metrics_exist(template: Expanded) -> Iterator[str]:
+    """Functions emit the metrics of ours that alarms and dashboards use, in the same namespace."""
     namespaces = {
         function["Environment"]["Variables"].get("POWERTOOLS_METRICS_NAMESPACE")
         for _, function in template.of("Lambda::Function")
     }
-    there = emitted()
+    by_service = emitted()
     for where, namespace, metric, service in _shown(template):
         if namespace not in namespaces:
             yield f"{where}: no function emits metrics in {namespace}"
-        elif metric not in there.get(service, set()):
+        elif metric not in by_service.get(service, set()):
             yield f"{where}: no function emits {metric} as {service}"
     for namespace in namespaces:
         if "standings" not in str(namespace).split("/")[1:]:
-            yield f"{namespace}: has not the stack's name, so stacks side by side would mix their metrics"
+            yield f"{namespace}: expected the stack's name in the namespace: otherwise two stacks mix their metrics"
 
 
 def _shown(template: Expanded) -> Iterator[tuple[str, str, str, str]]:
-    """Own metrics that are shown: where, namespace, name, service."""
+    """Yield our metrics that alarms and dashboards use: where, namespace, name, service."""
     for name, alarm in template.of("CloudWatch::Alarm"):
         if not alarm["Namespace"].startswith("AWS/"):
             yield name, alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"][0]["Value"]
@@ -113,7 +113,7 @@ def _shown(template: Expanded) -> Iterator[tuple[str, str, str, str]]:
 
 
 def emitted() -> dict[str, set[str]]:
-    """Names of the metrics in the functions' code, by service, which has the name of the function's folder."""
+    """Return the names of the metrics in the functions' code, by service, which is the function's folder."""
     return {app.parent.name: set(_metrics(ast.parse(app.read_text("utf-8")))) for app in FUNCTIONS.glob("*/app.py")}
 
 
@@ -121,7 +121,7 @@ def _metrics(code: ast.AST) -> Iterator[str]:
     for call in ast.walk(code):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_metric":
             name = call.args[0]
-            assert isinstance(name, ast.Constant), "a metric's name is written where it is emitted"
+            assert isinstance(name, ast.Constant), "expected the metric's name as a literal"
             yield str(name.value)
 
 

@@ -1,0 +1,115 @@
+"""Makes the functions do everything that they can do."""
+
+import json
+from copy import deepcopy
+from itertools import count
+from typing import Any, Final
+
+from tests.support.aws.stack import Stack, delivered
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import rows
+from tests.support.builders.streaming import project
+
+BOARDS: Final = """
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all", "day"] }
+metrics.best = { aggregate = "max", windows = ["all"] }
+"""
+RANKING: Final = "/boards/b/points/all"
+MOST: Final = 999_999_999_999_999
+
+
+def everything(stack: Stack, engine: Any) -> None:
+    """Call every function for everything that it does, including its failures."""
+    events = Events(stack)
+    events.write(*({"member": f"m{n}", "metrics": {"points": n * 200, "best": n}} for n in range(1, 40)))
+    events.write({"member": "m2", "metrics": {"best": 0}}, {"member": "m1", "metrics": {"points": MOST}})
+    project(stack)
+    change_over_http(stack)
+    # Refused: a score out of bounds, an unknown metric, and a body that only the bucket can hold.
+    events.write(*[{"member": "m1", "metrics": {"points": MOST}}] * 9)
+    events.write({"member": "m3", "metrics": {"beauty": 1}})
+    events.write_body("SQS does not accept this: \x00")
+    project(stack)
+    damaged = deepcopy(engine.stream("Scores")[0][-1])
+    damaged["dynamodb"]["NewImage"]["v"] = {"S": "?"}
+    stack.projector({"Records": [damaged]}, Context())
+    read(stack)
+    # The audit finds a missing row, and the rebuild restores it.
+    row = next(row for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("#m7"))
+    engine.delete_item(TableName="Rankings", Key={"pk": row["pk"]})
+    stack.clock.milliseconds += 3_600_000
+    maintain(stack)
+
+
+def change_over_http(stack: Stack) -> None:
+    assert stack.post("/events", {"id": "posted", "board": "b", "member": "m1", "metrics": {"points": 1}})[0] == 202
+    for member, body in (("m4", {"hidden": True}), ("m4", {"hidden": False}), ("new", None)):
+        assert stack.put("/boards/b/member", body, id=member)[0] == 200
+    for member in ("m5", "m39", "new"):
+        assert stack.delete("/boards/b/member", id=member)[0] == 204
+    project(stack)
+
+
+def read(stack: Stack) -> None:
+    for path, arguments in (
+        ("/boards", {}),
+        ("/boards/b", {}),
+        ("/boards/b/member", {"id": "m6", "ranks": "true"}),
+        (RANKING, {"limit": 2}),
+        (RANKING, {"rank": 5, "limit": 2}),
+        (RANKING, {"around": "m6"}),
+        (RANKING, {"method": "dense"}),
+        (f"{RANKING}/rank", {"member": "m6"}),
+        (f"{RANKING}/rank", {"score": 5}),
+        (f"{RANKING}/percentile", {"p": 50}),
+        (f"{RANKING}/distribution", {}),
+    ):
+        assert stack.get(path, **arguments)[0] == 200, path
+    assert stack.post(f"{RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
+
+
+def maintain(stack: Stack) -> None:
+    job(stack, "audit")
+    job(stack, "rebuild")
+    letters = job(stack, "dead_letters", list={})["messages"]
+    job(stack, "dead_letters", delete={"ids": [letters[0]["id"]]})
+    job(stack, "dead_letters", replay={})
+    job(stack, "parked", list={})
+    job(stack, "parked", replay={})
+
+
+def job(stack: Stack, task: str, **given: Any) -> dict[str, Any]:
+    """Run a maintenance task to its end."""
+    arguments: dict[str, Any] = given or {"board": "b"}
+    for _ in range(200):
+        answer = stack.maintenance({task: arguments}, Context(seconds=900))
+        if answer["done"]:
+            return answer
+        stack.clock.milliseconds += round(answer.get("wait", 0) * 1000)
+        if not given:
+            arguments = (
+                {"board": "b", "begin": False} if "phase" in answer else {"board": "b", "cursor": answer["cursor"]}
+            )
+    raise AssertionError(answer)
+
+
+class Events:
+    """Writes events of the board b."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self._numbers = count()
+
+    def write(self, *events: dict[str, Any]) -> None:
+        bodies = [
+            json.dumps({"id": f"e{next(self._numbers)}", "board": "b", "at": "2026-11-21T10:15:00Z", **event})
+            for event in events
+        ]
+        self.write_body(*bodies)
+
+    def write_body(self, *bodies: str) -> None:
+        records = [
+            delivered(number, {"MessageBody": body, "MessageAttributes": {}}) for number, body in enumerate(bodies)
+        ]
+        assert self._stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
