@@ -1,4 +1,4 @@
-"""Checks a `boards.toml`: `python check_boards.py PATH`. A mistake is told with its line."""
+"""Checks a `boards.toml`: `python check_boards.py PATH`. Prints a mistake with its line."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from standings.runtime.environment import BOARDS_FILE
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 0 for a file that can be deployed, 1 for one that cannot."""
+    """Return 0 if the file can be deployed, 1 if not."""
     path = Path(arguments[0]) if arguments else BOARDS_FILE
     try:
         boards = parse_boards(path.read_text(encoding="utf-8"))
