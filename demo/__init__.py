@@ -1,1 +1,1 @@
-"""The whole of Standings at work in an embedded AWS, checked against a brute-force sort."""
+"""Runs all of Standings in an embedded AWS, and checks it against a brute-force sort."""

@@ -1,4 +1,4 @@
-"""Activity with the shape of real data, the same for the same seed and moment."""
+"""Generates activity that resembles real data. The same seed and time give the same activity."""
 
 import json
 import math
@@ -13,8 +13,8 @@ from demo.model import Event, Share
 SPREAD = timedelta(days=40)
 MAX_SHARES_OF_A_MEMBER = 100
 MAX_SHARES_OF_AN_EVENT = 16
-# Nothing is generated whose acceptance could change while a run lasts.
 MAX_RUN_LENGTH = timedelta(hours=1)
+"""The demo posts no event that would count in other periods this much earlier or later."""
 
 _REGULARS = 0.3
 _CORRECTIONS, _TOGETHER, _DELAYED, _REPEATED = 0.01, 0.6, 0.1, 0.05
@@ -29,7 +29,7 @@ _Done = tuple[datetime, Share]
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Events, each once, and the messages that deliver them, some late and some twice."""
+    """Events, each once, and the messages that deliver them. Some messages are late and some are duplicates."""
 
     members: tuple[str, ...]
     events: tuple[Event, ...]
@@ -37,16 +37,16 @@ class Activity:
 
     @property
     def duplicates(self) -> int:
-        """Messages that bring nothing new."""
+        """The number of duplicate messages."""
         return len(self.messages) - len(self.events)
 
 
 def generate(seed: int, board: str, now: datetime, members: int) -> Activity:
-    """Few members are very active and many were there once; the same points tie many of them.
+    """Generate the activity of some members in the 40 days before `now`.
 
-    Activity comes in bursts, more by day than by night and more of late than weeks ago, and some
-    of it is shared. Some messages arrive long after their time and some twice, spelled in another
-    way.
+    A few members are very active, many have one event, and many are tied. Activity comes in bursts, by day more often
+    than by night, and more in recent weeks. Some events have several members. Some messages are very late, and some are
+    duplicates with another JSON text.
     """
     rng = Random(seed)
     names = _names(rng, members)
@@ -56,7 +56,7 @@ def generate(seed: int, board: str, now: datetime, members: int) -> Activity:
 
 
 def message(rng: Random, board: str, event: Event) -> str:
-    """Spell an event as JSON; all spellings of one event mean the same."""
+    """Encode an event as JSON, with a random notation that does not change its meaning."""
     at = event.at.astimezone(rng.choice(_OFFSETS))
     text = at.isoformat(timespec="milliseconds" if at.microsecond else "seconds")
     shares = [{"board": board, "member": share.member, "metrics": {"points": share.points}} for share in event.shares]
@@ -67,7 +67,7 @@ def message(rng: Random, board: str, event: Event) -> str:
 
 
 def identifier(rng: Random) -> str:
-    """Return an id that no other event has."""
+    """Return a random id for an event."""
     return f"{rng.getrandbits(96):024x}"
 
 
@@ -79,13 +79,13 @@ def _names(rng: Random, count: int) -> list[str]:
 
 
 def _moments(rng: Random, now: datetime) -> Iterator[datetime]:
-    """Yield when one member was active: at least once, in bursts of some minutes."""
+    """Yield the times at which a member was active: at least one, in bursts of some minutes."""
     regular = rng.random() < _REGULARS
-    wanted = min(MAX_SHARES_OF_A_MEMBER, int(rng.paretovariate(1.25))) if regular else 1
+    count = min(MAX_SHARES_OF_A_MEMBER, int(rng.paretovariate(1.25))) if regular else 1
     made = 0
-    while made < wanted:
+    while made < count:
         at = _start(rng, now)
-        for _ in range(min(wanted - made, 1 + int(rng.expovariate(0.4)))):
+        for _ in range(min(count - made, 1 + int(rng.expovariate(0.4)))):
             at = min(at + timedelta(milliseconds=rng.randrange(250, 900_000, 250)), now)
             if model.acceptance_is_settled(at, now, MAX_RUN_LENGTH):
                 yield at
@@ -93,7 +93,7 @@ def _moments(rng: Random, now: datetime) -> Iterator[datetime]:
 
 
 def _start(rng: Random, now: datetime) -> datetime:
-    """Return a moment of the last weeks, the later the likelier, rarely at night."""
+    """Return a time in the last weeks: recent times are more likely, nights less."""
     while True:
         at = now - SPREAD * math.pow(rng.random(), 1.3)
         rhythm = 0.55 - 0.45 * math.cos((at.hour - 4) / 24 * 2 * math.pi)
@@ -107,7 +107,7 @@ def _points(rng: Random) -> int:
 
 
 def _gather(rng: Random, done: list[_Done]) -> Iterator[Event]:
-    """Make events of what was done: alone, or together by those who were there at the time."""
+    """Make events of the shares: of one share, or of several that follow one another."""
     rest = iter(done)
     for at, share in rest:
         shares = [share]
@@ -118,7 +118,7 @@ def _gather(rng: Random, done: list[_Done]) -> Iterator[Event]:
 
 
 def _deliver(rng: Random, board: str, events: tuple[Event, ...]) -> list[str]:
-    """Order messages by time, but for some that are late, and repeat some."""
+    """Return the messages by time of arrival. Some are late, and some are duplicates."""
     arrivals = []
     for event in events:
         delay = SPREAD * rng.random() if rng.random() < _DELAYED else timedelta()

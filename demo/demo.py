@@ -1,4 +1,4 @@
-"""`make demo`: deploy, post activity, show the standings, check every rank."""
+"""`make demo`: deploys the stack, posts activity, shows the rankings and checks every rank."""
 
 import argparse
 import statistics
@@ -27,19 +27,21 @@ _DIFFERENCES_SHOWN = 20
 
 
 class WrongRanksError(Exception):
-    """The product and the brute-force sort disagree."""
+    """A rank differs from the brute-force sort."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the demo; 0 if every rank was right."""
+    """Run the demo. Return 0 if every rank was right."""
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
-    parser.add_argument("--stream", type=Path, help="activity of your own: CSV with id, epoch_seconds, member")
-    parser.add_argument("--last", type=int, default=1000, help="how many rows of it, from the end")
-    given = parser.parse_args(arguments)
+    parser.add_argument(
+        "--stream", type=Path, help="a file with your own activity: CSV with the columns id, epoch_seconds, member"
+    )
+    parser.add_argument("--last", type=int, default=1000, help="how many rows to post, from the end of the file")
+    options = parser.parse_args(arguments)
     progress = Progress()
     try:
         with raised_on_signals():
-            rows = None if given.stream is None else recording.read(given.stream, given.last)
+            rows = None if options.stream is None else recording.read(options.stream, options.last)
             progress.say("starting an embedded AWS")
             with deployed(progress.say) as deployment:
                 applied = datetime.now(UTC)
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(deployment: Deployment, progress: Progress, activity: Activity, applied: datetime) -> check.Report:
-    """Post activity, show what became of it and check it."""
+    """Post activity, show the rankings and check them."""
     replay(deployment, activity, progress)
 
     reader = Reader(deployment.api_url, BOARD)
@@ -89,14 +91,14 @@ def run(deployment: Deployment, progress: Progress, activity: Activity, applied:
 
 
 def replay(deployment: Deployment, activity: Activity, progress: Progress) -> None:
-    """Post activity and wait until it has come through to the rankings."""
+    """Post activity and wait until the rankings contain it."""
     messages = activity.messages
     progress.say(
-        f"posting {len(activity.events):,} events, in all {sum(len(event.shares) for event in activity.events):,} "
+        f"posting {len(activity.events):,} events with {sum(len(event.shares) for event in activity.events):,} "
         f"activities of {len(activity.members):,} members; {activity.duplicates:,} events twice"
     )
-    # One of each function starts for the first few; starting with all of them, many of each would start at once, and
-    # the first standings would be there last.
+    # First post a few messages, which start one process of each function. With all messages at once, many processes
+    # would start at the same time and delay the first rankings.
     feed.post(deployment, messages[:_FIRST], lambda *_: None)
     feed.drain(deployment, lambda _: None)
     feed.post(
@@ -104,13 +106,13 @@ def replay(deployment: Deployment, activity: Activity, progress: Progress) -> No
         messages[_FIRST:],
         lambda sent, _: progress.move(f"posted {sent + _FIRST:,} of {len(messages):,} messages"),
     )
-    progress.say("waiting for queue and stream to run dry")
+    progress.say("waiting until queue and stream are empty")
     feed.drain(
         deployment,
         lambda left: progress.move(f"counted {len(messages) - left:,} of {len(messages):,}"),
     )
     feed.settle(deployment)
-    progress.say("every event has come through")
+    progress.say("every event is in the rankings")
 
 
 def _tables(reader: Reader) -> str:

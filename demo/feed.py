@@ -1,4 +1,4 @@
-"""Sends messages to the queue and tells when all of them have come through to the rankings."""
+"""Sends messages to the queue, and waits until the rankings contain them."""
 
 import json
 import time
@@ -13,14 +13,14 @@ from demo.reads import Reader
 
 _SENDERS = 4
 _BATCH = 10
-_LOOK_EVERY_S = 0.02
+_POLL_S = 0.02
 _STALL_S = 90.0
 
 Count = Callable[[int, int], None]
 
 
 class StalledError(Exception):
-    """Nothing has moved for so long that nothing will; the message says what complained."""
+    """Nothing has changed for 90 seconds. The message has the end of the log."""
 
 
 def post(deployment: Deployment, messages: Sequence[str], progress: Count) -> None:
@@ -43,7 +43,7 @@ def post(deployment: Deployment, messages: Sequence[str], progress: Count) -> No
 
 
 def drain(deployment: Deployment, progress: Callable[[int], None]) -> None:
-    """Wait until no message is waiting or being worked on."""
+    """Wait until the queue is empty and no message is in flight."""
     sqs = deployment.sqs()
     least, moved = None, time.monotonic()
     while True:
@@ -61,12 +61,12 @@ def drain(deployment: Deployment, progress: Callable[[int], None]) -> None:
         if least is None or waiting < least:
             least, moved = waiting, time.monotonic()
         elif time.monotonic() - moved > _STALL_S:
-            raise StalledError(f"{waiting} messages stay on the queue\n{deployment.complaint()}")
+            raise StalledError(f"{waiting} messages are still on the queue\n{deployment.complaint()}")
         time.sleep(0.25)
 
 
 def lag(deployment: Deployment, timeout_s: float = _STALL_S) -> float:
-    """Return the seconds from one event posted to its rank read."""
+    """Post an event and return the seconds until its rank can be read."""
     board, member = "demo-timing", f"probe-{token_hex(4)}"
     reader = Reader(deployment.api_url, board)
     body = {
@@ -80,23 +80,23 @@ def lag(deployment: Deployment, timeout_s: float = _STALL_S) -> float:
     deployment.sqs().send_message(QueueUrl=deployment.queue_url, MessageBody=json.dumps(body))
     while reader.rank("all", member) is None:
         if time.monotonic() - started > timeout_s:
-            raise StalledError(f"an event does not show in its ranking\n{deployment.complaint()}")
-        time.sleep(_LOOK_EVERY_S)
+            raise StalledError(f"an event has not reached its ranking\n{deployment.complaint()}")
+        time.sleep(_POLL_S)
     return time.monotonic() - started
 
 
 def settle(deployment: Deployment) -> None:
-    """Wait until all that was written has come through to the rankings.
+    """Wait until the rankings contain everything that was written.
 
-    The embedded AWS has one stream shard and works on one batch of it at a time: a rank that
-    shows can be ahead of its batch, but the next one's shows that the batch is through.
+    The embedded AWS has one stream shard and projects one batch at a time. A rank may appear before its batch is done,
+    but the rank of a second event shows that the first batch is.
     """
     for _ in range(2):
         lag(deployment)
 
 
 def refused(deployment: Deployment) -> list[str]:
-    """Return why messages went to the dead-letter queue, those that one look finds."""
+    """Return the reasons of up to ten messages in the dead-letter queue."""
     answer = deployment.sqs().receive_message(
         QueueUrl=deployment.dead_letter_queue_url,
         MaxNumberOfMessages=_BATCH,
@@ -104,9 +104,9 @@ def refused(deployment: Deployment) -> list[str]:
         VisibilityTimeout=0,
     )
     return [
-        f"{found['Body'][:120]}: "
-        + ", ".join(value.get("StringValue", "") for value in found["MessageAttributes"].values())
-        for found in answer.get("Messages", [])
+        f"{message['Body'][:120]}: "
+        + ", ".join(value.get("StringValue", "") for value in message["MessageAttributes"].values())
+        for message in answer.get("Messages", [])
     ]
 
 

@@ -1,7 +1,7 @@
-"""What the standings must be, by brute force; it knows the outer interface and nothing else.
+"""Computes rankings by brute force, without any code of the product.
 
-The rules are those of the boards `demo-*`: days and weeks are UTC, weeks begin on Monday, and an
-event counts in `all` always, elsewhere if what it falls in ended less than 35 days ago.
+It has the rules of the boards `demo-*`. Days and weeks are in UTC, and weeks begin on Monday. An event always counts in
+`all`, and in a period if that has ended less than 35 days ago.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one member gets out of an event."""
+    """A member's points in an event."""
 
     member: str
     points: int
@@ -27,7 +27,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that one member did, or several did together."""
+    """An event of one or more members."""
 
     id: str
     at: datetime
@@ -36,7 +36,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """One occurrence of a window; `label` is what `?period=` takes, None for `all`."""
+    """One period of a window. `label` is its name in `?period=`, None for `all`."""
 
     window: str
     start: datetime
@@ -54,7 +54,7 @@ class Standing:
 
 
 def period(window: str, at: datetime) -> Period:
-    """Return the period of a window that is current at a moment."""
+    """Return the period of a window at a time."""
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     label = day.date().isoformat()
     match window:
@@ -73,13 +73,13 @@ def period(window: str, at: datetime) -> Period:
             return Period(window, first, first.replace(year=first.year + 1), label)
         case "last-7-days":
             return Period(window, day - 6 * _DAY, day + _DAY, label)
-    raise ValueError(f"no such window: {window}")
+    raise ValueError(f"expected one of {WINDOWS}, got {window!r}")
 
 
 def standings(events: Iterable[Event], of: Period, applied: datetime) -> list[Standing]:
-    """Sort all members that have an event in the period, by score and then by member id.
+    """Sort the members that have an event in the period, by score and then by member id.
 
-    `applied` is when the events were applied, which decides what came too late.
+    `applied` is when the events were applied: those that were too late then do not count.
     """
     scores: dict[str, int] = defaultdict(int)
     for event in events:
@@ -97,7 +97,7 @@ def standings(events: Iterable[Event], of: Period, applied: datetime) -> list[St
 def percentile(standing: Standing, total: int) -> float:
     """Return the share of members at or behind this one, in per cent, rounded half up to two decimals.
 
-    Only the last step leaves the integers: it gives the float that JSON's `3.13` is read as.
+    It computes with integers, and converts only the result to a float.
     """
     at_or_behind = total - standing.rank + 1
     hundredths = (20_000 * at_or_behind + total) // (2 * total)
@@ -105,11 +105,11 @@ def percentile(standing: Standing, total: int) -> float:
 
 
 def acceptance_is_settled(at: datetime, now: datetime, margin: timedelta) -> bool:
-    """Tell whether an event counts in the same periods now and at any time in the margin."""
+    """Whether an event counts in the same periods at any time from `margin` before `now` to `margin` after it."""
     ends = (_closed(window, at) for window in WINDOWS if window != "all")
     return not any(now - LATE - margin <= end <= now - LATE + margin for end in ends)
 
 
 def _closed(window: str, at: datetime) -> datetime:
-    """Return when what an event at that moment falls in ended: its day for rolling windows."""
+    """Return the end of the period of an event, for a rolling window the end of its day."""
     return period("day" if window.startswith("last-") else window, at).end

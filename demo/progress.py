@@ -1,4 +1,4 @@
-"""One line that moves on a terminal, and a line now and then elsewhere."""
+"""Prints progress: a line that updates in place on a terminal, a line every 5 seconds elsewhere."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ _PIPE_PAUSE_S = 5.0
 
 
 class Progress:
-    """Says what happens and how far it is, with the seconds since the start."""
+    """Prints messages with the seconds since the start."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -17,13 +17,13 @@ class Progress:
         self._open = False
 
     def say(self, text: str) -> None:
-        """Write a line that stays."""
+        """Print a line."""
         self._close()
         print(f"{self._seconds():6.1f} s  {text}", flush=True)
         self._next = time.monotonic() + (0 if self._moving else _PIPE_PAUSE_S)
 
     def move(self, text: str) -> None:
-        """Show where things are, if it is time to."""
+        """Update the progress line, unless the last update was just now."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -35,7 +35,7 @@ class Progress:
             self._next = now + _PIPE_PAUSE_S
 
     def block(self, text: str) -> None:
-        """Write lines as they are."""
+        """Print text without the time."""
         self._close()
         print(text, flush=True)
 

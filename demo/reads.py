@@ -1,4 +1,4 @@
-"""The read interface over HTTP, as any client sees it."""
+"""A client of the HTTP API for reads."""
 
 import json
 import urllib.error
@@ -13,7 +13,7 @@ _TIMEOUT_S = 30
 
 
 class ReadError(Exception):
-    """The API answered something else than was asked for."""
+    """The API answered with an error."""
 
 
 class Reader:
@@ -24,7 +24,7 @@ class Reader:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def pages(self, window: str, period: str | None, limit: int = PAGE) -> Iterator[dict[str, Any]]:
-        """Yield the pages of a ranking, following cursors to the end."""
+        """Yield all pages of a ranking."""
         cursor: str | None = None
         while True:
             answer = self._get(f"/{window}", limit=limit, period=period, cursor=cursor)
@@ -36,12 +36,12 @@ class Reader:
                 return
 
     def rank(self, window: str, member: str) -> dict[str, Any] | None:
-        """Return a member's rank in the current period, None if it has none."""
+        """Return a member's rank in the current period; None if it has none."""
         return self._get(f"/{window}/rank", member=member)
 
     def _get(self, path: str, **arguments: str | int | None) -> dict[str, Any] | None:
-        given = {name: value for name, value in arguments.items() if value is not None}
-        url = f"{self._base}{path}?{urlencode(given)}"
+        query = {name: value for name, value in arguments.items() if value is not None}
+        url = f"{self._base}{path}?{urlencode(query)}"
         try:
             with self._opener.open(url, timeout=_TIMEOUT_S) as response:
                 answer: dict[str, Any] = json.load(response)

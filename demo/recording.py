@@ -1,4 +1,4 @@
-"""Activity from a file of your own: CSV with the columns id, epoch_seconds and member."""
+"""Reads activity from a CSV file with the columns id, epoch_seconds and member."""
 
 import csv
 import gzip
@@ -12,15 +12,15 @@ from demo import model
 from demo.activity import MAX_RUN_LENGTH, Activity, message
 from demo.model import Event, Share
 
-_TWICE = 0.1
+_DUPLICATES = 0.1
 
 
 class RecordingError(Exception):
-    """A file that is no activity; the message says why."""
+    """The file cannot be read as activity. The message says why."""
 
 
 class Row(NamedTuple):
-    """One line of a file."""
+    """A row of the file."""
 
     id: str
     epoch_seconds: int
@@ -28,31 +28,33 @@ class Row(NamedTuple):
 
 
 def read(file: Path, last: int) -> list[Row]:
-    """The last rows of a file; RecordingError for one that cannot be read."""
+    """Return the last rows of a file; RecordingError if it cannot be read."""
     try:
         with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
-            found = list(csv.DictReader(lines))[-last:]
-        rows = [Row(row["id"], int(row["epoch_seconds"]), row["member"]) for row in found]
+            last_lines = list(csv.DictReader(lines))[-last:]
+        rows = [Row(row["id"], int(row["epoch_seconds"]), row["member"]) for row in last_lines]
     except KeyError as error:
-        raise RecordingError(f"{file}: its first line names no column {error}") from error
+        raise RecordingError(
+            f"{file}: expected the columns id, epoch_seconds and member in its first line, got no {error}"
+        ) from error
     except (OSError, ValueError, TypeError, csv.Error) as error:
         raise RecordingError(f"{file}: {error}") from error
     if not rows:
-        raise RecordingError(f"{file}: there is no activity in it")
+        raise RecordingError(f"{file}: expected at least one row of activity, got none")
     return rows
 
 
 def recorded(rows: Sequence[Row], board: str, now: datetime, seed: int) -> Activity:
-    """Rows as activity, one point each, shifted so that the latest was an hour ago.
+    """Return the rows as activity of one point each, shifted in time so that the latest was an hour ago.
 
-    They are posted in random order, one in ten of them twice.
+    The messages are in random order, and one in ten events has a duplicate.
     """
     rng = Random(seed)
     shift = int((now - timedelta(hours=1)).timestamp()) - max(row.epoch_seconds for row in rows)
-    all_of_them = (
+    shifted = (
         Event(row.id, datetime.fromtimestamp(row.epoch_seconds + shift, UTC), (Share(row.member, 1),)) for row in rows
     )
-    events = tuple(event for event in all_of_them if model.acceptance_is_settled(event.at, now, MAX_RUN_LENGTH))
-    messages = [message(rng, board, event) for event in events for _ in range(1 + (rng.random() < _TWICE))]
+    events = tuple(event for event in shifted if model.acceptance_is_settled(event.at, now, MAX_RUN_LENGTH))
+    messages = [message(rng, board, event) for event in events for _ in range(1 + (rng.random() < _DUPLICATES))]
     rng.shuffle(messages)
     return Activity(tuple({event.shares[0].member: None for event in events}), events, tuple(messages))

@@ -1,4 +1,4 @@
-"""`make serve`: the deployment of the demo with a trickle of activity, until Ctrl-C."""
+"""`make serve`: runs the stack of the demo with simulated activity until Ctrl-C."""
 
 import json
 import os
@@ -22,15 +22,15 @@ from demo.progress import Progress
 
 ADDRESSES = LOCAL / "serve.json"
 ENVIRONMENTS = LOCAL / "env.json"
-"""What `sam local … --env-vars` takes."""
-UP = "the live page is up, and fills from here on: "
-READY = "activity trickles in; Ctrl-C ends it"
+"""A file for `sam local … --env-vars`."""
+UP = "the live page is up and starts to fill: "
+READY = "posting simulated activity; Ctrl-C stops it"
 _MEMBERS = 300
 _EVENTS_PER_S = 2.0
 
 
 def main() -> int:
-    """Serve until a signal ends it."""
+    """Serve until a signal arrives."""
     progress = Progress()
     try:
         with raised_on_signals():
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def trickle(deployment: Deployment, activity: Activity) -> None:
-    """Post an event of someone now and then, for ever; the active ones are active still."""
+    """Post two events a second on average, for ever. Active members get more of them."""
     rng = Random()
     sqs = deployment.sqs()
     while True:
@@ -63,7 +63,7 @@ def trickle(deployment: Deployment, activity: Activity) -> None:
 
 @contextmanager
 def _published(deployment: Deployment) -> Iterator[None]:
-    """Keep the addresses in files, each whole or not at all, for as long as they are good."""
+    """Write the addresses to files, each atomically, and delete the files at the end."""
     addresses = {
         "endpoint": deployment.endpoint,
         "queue_url": deployment.queue_url,
@@ -80,16 +80,16 @@ def _published(deployment: Deployment) -> Iterator[None]:
         yield
     finally:
         for path, text in texts.items():
-            # Whoever began to serve later has put its own there.
+            # A later `make serve` may have replaced the file by its own.
             if path.exists() and path.read_text(encoding="utf-8") == text:
                 path.unlink(missing_ok=True)
 
 
 def for_containers(environments: Mapping[str, Mapping[str, str]], system: str = sys.platform) -> dict[str, Any]:
-    """Return the functions' variables as they are good in a container of `sam local`.
+    """Return the functions' variables with addresses that a container of `sam local` can reach.
 
-    Docker Desktop (macOS, Windows) has a name for this machine. On Linux there is none: STANDINGS_HOST has to be an
-    address that containers reach, such as that of Docker's bridge.
+    Docker Desktop (macOS, Windows) has a host name for this machine. On Linux there is none, so STANDINGS_HOST must be
+    an address that containers can reach, such as that of Docker's bridge.
     """
     host = emulator.HOST if system == "linux" else "host.docker.internal"
     return {

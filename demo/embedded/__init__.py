@@ -1,1 +1,1 @@
-"""The real template in an embedded AWS."""
+"""Deploys the real template into an embedded AWS."""

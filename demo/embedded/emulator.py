@@ -1,4 +1,4 @@
-"""The embedded AWS: ministack on a free loopback port, with nothing outside its directory."""
+"""The embedded AWS: ministack on a free loopback port. All its files are in one directory."""
 
 import os
 import socket
@@ -12,14 +12,14 @@ from pathlib import Path
 from demo.embedded.processes import LoggedProcess, ProcessError, tail
 
 HOST = os.environ.get("STANDINGS_HOST") or "127.0.0.1"
-"""Loopback, unless containers are to reach it: `make serve STANDINGS_HOST=172.17.0.1`."""
+"""Loopback by default. For containers to reach it: `make serve STANDINGS_HOST=172.17.0.1`."""
 _ATTEMPTS = 3
-_PATIENCE_S = 30.0
+_START_TIMEOUT_S = 30.0
 
 
 @contextmanager
 def running(tools: Path, directory: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the endpoint and the log of an embedded AWS that ends with the context."""
+    """Start an embedded AWS, yield its endpoint and log, and stop it at the end."""
     log = directory / "ministack.log"
     state = directory / "tmp"
     state.mkdir()
@@ -33,7 +33,7 @@ def running(tools: Path, directory: Path) -> Iterator[tuple[str, Path]]:
         )
         try:
             if not _becomes_ready(process, port):
-                # Someone took the port between our look and its start: take another.
+                # Another process has taken the port in the meantime: try another.
                 if attempt < _ATTEMPTS:
                     continue
                 raise ProcessError(f"the embedded AWS did not start\n{tail(log)}")
@@ -44,7 +44,7 @@ def running(tools: Path, directory: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _environment(port: int, state: Path) -> dict[str, str]:
-    """Only what it needs, so that neither credentials nor containers of the user's are in reach."""
+    """Return only the variables that it needs, so that it cannot reach the user's credentials or containers."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(state),
@@ -52,8 +52,8 @@ def _environment(port: int, state: Path) -> dict[str, str]:
         "BIND_HOST": HOST,
         "MINISTACK_HOST": HOST,
         "GATEWAY_PORT": str(port),
-        "IOT_MTLS_ENABLED": "0",  # else it listens for MQTT on a fixed port
-        "DOCKER_HOST": f"unix://{state}/no-docker",  # it would look after containers otherwise
+        "IOT_MTLS_ENABLED": "0",  # otherwise it listens for MQTT on a fixed port
+        "DOCKER_HOST": f"unix://{state}/no-docker",  # otherwise it manages containers
         "NO_PROXY": "*",
         "PYTHONUNBUFFERED": "1",
     }
@@ -68,7 +68,7 @@ def _free_port() -> int:
 
 def _becomes_ready(process: LoggedProcess, port: int) -> bool:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _START_TIMEOUT_S
     while process.exit_status is None and time.monotonic() < deadline:
         try:
             opener.open(f"http://{HOST}:{port}/_ministack/ready", timeout=1).close()

@@ -1,4 +1,4 @@
-"""Ctrl-C, a polite kill and a closed terminal end the demo in the same orderly way."""
+"""Turns Ctrl-C, SIGTERM and a closed terminal into an exception, so that the demo cleans up."""
 
 import signal
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """Someone wants an end; not an Exception, so that nothing takes it for a failure."""
+    """A signal arrived. It is no Exception, so that no handler of errors catches it."""
 
 
 @contextmanager
 def raised_on_signals() -> Iterator[None]:
-    """Raise Interrupted at the first signal; later ones cannot disturb the clearing up."""
+    """Raise Interrupted at the first signal. Later signals are ignored, so that they do not interrupt the clean-up."""
     before = {number: signal.getsignal(number) for number in _SIGNALS}
 
     def interrupt(number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Processes that end with the demo, whatever way it ends."""
+"""Processes that end with the demo, however it ends."""
 
 import os
 import signal
@@ -6,15 +6,15 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_PATIENCE_S = 2.0
+_STOP_TIMEOUT_S = 2.0
 
 
 class ProcessError(Exception):
-    """A process failed; the message ends with the part of its log that explains."""
+    """A process failed. The message has the end of its log."""
 
 
 class LoggedProcess:
-    """A process in a group of its own that writes to a log of its own."""
+    """A process in its own process group, with its own log."""
 
     def __init__(self, command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path, log: Path) -> None:
         self.log = log
@@ -31,22 +31,22 @@ class LoggedProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """How it ended, or None while it runs."""
+        """The exit status; None while it runs."""
         return self._process.poll()
 
     def wait(self, timeout_s: float) -> int:
-        """Wait for its end."""
+        """Wait for the process, and return its exit status."""
         return self._process.wait(timeout_s)
 
     def stop(self) -> None:
-        """End the process and all that it started."""
+        """Stop the process and its children."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self._process.pid, number)
             except ProcessLookupError:
                 break
             try:
-                self._process.wait(_PATIENCE_S)
+                self._process.wait(_STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 continue
         self._process.wait()
@@ -60,7 +60,7 @@ def run(
     log: Path,
     timeout_s: float,
 ) -> None:
-    """Run a command to its end; nothing of it is left behind."""
+    """Run a command. None of its children survives it."""
     process = LoggedProcess(command, env=env, cwd=cwd, log=log)
     name = " ".join(str(part) for part in command[:2])
     try:

@@ -1,4 +1,4 @@
-"""The real template, built and deployed into an embedded AWS of its own."""
+"""Builds the real template and deploys it into an embedded AWS."""
 
 import fcntl
 import os
@@ -34,7 +34,7 @@ _CLIENT_CONFIG = Config(proxies={}, retries={"mode": "standard"}, max_pool_conne
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A stack that is up: its addresses, all on loopback, and its log."""
+    """A deployed stack: its addresses, all on loopback, and its log."""
 
     endpoint: str
     api_url: str
@@ -44,12 +44,12 @@ class Deployment:
     log: Path
 
     def sqs(self) -> "SQSClient":
-        """Return a client of the embedded SQS, whatever the environment says about AWS."""
+        """Return a client of the embedded SQS. It ignores the environment's AWS settings."""
         client: SQSClient = _client("sqs", self.endpoint)
         return client
 
     def environments(self) -> dict[str, dict[str, str]]:
-        """Return what each function is told, by its logical id: where AWS is, and what the stack's resources are."""
+        """Return the environment variables of each function, by its logical id."""
         functions = _client("lambda", self.endpoint)
         named = {out.removesuffix("Name"): name for out, name in self.outputs.items() if out.endswith("FunctionName")}
         return {
@@ -58,7 +58,7 @@ class Deployment:
         }
 
     def complaint(self, lines: int = 30) -> str:
-        """Return what the embedded AWS or a function last complained about."""
+        """Return the log from the last warning or error on."""
         text = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         loud = [n for n, line in enumerate(text) if " WARNING [lambda" in line or " ERROR [" in line]
         start = loud[-1] if loud else max(0, len(text) - lines)
@@ -67,10 +67,9 @@ class Deployment:
 
 @contextmanager
 def deployed(report: Callable[[str], None], parameters: Mapping[str, str] | None = None) -> Iterator[Deployment]:
-    """Yield the stack, deployed; everything it started ends with the context.
+    """Deploy the stack, yield it, and stop everything at the end. A failure leaves its logs.
 
-    Any number can be up at the same time. What is left of a failure are its logs. `parameters` of the template take
-    the place of those that the demo deploys with.
+    Several stacks can run at the same time. `parameters` override the template parameters of the demo.
     """
     LOCAL.mkdir(exist_ok=True)
     directory = Path(tempfile.mkdtemp(prefix="run-", dir=LOCAL))
@@ -91,9 +90,9 @@ def deployed(report: Callable[[str], None], parameters: Mapping[str, str] | None
 
 
 def _build(directory: Path) -> Path:
-    """Build for the interpreter and the processor that will run the functions; return the result.
+    """Build for the interpreter and the processor that run the functions, and return the built template.
 
-    Builds share a cache, so they take turns; each deployment has a copy of its own.
+    Builds share a cache, so only one runs at a time. Each deployment has its own copy.
     """
     shared = LOCAL / "sam"
     shared.mkdir(exist_ok=True)
@@ -118,8 +117,8 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
         "OpenReads": "true",
         "OpenWrites": "true",
         "DataDeletionPolicy": "Delete",
-        "WriterMaximumConcurrency": "0",  # the embedded AWS stumbles over a limit
-        "LogLevel": "DEBUG",  # for diagnosis; and ministack waits 50 ms for a line of log
+        "WriterMaximumConcurrency": "0",  # the embedded AWS does not support a limit
+        "LogLevel": "DEBUG",  # for diagnosis; and without a line of log ministack waits 50 ms
         **(parameters or {}),
     }
     command: list[str | Path] = [_sam(), "deploy", "--template-file", template, "--stack-name", _STACK_NAME]
@@ -139,7 +138,7 @@ def _sam() -> Path:
 
 
 def target() -> list[str]:
-    """Return the parameters that fit ministack, which runs functions with its own interpreter."""
+    """Return the parameters for ministack, which runs functions with its own interpreter."""
     program = "import sys; print(f'python{sys.version_info[0]}.{sys.version_info[1]}')"
     interpreter = _TOOLS / "ministack" / "bin" / "python"
     runtime = subprocess.check_output([interpreter, "-c", program], text=True).strip()
@@ -148,7 +147,7 @@ def target() -> list[str]:
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """Nothing of the user's AWS is in reach of sam, `python3` is one that can build, and what it leaves behind goes."""
+    """Return an environment for sam without the user's AWS settings, with a `python3` that can build the layer."""
     temporary = directory / "sam-tmp"
     temporary.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -172,11 +171,11 @@ def _environment(directory: Path) -> dict[str, str]:
 
 def _client(service: str, endpoint: str) -> Any:
     return boto3.Session().client(
-        service,  # type: ignore[call-overload]  # any of them
+        service,  # type: ignore[call-overload]  # any service
         endpoint_url=endpoint,
         region_name=_REGION,
         aws_access_key_id="embedded",
-        aws_secret_access_key="embedded",  # noqa: S106  the embedded AWS takes any
+        aws_secret_access_key="embedded",  # noqa: S106  the embedded AWS accepts any
         config=_CLIENT_CONFIG,
     )
 
@@ -186,7 +185,7 @@ def _describe(endpoint: str, log: Path) -> Deployment:
     outputs = {out["OutputKey"]: out["OutputValue"] for out in stack["Outputs"]}
     return Deployment(
         endpoint=endpoint,
-        # The API's own host name resolves for few clients; this address does for any.
+        # Few clients can resolve the API's own host name; every client can use this address.
         api_url=f"{endpoint}/_aws/execute-api/{outputs['ApiId']}",
         queue_url=outputs["ActivityQueueUrl"],
         dead_letter_queue_url=outputs["ActivityDeadLetterQueueUrl"],
