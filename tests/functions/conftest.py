@@ -1,4 +1,4 @@
-"""The services over the engine in this process."""
+"""Fixtures: the in-process engine, and a clock that tests set."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,7 @@ def engine() -> Any:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
-    """The clock of a stack, by which it also waits: a test that asks for it waits by no other."""
+    """A clock for a stack, which also replaces the real clock and the real sleep."""
     own = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
     monkeypatch.setattr("time.monotonic", own.monotonic)
     monkeypatch.setattr("time.sleep", own.sleep)

@@ -1,4 +1,4 @@
-"""The items and the requests of docs/architecture.md are those that the functions make."""
+"""The functions write the items and make the requests that docs/architecture.md shows."""
 
 import json
 import re
@@ -26,7 +26,7 @@ OPERATIONS: Final = {"get_item": "GetItem", "batch_get_item": "BatchGetItem", "q
 
 
 class Recorder:
-    """Notes which reads a client is asked for."""
+    """Records the reads of a client."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -37,12 +37,12 @@ class Recorder:
         if name not in OPERATIONS:
             return method
 
-        def noted(**request: Any) -> Any:
+        def recorded(**request: Any) -> Any:
             tables = [request.get("IndexName") or request.get("TableName") or next(iter(request["RequestItems"]))]
             self.requests.append(f"{OPERATIONS[name]} {tables[0]}")
             return method(**request)
 
-        return noted
+        return recorded
 
 
 @pytest.fixture
@@ -54,23 +54,23 @@ def recorder(engine: Any) -> Recorder:
 def stack(recorder: Recorder) -> Iterator[Stack]:
     with running(recorder, ManualClock(round(NOW.timestamp() * 1000)), BOARDS) as deployed:
         apply(deployed, EVENTS)
-        for _ in range(2):  # what is known of boards is read once
+        for _ in range(2):  # the first read fills the caches
             deployed.get("/boards/berlin-2026/points/all")
         yield deployed
 
 
 @pytest.mark.parametrize(("table", "at_least"), [("Scores", 2), ("Receipts", 1), ("Rankings", 5)])
 def test_the_items_are_real(stack: Stack, table: str, at_least: int) -> None:
-    made = [json.loads(json.dumps(row, default=_written)) for row in rows(stack.dynamodb, table)]
+    stored = [json.loads(json.dumps(row, default=_encoded)) for row in rows(stack.dynamodb, table)]
     (block,) = re.findall(rf"<!-- items: {table} -->\n```json\n(.*?)```", TEXT, re.DOTALL)
     shown = [json.loads(line) for line in block.splitlines()]
     assert len(shown) >= at_least
     for item in shown:
-        assert item in made
+        assert item in stored
 
 
-def _written(value: Any) -> str:
-    """Bytes, as DynamoDB's JSON has them."""
+def _encoded(value: Any) -> str:
+    """Encode bytes as DynamoDB's JSON does."""
     return b64encode(bytes(value)).decode()
 
 
@@ -86,5 +86,5 @@ def test_the_requests_are_real(stack: Stack, recorder: Recorder) -> None:
         else:
             status, _ = stack.post(parts.path, {"members": ["u7", "u123"]})
         assert status == 200
-        # Those that go side by side come in any order.
+        # Parallel requests come in any order.
         assert sorted(recorder.requests) == sorted(re.findall(r"`([^`]+)`", requests)), address

@@ -1,4 +1,4 @@
-"""A bug of ours: the log has its stack, in one line and without what people sent; the neighbours are done."""
+"""A bug of ours does not stop other events. The log has its stack in one line, without the producer's data."""
 
 import io
 import json
@@ -34,7 +34,7 @@ def stack(engine: Any) -> Iterator[Stack]:
 
 @pytest.fixture
 def log() -> Iterator[Lines]:
-    """The lines that the functions have logged since the last time."""
+    """Return the lines that were logged since the last call."""
     stream = io.StringIO()
     handler: Any = logger.registered_handler
     before = handler.setStream(stream)
@@ -50,17 +50,17 @@ def log() -> Iterator[Lines]:
 
 
 def has_a_bug(name: str) -> Any:
-    """Let a function of the product fail where an argument has "poison" in it."""
+    """Make a function of the product fail if an argument contains "poison"."""
     module, _, function = name.rpartition(".")
     real = getattr(__import__(module, fromlist=[function]), function)
 
-    def buggy(*given: Any, **named: Any) -> Any:
-        if "poison" in str(given):
+    def buggy(*args: Any, **kwargs: Any) -> Any:
+        if "poison" in str(args):
             try:
                 raise ValueError(PRIVATE)
             except ValueError:
-                raise ZeroDivisionError(TEXT)  # noqa: B904 - raised as in a handler of errors
-        return real(*given, **named)
+                raise ZeroDivisionError(TEXT)  # noqa: B904 - as in an error handler
+        return real(*args, **kwargs)
 
     return mock.patch(name, buggy)
 
@@ -84,12 +84,12 @@ def members(stack: Stack) -> set[str]:
 
 
 def the_stack_in(lines: list[dict[str, Any]], message: str) -> dict[str, Any]:
-    """The one line that was logged: it leads to the bug, and quotes no error on the way there."""
+    """Return the only line of the log. It has the stack of the bug, and no message of an error."""
     (line,) = lines
     assert (line["message"], line["level"]) == (message, "ERROR")
     assert "in buggy" in line["exception"]
     assert "ZeroDivisionError" in line["exception"]
-    # The reason was always logged, and nothing else of what the bug says.
+    # Only `reason` has the bug's message.
     assert not any(text in json.dumps({**line, "reason": ""}) for text in (PRIVATE, TEXT))
     assert PRIVATE not in line.get("reason", "")
     return line

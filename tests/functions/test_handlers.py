@@ -1,4 +1,4 @@
-"""The handlers' own part: what they answer Lambda, where failures go, and what stays unsaid."""
+"""The handlers: their answers to Lambda, and where failures go."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

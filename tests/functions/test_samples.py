@@ -1,4 +1,4 @@
-"""Each sample event in events/ does what its name says, so that `sam local invoke` shows something worth seeing."""
+"""Each sample in events/ does what its name says with `sam local invoke`."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,8 +18,8 @@ EVENTS = Path(__file__).parents[2] / "events"
 
 
 def sample(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads((EVENTS / f"{name}.json").read_bytes())
-    return found
+    event: dict[str, Any] = orjson.loads((EVENTS / f"{name}.json").read_bytes())
+    return event
 
 
 @pytest.fixture
@@ -79,14 +79,14 @@ def test_posted_events(stack: Stack) -> None:
 
 
 def test_a_member_is_hidden_and_removed(stack: Stack) -> None:
-    with mock.patch.multiple(MemberAdmin, put=mock.DEFAULT, remove=mock.DEFAULT) as care:
-        care["put"].return_value = {"board": "berlin-2026", "member": "u123", "hidden": True}
+    with mock.patch.multiple(MemberAdmin, put=mock.DEFAULT, remove=mock.DEFAULT) as admin:
+        admin["put"].return_value = {"board": "berlin-2026", "member": "u123", "hidden": True}
         put = stack.command(sample("put-member"), Context())
         delete = stack.command(sample("delete-member"), Context())
 
     assert (put["statusCode"], orjson.loads(put["body"])["hidden"], delete["statusCode"]) == (200, True, 204)
-    care["put"].assert_called_once_with("berlin-2026", "u123", True)
-    care["remove"].assert_called_once_with("berlin-2026", "u123")
+    admin["put"].assert_called_once_with("berlin-2026", "u123", True)
+    admin["remove"].assert_called_once_with("berlin-2026", "u123")
 
 
 def test_upkeep(stack: Stack) -> None:

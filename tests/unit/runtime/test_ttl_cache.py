@@ -1,4 +1,4 @@
-"""The cache: entries expire by each clock, the oldest goes when it is full, and threads may share it."""
+"""The cache: entries expire by each clock, a full cache drops its oldest entry, and threads may share it."""
 
 import sys
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ class Clocks:
         self.milliseconds = 1_000_000
 
     def cache(self, max_entries: int = 3) -> TtlCache[str, int]:
-        pacing = Clock(lambda: self.milliseconds, lambda: self.seconds, lambda _: None, lambda: 0.5)
-        return TtlCache(pacing, TTL_S, max_entries)
+        clock = Clock(lambda: self.milliseconds, lambda: self.seconds, lambda _: None, lambda: 0.5)
+        return TtlCache(clock, TTL_S, max_entries)
 
 
 @pytest.fixture
 def switching() -> Iterator[None]:
-    """Let threads take turns as often as possible."""
+    """Switch threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield

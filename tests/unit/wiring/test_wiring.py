@@ -1,4 +1,4 @@
-"""How functions are put together: what each starts with, and that its calls have connections."""
+"""The assembled functions: their imports, and the connections and time limits of their clients."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from standings.wiring import building_blocks, projector
 from tests.support.aws.stack import FUNCTIONS
 from tests.template.expansion import expanded, source
 
-LISTED = "import sys, app; print(*sorted(name for name in sys.modules if name.startswith('standings.')))"
+LIST_MODULES = "import sys, app; print(*sorted(name for name in sys.modules if name.startswith('standings.')))"
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ LISTED = "import sys, app; print(*sorted(name for name in sys.modules if name.st
 )
 def test_a_function_starts_without_what_only_others_need(function: str, others: set[str]) -> None:
     environment = os.environ | ENVIRONMENT | {"PYTHONPATH": str(FUNCTIONS.parent / "layers" / "standings")}
-    command = [sys.executable, "-c", LISTED]
-    found = subprocess.check_output(command, cwd=FUNCTIONS / function, env=environment, text=True)
+    command = [sys.executable, "-c", LIST_MODULES]
+    modules = subprocess.check_output(command, cwd=FUNCTIONS / function, env=environment, text=True)
 
-    assert "standings.wiring.building_blocks" in found.split()
-    assert {f"standings.{name}" for name in others}.isdisjoint(found.split())
+    assert "standings.wiring.building_blocks" in modules.split()
+    assert {f"standings.{name}" for name in others}.isdisjoint(modules.split())
 
 
 def test_a_client_has_a_connection_for_every_call_under_way() -> None:
@@ -48,15 +48,15 @@ def test_a_client_gives_up_a_call_that_hangs_after_so_long(service: str) -> None
     settings = building_blocks.client(service).meta.config
     attempts = settings.retries["total_max_attempts"]
 
-    hanging = attempts * (settings.connect_timeout + settings.read_timeout)
-    assert hanging + (attempts - 1) * building_blocks.BETWEEN_ATTEMPTS_S <= building_blocks.MAX_CALL_S_LENGTH
+    longest = attempts * (settings.connect_timeout + settings.read_timeout)
+    assert longest + (attempts - 1) * building_blocks.BETWEEN_ATTEMPTS_S <= building_blocks.MAX_CALL_S_LENGTH
 
 
 def test_a_call_that_hangs_leaves_a_function_time_to_answer() -> None:
     timeouts = {name: int(function["Timeout"]) for name, function in expanded(source()).of("Lambda::Function")}
 
     for name in ("Writer", "Projector", "Maintenance"):
-        # Calls begin until the deadline.
+        # A call may start just before the deadline.
         assert building_blocks.MAX_CALL_S_LENGTH < building_blocks.REPORTING_RESERVE < timeouts[f"{name}Function"] / 2
     assert READ_TIMEOUT_S < LAST_READ_S
     assert timeouts["QueryFunction"] > LAST_READ_S + UNPROCESSED_TIMEOUT_S + building_blocks.MAX_CALL_S_LENGTH
