@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from botocore.config import Config
-from botocore.session import Session, get_session
+from botocore.session import get_session
 
 from standings.aws.dynamodb.as_built import send_as_built
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
@@ -37,6 +37,8 @@ MAX_CALL_S_LENGTH: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (AT
 REPORTING_RESERVE: Final = MAX_CALL_S_LENGTH + 1.0
 """Seconds between a function's deadline and its timeout: enough for one call that hangs, and to answer."""
 
+_SESSION: Final = get_session()
+
 
 def now() -> int:
     """Return the wall clock, in milliseconds since 1970."""
@@ -59,11 +61,6 @@ def boards() -> Boards:
     return parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
 
 
-@lru_cache(maxsize=1)
-def _session() -> Session:
-    return get_session()
-
-
 def client(service: str) -> Any:
     """Create a client. botocore creates the same client as boto3, in two thirds of the time."""
     config = Config(
@@ -72,7 +69,7 @@ def client(service: str) -> Any:
         read_timeout=READ_TIMEOUT_S,
         max_pool_connections=CONNECTIONS,
     )
-    created: Any = _session().create_client(service, config=config)
+    created: Any = _SESSION.create_client(service, config=config)
     if service == "dynamodb":
         send_as_built(created)
     return created
