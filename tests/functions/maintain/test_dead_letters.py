@@ -192,7 +192,7 @@ def test_what_was_sent_and_could_not_be_cleared_away_is_replayed_again_in_vain(s
     with mock.patch.object(stack.dead_letters, "delete_message_batch", side_effect=refusal):
         broken = dead_letter_care(stack).replay(soon(stack.clock))
     assert (broken["replayed"], broken["failed"]) == (0, 1)
-    assert "sent, but not cleared away" in broken["problems"][0]["why"]
+    assert "sent, but not deleted here" in broken["problems"][0]["why"]
     write(stack)
     assert dead_letter_care(stack).replay(soon(stack.clock))["replayed"] == 1
     write(stack)

@@ -1,29 +1,28 @@
-"""Calls DynamoDB, and says in the services' words what stood in the way."""
+"""Calls to DynamoDB. They raise the errors of `ports.errors`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
+from standings.aws.sdk_errors import error_code
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
 from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-
 Item = Mapping[str, Mapping[str, Any]]
-"""An item with DynamoDB's type descriptors, as the low-level client and the stream have it."""
+"""An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`."""
 
 IN_PROGRESS_WAIT: Final = 5.0
 MAX_KEYS: Final = 100
 UNPROCESSED_TIMEOUT_S: Final = 1.0
-"""Seconds for which a batch that was answered in part asks for the rest."""
+"""Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed."""
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
-_HINDRANCE: Final = {
+_REASONS: Final = {
     "ConditionalCheckFailed": CancelReason.CONDITION,
     "TransactionConflict": CancelReason.BUSY,
     "ProvisionedThroughputExceeded": CancelReason.BUSY,
@@ -34,7 +33,7 @@ _HINDRANCE: Final = {
 
 
 class Cancellation(NamedTuple):
-    """Why one action of a transaction kept it from being done, with the item that it met where there is one."""
+    """Why the action at `position` cancelled its transaction. `item` is the stored item, if DynamoDB returned it."""
 
     position: int
     reason: CancelReason
@@ -43,116 +42,119 @@ class Cancellation(NamedTuple):
 
 
 def store_error(error: ClientError | BotoCoreError) -> StoreUnavailableError | StoreRefusedError:
-    """What an error of the SDK means: only a request that is wrong in itself is refused for good."""
-    if isinstance(error, ParamValidationError):
+    """The store's error for an error of the SDK: refused for an invalid request, unavailable for all others."""
+    code = error_code(error) if isinstance(error, ClientError) else ""
+    if code == "ValidationException" or isinstance(error, ParamValidationError):
         return StoreRefusedError(str(error))
-    if not isinstance(error, ClientError):
-        return StoreUnavailableError(str(error))
-    code = error.response.get("Error", {}).get("Code", "")
-    if code == "ValidationException":
-        return StoreRefusedError(str(error))
-    # The same transaction, asked for by a try whose answer was lost, is still going on.
+    # An earlier try of this transaction, whose answer was lost, still runs.
     wait = IN_PROGRESS_WAIT if code == "TransactionInProgressException" else 0.0
     return StoreUnavailableError(str(error), wait)
 
 
-def transact(client: "DynamoDBClient", actions: Sequence[Any]) -> list[Cancellation]:
-    """Do all actions or none: what stood in the way, or an empty list when it is done."""
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Raise `store_error` for every error of the SDK."""
     try:
-        client.transact_write_items(TransactItems=actions)
-    except ClientError as error:
-        if error.response.get("Error", {}).get("Code") != "TransactionCanceledException":
-            raise store_error(error) from error
-        found = list(_cancellations(error))
-        if not found:
-            raise StoreUnavailableError(str(error)) from error
-        return found
-    except BotoCoreError as error:
+        yield
+    except (ClientError, BotoCoreError) as error:
         raise store_error(error) from error
+
+
+def conditional(table: str, condition: str, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The table and condition of an action. If the condition fails, DynamoDB returns the stored item."""
+    action = {"TableName": table, "ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    return {**action, "ExpressionAttributeValues": values} if values else action
+
+
+def transact(client: "DynamoDBClient", actions: Sequence[Any]) -> list[Cancellation]:
+    """Do all actions or none. Returns what cancelled them; an empty list if they are done."""
+    with store_errors():
+        try:
+            client.transact_write_items(TransactItems=actions)
+        except ClientError as error:
+            if error_code(error) != "TransactionCanceledException":
+                raise
+            return _cancellations(error)
     return []
 
 
-def _cancellations(error: ClientError) -> "Iterable[Cancellation]":
+def _cancellations(error: ClientError) -> list[Cancellation]:
     reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
-    for index, reason in enumerate(reasons):
-        code = reason.get("Code", "None")
-        if code == "None":
-            continue
-        if code not in _HINDRANCE:
-            raise StoreUnavailableError(str(error)) from error
-        message = f"{code}: {reason.get('Message', '')}"
-        yield Cancellation(index, _HINDRANCE[code], reason.get("Item"), message)
+    given = [(index, reason) for index, reason in enumerate(reasons) if reason.get("Code", "None") != "None"]
+    if not given or any(reason["Code"] not in _REASONS for _, reason in given):
+        raise StoreUnavailableError(str(error)) from error
+    return [
+        Cancellation(
+            index, _REASONS[reason["Code"]], reason.get("Item"), f"{reason['Code']}: {reason.get('Message', '')}"
+        )
+        for index, reason in given
+    ]
 
 
 def get_item(client: "DynamoDBClient", table: str, key: Item, *, consistent: bool = False) -> Item | None:
-    """One item, eventually consistent unless asked for otherwise; None where there is none."""
-    try:
-        answer = client.get_item(TableName=table, Key=key, ConsistentRead=consistent)
-    except (ClientError, BotoCoreError) as error:
-        raise store_error(error) from error
-    return answer.get("Item")
+    """One item, or None. The read is eventually consistent by default."""
+    with store_errors():
+        return client.get_item(TableName=table, Key=key, ConsistentRead=consistent).get("Item")
 
 
 def batch_get(
-    client: "DynamoDBClient", table: str, keys: Sequence[Item], pacing: Clock, *, consistent: bool = False
+    client: "DynamoDBClient", table: str, keys: Sequence[Item], clock: Clock, *, consistent: bool = False
 ) -> list[Item]:
-    """The items that there are of those keys, in no order; eventually consistent unless asked for otherwise.
+    """The items that exist under some keys, in any order. The reads are eventually consistent by default.
 
-    DynamoDB may answer a batch in part. What it has read is not read again: only the rest is asked for, after a wait.
-    StoreUnavailableError if it reads nothing, or if a part is still missing after a while.
+    DynamoDB may leave keys unprocessed. They alone are read again, after a wait. Raises StoreUnavailableError if a
+    request returns nothing, or if keys are left after `UNPROCESSED_TIMEOUT_S`.
     """
-    backoff = pacing.backoff_for(UNPROCESSED_TIMEOUT_S)
+    backoff = clock.backoff_for(UNPROCESSED_TIMEOUT_S)
     items: list[Item] = []
     for start in range(0, len(keys), MAX_KEYS):
-        wanted: Sequence[Item] = list(keys[start : start + MAX_KEYS])
-        while wanted:
-            try:
-                asked: Any = {"Keys": wanted, "ConsistentRead": True} if consistent else {"Keys": wanted}
-                answer = client.batch_get_item(RequestItems={table: asked})
-            except (ClientError, BotoCoreError) as error:
-                raise store_error(error) from error
+        pending: Sequence[Item] = list(keys[start : start + MAX_KEYS])
+        while pending:
+            request: Any = {"Keys": pending, "ConsistentRead": True} if consistent else {"Keys": pending}
+            with store_errors():
+                answer = client.batch_get_item(RequestItems={table: request})
             items.extend(answer["Responses"].get(table, []))
             left = (answer.get("UnprocessedKeys") or {}).get(table, {"Keys": []})["Keys"]
-            if left and (len(left) >= len(wanted) or not backoff.wait()):
+            if left and (len(left) >= len(pending) or not backoff.wait()):
                 raise StoreUnavailableError(f"{table} did not return {len(left)} of {len(keys)} items: throttled")
-            wanted = left
+            pending = left
     return items
 
 
-def query(client: "DynamoDBClient", request: Mapping[str, Any], limit: int) -> "Iterator[Any]":
-    """The answers of a query, up to so many items: a page ends at 1 MB."""
-    asked = dict(request)
+def query(client: "DynamoDBClient", request: Mapping[str, Any], limit: int) -> Iterator[Any]:
+    """The answers of a query, with up to `limit` items in all. DynamoDB ends an answer at 1 MB."""
+    page = dict(request)
     while limit > 0:
-        try:
-            answer = client.query(**asked, Limit=limit)
-        except (ClientError, BotoCoreError) as error:
-            raise store_error(error) from error
+        with store_errors():
+            answer = client.query(**page, Limit=limit)
         yield answer
         if "LastEvaluatedKey" not in answer:
             return
-        asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        page["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
         limit -= answer["Count"]
 
 
+def query_items(client: "DynamoDBClient", request: Mapping[str, Any], limit: int) -> list[Item]:
+    """Up to `limit` items of a query."""
+    return [item for answer in query(client, request, limit) for item in answer["Items"]]
+
+
 def put_if(client: "DynamoDBClient", request: Mapping[str, Any]) -> bool:
-    """Put an item on a condition; False where that does not hold."""
-    try:
-        client.put_item(**request)
-    except ClientError as error:
-        if error.response.get("Error", {}).get("Code") == "ConditionalCheckFailedException":
+    """Put an item on a condition. Returns False if the condition does not hold."""
+    with store_errors():
+        try:
+            client.put_item(**request)
+        except ClientError as error:
+            if error_code(error) != "ConditionalCheckFailedException":
+                raise
             return False
-        raise store_error(error) from error
-    except BotoCoreError as error:
-        raise store_error(error) from error
     return True
 
 
 def batch_delete(client: "DynamoDBClient", table: str, keys: Sequence[str]) -> None:
-    """Delete up to 25 items of a table whose key is one text; StoreUnavailableError where some are left."""
+    """Delete up to 25 items, by partition key. Raises StoreUnavailableError if DynamoDB leaves some unprocessed."""
     requests: Any = [{"DeleteRequest": {"Key": {"pk": {"S": key}}}} for key in keys]
-    try:
+    with store_errors():
         answer = client.batch_write_item(RequestItems={table: requests})
-    except (ClientError, BotoCoreError) as error:
-        raise store_error(error) from error
     if left := (answer.get("UnprocessedItems") or {}).get(table):
         raise StoreUnavailableError(f"{table} left {len(left)} items: throttled")

@@ -1,68 +1,55 @@
 """The failure bucket: stream records that can never be applied, and messages too large for the dead-letter queue."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
-from standings.ports.errors import StoreUnavailableError
+from standings.aws.sdk_errors import error_code, errors_as_unavailable
 from standings.ports.objects import StoredObject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
+_ERRORS = errors_as_unavailable("failure bucket")
+
 
 class FailureBucket:
-    """Keeps objects whole (`ports.objects.Objects`). The client is made when it is first needed: hardly ever."""
+    """Stores objects (`ports.objects.Objects`). Most processes never need it, so the first call makes the client."""
 
     def __init__(self, client: "Callable[[], S3Client]", bucket: str) -> None:
-        self._make_client = client
-        self._client: S3Client | None = None
+        self._s3 = cache(client)
         self._bucket = bucket
 
+    @_ERRORS
     def keep(self, key: str, content: Any) -> str:
-        """Store a JSON value under a key and return its address; StoreUnavailableError where that cannot be done now.
+        """Store a JSON value under a key and return its `s3://` address. Raises StoreUnavailableError.
 
-        In Python's JSON, which holds all that Lambda's events can: half a character, NaN, a number of any length.
+        Python's own JSON encoder takes all that Lambda's events can hold: lone surrogates, NaN, numbers of any length.
         """
         body = json.dumps(content).encode()
-        with _errors():
-            self._s3.put_object(Bucket=self._bucket, Key=key, Body=body, ContentType="application/json")
+        self._s3().put_object(Bucket=self._bucket, Key=key, Body=body, ContentType="application/json")
         return f"s3://{self._bucket}/{key}"
 
+    @_ERRORS
     def listed(self, prefix: str, after: str, limit: int) -> list[StoredObject]:
-        with _errors():
-            answer = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=limit)
+        answer = self._s3().list_objects_v2(Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=limit)
         return [
-            StoredObject(found["Key"], round(found["LastModified"].timestamp() * 1000))
-            for found in answer.get("Contents", [])
+            StoredObject(entry["Key"], round(entry["LastModified"].timestamp() * 1000))
+            for entry in answer.get("Contents", [])
         ]
 
+    @_ERRORS
     def content(self, key: str) -> bytes | None:
-        with _errors():
-            try:
-                return bytes(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read())
-            except ClientError as error:
-                if error.response.get("Error", {}).get("Code") == "NoSuchKey":
-                    return None
-                raise
+        try:
+            return bytes(self._s3().get_object(Bucket=self._bucket, Key=key)["Body"].read())
+        except ClientError as error:
+            if error_code(error) == "NoSuchKey":
+                return None
+            raise
 
+    @_ERRORS
     def delete(self, key: str) -> None:
-        with _errors():
-            self._s3.delete_object(Bucket=self._bucket, Key=key)
-
-    @property
-    def _s3(self) -> "S3Client":
-        if self._client is None:
-            self._client = self._make_client()
-        return self._client
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    try:
-        yield
-    except (ClientError, BotoCoreError) as error:
-        raise StoreUnavailableError(f"failure bucket: {error}") from error
+        self._s3().delete_object(Bucket=self._bucket, Key=key)

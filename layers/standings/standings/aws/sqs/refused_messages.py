@@ -1,4 +1,4 @@
-"""Refused messages on their way to the dead-letter queue: body unchanged, the reason as an attribute."""
+"""Sends refused messages to the dead-letter queue: the body unchanged, the reason as an attribute."""
 
 import re
 from base64 import b64decode
@@ -14,17 +14,17 @@ from standings.ports.errors import StoreUnavailableError
 
 REASON: Final = "reason"
 KEPT_IN: Final = "kept_in"
-"""The message attribute that names the object in which a body is kept that has no room in the queue."""
+"""The message attribute with the key of the object that stores a body for which the queue has no room."""
 
 _KEPT: Final = "kept whole in "
 
 MAX_REASON_LENGTH: Final = 1_000
 NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""What no message can have: the characters that XML has not."""
+"""A character that SQS does not take. These are the characters that XML excludes."""
 
 
 class DeadLetters:
-    """Sends refused messages to the dead-letter queue by the writer's own hand: more tries would only hide why."""
+    """Sends refused messages to the dead-letter queue at once: more tries would only hide the reason."""
 
     def __init__(self, sender: Sender, bucket: FailureBucket) -> None:
         self._sender = sender
@@ -33,7 +33,7 @@ class DeadLetters:
     def send(self, refused: Sequence[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
         """Send SQS records as Lambda delivers them, each with its reason.
 
-        Returns why by message id for those that could not be sent, which are then to be delivered again.
+        Returns an error by message id for each record that was not sent. Lambda has to deliver these again.
         """
         failed: dict[str, str] = {}
         messages: list[tuple[str, OutgoingMessage]] = []
@@ -49,9 +49,9 @@ class DeadLetters:
     def _message(self, record: Mapping[str, Any], reason: str) -> OutgoingMessage:
         body: str = record["body"]
         reason = NOT_OF_SQS.sub("?", reason)
-        ours = received_at(first_received(record))
+        time = received_at(first_received(record))
         if not NOT_OF_SQS.search(body):
-            attributes = fitting(attributes_of(record), {REASON: _text("."), **_kept_before(record), **ours})
+            attributes = fitting(attributes_of(record), {REASON: _text("."), **_kept_before(record), **time})
             room = MAX_BYTES - size(body, attributes) + len(".")
             text = _cut(reason, min(room, MAX_REASON_LENGTH))
             if text:
@@ -60,46 +60,41 @@ class DeadLetters:
         key = f"refused/{record['messageId']}.json"
         address = self._bucket.keep(key, {"reason": reason, "record": dict(record)})
         body = orjson.dumps({"body": f"{_KEPT}{address}"}).decode()
-        attributes = {REASON: _text(_cut(reason, MAX_REASON_LENGTH)), KEPT_IN: _text(key), **ours}
+        attributes = {REASON: _text(_cut(reason, MAX_REASON_LENGTH)), KEPT_IN: _text(key), **time}
         return OutgoingMessage(body, attributes, group_of(record))
 
 
 def _kept_before(record: Mapping[str, Any]) -> Attributes:
-    """The name of the object, for a message in the place of a body that the queue's own redrive has sent here."""
+    """The attribute with the object's key, if SQS itself redrove a message whose body is in the failure bucket."""
     key = record.get("messageAttributes", {}).get(KEPT_IN, {}).get("stringValue")
     body: str = record["body"]
     return {KEPT_IN: _text(key)} if key and _KEPT in body and body.endswith(f'/{key}"}}') else {}
 
 
 def attributes_of(record: Mapping[str, Any]) -> Attributes:
-    """A message's own attributes, from Lambda's form to that of the API, without those of an earlier refusal."""
+    """A record's message attributes in the form of the SQS API, without those of an earlier refusal."""
     attributes: Attributes = {}
     for name, value in record.get("messageAttributes", {}).items():
-        attribute = {"DataType": value["dataType"]}
-        if value.get("binaryValue") is not None:
-            attribute["BinaryValue"] = b64decode(value["binaryValue"])
-        else:
-            attribute["StringValue"] = value["stringValue"]
-        attributes[name] = attribute
+        binary = value.get("binaryValue")
+        content = {"StringValue": value["stringValue"]} if binary is None else {"BinaryValue": b64decode(binary)}
+        attributes[name] = {"DataType": value["dataType"], **content}
     return without_ours(attributes)
 
 
 def without_ours(attributes: Attributes) -> Attributes:
-    """Attributes without those that a refusal has added."""
+    """Attributes without those that a refusal adds."""
     return {name: value for name, value in attributes.items() if name not in (REASON, KEPT_IN, FIRST_RECEIVED)}
 
 
 def fitting(attributes: Attributes, ours: Attributes) -> Attributes:
-    """Attributes with ours, as many as a message can have: ours take the places of others, the last ones first."""
+    """A message's attributes and ours, at most 10. The last of the others are dropped, never `at_filled_in`."""
     first = {name: value for name, value in attributes.items() if name == AT_FILLED_IN}
-    others = {name: value for name, value in attributes.items() if name != AT_FILLED_IN}
-    while len(first) + len(others) + len(ours) > MAX_ATTRIBUTES:
-        others.popitem()
-    return {**first, **others, **ours}
+    others = [(name, value) for name, value in attributes.items() if name != AT_FILLED_IN]
+    return {**first, **dict(others[: MAX_ATTRIBUTES - len(first) - len(ours)]), **ours}
 
 
 def received_at(instant: int | None) -> Attributes:
-    """The attribute that says when an event was first received; none where that is not known."""
+    """The attribute with the time at which an event was first received, if that is known."""
     return {} if instant is None else {FIRST_RECEIVED: {"DataType": "Number", "StringValue": str(instant)}}
 
 
@@ -108,4 +103,5 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _cut(text: str, size: int) -> str:
+    """The longest beginning of a text that has at most so many bytes."""
     return text.encode()[: max(size, 0)].decode(errors="ignore")

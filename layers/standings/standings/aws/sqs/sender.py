@@ -1,6 +1,7 @@
-"""Messages to one queue, in batches as large as SQS takes them."""
+"""Sends messages to one queue, in batches as large as SQS takes them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 MAX_BYTES: Final = 1_048_576
-"""What a message may have, and a batch of them: bodies and attributes."""
+"""The most bytes of a message, and of a batch of messages: bodies and attributes together."""
 
 MAX_ATTRIBUTES: Final = 10
 MAX_ENTRIES: Final = 10
@@ -21,7 +22,7 @@ _T = TypeVar("_T")
 
 
 class OutgoingMessage(NamedTuple):
-    """A message as the API of SQS takes it. `group` says whose it is: a flood of one group keeps no other waiting.
+    """A message in the form of the SQS API. SQS shares the queue fairly among groups: one group cannot delay others.
 
     https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
     """
@@ -32,17 +33,16 @@ class OutgoingMessage(NamedTuple):
 
 
 class Sender:
-    """Sends messages to a queue. The client is made when it is first needed."""
+    """Sends messages to a queue. The first call makes the client."""
 
     def __init__(self, client: "Callable[[], SQSClient]", queue_url: str) -> None:
-        self._make_client = client
-        self._client: SQSClient | None = None
+        self._sqs = cache(client)
         self._queue_url = queue_url
 
     def send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
-        """Send messages in their order. Returns why by position for those that the queue did not take.
+        """Send messages in their order. Returns the reasons of those that were not sent, by position.
 
-        Once the queue does not answer, the batches that follow are not sent: each would take as long.
+        If SQS does not answer for one batch, the later batches are not tried: each would wait as long.
         """
         failed: dict[int, str] = {}
         no_answer = None
@@ -59,16 +59,14 @@ class Sender:
     def _send(self, batch: Sequence[tuple[int, OutgoingMessage]]) -> dict[int, str]:
         entries: Any = [entry(position, message) for position, message in batch]
         try:
-            if self._client is None:
-                self._client = self._make_client()
-            answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
+            answer = self._sqs().send_message_batch(QueueUrl=self._queue_url, Entries=entries)
         except ClientError as error:
             return dict.fromkeys([position for position, _ in batch], str(error))
         return {int(failed["Id"]): said_of(failed) for failed in answer.get("Failed", [])}
 
 
 def entry(position: int, message: OutgoingMessage) -> dict[str, Any]:
-    """A message as it stands in a batch."""
+    """A message as an entry of a batch."""
     return {
         "Id": str(position),
         "MessageBody": message.body,
@@ -78,12 +76,12 @@ def entry(position: int, message: OutgoingMessage) -> dict[str, Any]:
 
 
 def said_of(failed: Mapping[str, Any]) -> str:
-    """Why the queue did not take a message of a batch."""
+    """Why an entry of a batch failed: the code and message of SQS."""
     return f"{failed['Code']}: {failed.get('Message', '')}"
 
 
 def size(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
-    """The bytes of a message that count: its group is none of its attributes."""
+    """The bytes of a message that SQS counts. It does not count the group."""
     total = len(body.encode())
     for name, value in attributes.items():
         content = value.get("BinaryValue")
@@ -93,16 +91,16 @@ def size(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
 
 
 def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> Iterator[list[_T]]:
-    """Things that each have a message, in batches of at most ten that together stay within the size of one."""
+    """Split things into batches of at most 10 whose messages together have at most `MAX_BYTES`."""
     batch: list[_T] = []
-    filled = 0
+    batch_bytes = 0
     for thing in things:
-        said = message(thing)
-        more = size(said.body, said.attributes)
-        if batch and (len(batch) == MAX_ENTRIES or filled + more > MAX_BYTES):
+        outgoing = message(thing)
+        message_bytes = size(outgoing.body, outgoing.attributes)
+        if batch and (len(batch) == MAX_ENTRIES or batch_bytes + message_bytes > MAX_BYTES):
             yield batch
-            batch, filled = [], 0
+            batch, batch_bytes = [], 0
         batch.append(thing)
-        filled += more
+        batch_bytes += message_bytes
     if batch:
         yield batch
