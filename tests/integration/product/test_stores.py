@@ -57,9 +57,9 @@ def change(member: str = "m", **other: Any) -> Addition:
     given: dict[str, Any] = {
         "adds": {"a1b": 3},
         "removes": (),
-        "unmarks": (),
-        "stamp": NOW,
-        "magnitude": 3,
+        "tie_keys_removed": (),
+        "written_at_ms": NOW,
+        "abs_total": 3,
         "known": False,
         **other,
     }
@@ -345,7 +345,7 @@ def test_entries_of_shards_and_a_root_that_names_them(
     assert all(len(entries) > 3 for entries in found)
     # A change that leaves the tiers as they are names the shards all the same.
     day = Ranking("c", metric, metric.windows[0], 0)
-    again = DynamoRankings(rankings._client, rankings._rankings, rankings._pacing)
+    again = DynamoRankings(rankings._client, rankings._rankings, rankings._clock)
     assert again.commit(day, [Move(day, "m", None, None, 1, NOW)]) == []
     assert standing.nodes([(day, ROOT)])[day, ROOT].shards == 3
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
@@ -11,8 +11,9 @@ from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavail
 from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_dynamodb import client as stubs
 
+DynamoDBClient: TypeAlias = "stubs.DynamoDBClient"
 Item = Mapping[str, Mapping[str, Any]]
 """An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`."""
 
@@ -66,7 +67,7 @@ def conditional(table: str, condition: str, values: Mapping[str, Any] | None = N
     return {**action, "ExpressionAttributeValues": values} if values else action
 
 
-def transact(client: "DynamoDBClient", actions: Sequence[Any]) -> list[Cancellation]:
+def transact(client: DynamoDBClient, actions: Sequence[Any]) -> list[Cancellation]:
     """Do all actions or none. Returns what cancelled them; an empty list if they are done."""
     with store_errors():
         try:
@@ -91,14 +92,14 @@ def _cancellations(error: ClientError) -> list[Cancellation]:
     ]
 
 
-def get_item(client: "DynamoDBClient", table: str, key: Item, *, consistent: bool = False) -> Item | None:
+def get_item(client: DynamoDBClient, table: str, key: Item, *, consistent: bool = False) -> Item | None:
     """One item, or None. The read is eventually consistent by default."""
     with store_errors():
         return client.get_item(TableName=table, Key=key, ConsistentRead=consistent).get("Item")
 
 
 def batch_get(
-    client: "DynamoDBClient", table: str, keys: Sequence[Item], clock: Clock, *, consistent: bool = False
+    client: DynamoDBClient, table: str, keys: Sequence[Item], clock: Clock, *, consistent: bool = False
 ) -> list[Item]:
     """The items that exist under some keys, in any order. The reads are eventually consistent by default.
 
@@ -121,7 +122,7 @@ def batch_get(
     return items
 
 
-def query(client: "DynamoDBClient", request: Mapping[str, Any], limit: int) -> Iterator[Any]:
+def query(client: DynamoDBClient, request: Mapping[str, Any], limit: int) -> Iterator[Any]:
     """The answers of a query, with up to `limit` items in all. DynamoDB ends an answer at 1 MB."""
     page = dict(request)
     while limit > 0:
@@ -134,12 +135,12 @@ def query(client: "DynamoDBClient", request: Mapping[str, Any], limit: int) -> I
         limit -= answer["Count"]
 
 
-def query_items(client: "DynamoDBClient", request: Mapping[str, Any], limit: int) -> list[Item]:
+def query_items(client: DynamoDBClient, request: Mapping[str, Any], limit: int) -> list[Item]:
     """Up to `limit` items of a query."""
     return [item for answer in query(client, request, limit) for item in answer["Items"]]
 
 
-def put_if(client: "DynamoDBClient", request: Mapping[str, Any]) -> bool:
+def put_if(client: DynamoDBClient, request: Mapping[str, Any]) -> bool:
     """Put an item on a condition. Returns False if the condition does not hold."""
     with store_errors():
         try:
@@ -151,7 +152,7 @@ def put_if(client: "DynamoDBClient", request: Mapping[str, Any]) -> bool:
     return True
 
 
-def batch_delete(client: "DynamoDBClient", table: str, keys: Sequence[str]) -> None:
+def batch_delete(client: DynamoDBClient, table: str, keys: Sequence[str]) -> None:
     """Delete up to 25 items, by partition key. Raises StoreUnavailableError if DynamoDB leaves some unprocessed."""
     requests: Any = [{"DeleteRequest": {"Key": {"pk": {"S": key}}}} for key in keys]
     with store_errors():

@@ -1,17 +1,43 @@
-"""Every key of the three tables, in one place.
+"""The keys of the three tables, and a legend of all attributes.
 
-| what               | table    | pk                                 | sk     | index `places`: r           | s        |
-|--------------------|----------|------------------------------------|--------|-----------------------------|----------|
-| a member's item    | Scores   | board # slot                       | member |                             |          |
-| the list of boards | Scores   | #boards                            | board  |                             |          |
-| an event's receipt | Receipts | event id                           |        |                             |          |
+| what               | table    | pk                                 | sk     | index `places`: r          | s        |
+|--------------------|----------|------------------------------------|--------|----------------------------|----------|
+| a member's item    | Scores   | board # slot                       | member |                            |          |
+| a board's record   | Scores   | #boards                            | board  |                            |          |
+| an event's receipt | Receipts | event id                           |        |                            |          |
 | a member's entry   | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
-| a tier tree's node | Rankings | board # ranking code / path + lane |        |                             |          |
+| a tier tree's node | Rankings | board # ranking code / path + lane |        |                            |          |
 
-A ranking's code ends with `~` and the number of its generation, but for the first, and holds no `#` and no `/`.
-The first lane of a node has no number, nor has the first shard: a ranking of one shard is spread over more without a
-change of what is there.
-Names of boards hold neither `#` nor `/`, so no two of these can be the same text.
+A ranking's code ends with `~` and the number of its generation, except in the first generation. It holds no `#` or
+`/`, and neither does the name of a board, so no two keys are equal. Lane 0 and shard 0 have no number in a key: more
+lanes or shards leave existing keys as they are.
+
+Names count in an item's size, so attributes have short ones. Times are in milliseconds since 1970, except `e`.
+
+| item            | attribute       | type | meaning                                                                 |
+|-----------------|-----------------|------|-------------------------------------------------------------------------|
+| member's item   | v               | N    | version: 1 more at every write; a new item starts at the clock          |
+|                 | t               | N    | clock of the writer that wrote it last; never decreases                 |
+|                 | g               | N    | sum of the amounts' absolute values: no accumulator can exceed it       |
+|                 | h               | BOOL | hidden; absent if not                                                   |
+|                 | x               | BOOL | removed; absent if not                                                  |
+|                 | a code of 3     | N    | accumulator of a metric's total                                         |
+|                 | code unit index | N    | accumulator of a bucket or calendar period, such as `b1bd20778`         |
+|                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring.ties`)                     |
+| board's record  | v               | N    | version: 1 more at every write                                          |
+|                 | t               | N    | when the board's first event was applied                                |
+|                 | d               | S    | the rest of the record, as JSON                                         |
+|                 | x               | BOOL | deleted; absent if not                                                  |
+| receipt         | d               | B    | digest of the event                                                     |
+| entry           | v               | N    | version of the member's item that it follows                            |
+|                 | t               | N    | `t` of that version                                                     |
+|                 | r, s            | S    | key of the index; absent without a score                                |
+| node            | v               | N    | version: 1 more at every write; a new node starts at the clock          |
+|                 | t               | N    | the latest `t` that it counts                                           |
+|                 | q0 … zv         | N    | members below child 0 … 127; one lane alone may be below 0              |
+| root, in lane 0 | l               | N    | lanes of the tree; absent: 1                                            |
+|                 | n               | NS   | every number of shards that the ranking ever had; absent: 1             |
+| all but records | e               | N    | when DynamoDB may delete the item, in seconds since 1970; absent: never |
 """
 
 from typing import Final
@@ -24,10 +50,12 @@ from standings.ports.scores import SLOTS
 BOARDS: Final = "#boards"
 PLACES: Final = "places"
 
-_COUNTER: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
-_DIGIT: Final = {name: digit for digit, name in enumerate(_COUNTER)}
-if len(_DIGIT) != FANOUT:
-    raise AssertionError("a counter's name for every child")
+TIE_KEY_PREFIX: Final = "m"
+MEMBER_FIELDS: Final = frozenset({"pk", "sk", "v", "t", "g", "h", "x", "e"})
+"""The attributes of a member's item that are not accumulators or tie keys."""
+
+_COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
+_DIGITS: Final = dict(zip(_COUNTERS, range(FANOUT), strict=True))
 
 
 def slot_key(board: str, slot: int) -> str:
@@ -36,38 +64,38 @@ def slot_key(board: str, slot: int) -> str:
 
 
 def member_key(board: str, member: str) -> tuple[str, str]:
-    """The partition and sort key of a member's item."""
+    """The partition key and sort key of a member's item."""
     return slot_key(board, crc32(member.encode()) % SLOTS), member
 
 
 def member_item_key(board: str, member: str) -> dict[str, dict[str, str]]:
-    """The key of a member's item, as DynamoDB has it."""
+    """The key of a member's item, with type descriptors."""
     partition, sort = member_key(board, member)
     return {"pk": {"S": partition}, "sk": {"S": sort}}
 
 
 def board_of(partition: str) -> str:
-    """The board of a member's item, told from its partition key."""
+    """The board in the partition key of a member's item."""
     return partition.rsplit("#", 1)[0]
 
 
 def entry_key(ranking: Ranking, member: str) -> str:
-    """The key of a member's row in a ranking."""
+    """The key of a member's entry in a ranking."""
     return f"{ranking.key}#{member}"
 
 
 def index_key(ranking: Ranking, shard: int) -> str:
-    """The partition of the sorted index that holds one shard of a ranking's entries."""
+    """The partition of the sorted index with one shard of a ranking's entries."""
     return index_key_of(ranking.key, shard)
 
 
 def index_key_of(ranking: str, shard: int) -> str:
-    """The same, for a ranking that is known by its key alone."""
+    """`index_key`, for a ranking's key."""
     return f"{ranking}/{shard}" if shard else ranking
 
 
 def shard_of(member: str, shards: int) -> int:
-    """The shard that a member's entries are in."""
+    """The shard of a member's entries."""
     return crc32(member.encode()) % shards
 
 
@@ -77,15 +105,15 @@ def node_key(ranking: Ranking, path: Path, lane: int = 0) -> str:
 
 
 def node_key_of(ranking: str, path: Path, lane: int = 0) -> str:
-    """The same, for a ranking that is known by its key alone."""
+    """`node_key`, for a ranking's key."""
     return f"{ranking}/{bytes(path).hex()}" + (f"+{lane}" if lane else "")
 
 
 def counter_name(digit: int) -> str:
-    """The attribute that counts the members below a child: two characters, and no word that DynamoDB reserves."""
-    return _COUNTER[digit]
+    """The attribute that counts the members below a child. DynamoDB reserves none of these names."""
+    return _COUNTERS[digit]
 
 
 def counter_digit(name: str) -> int | None:
-    """The child that an attribute of a node counts; None for an attribute that is no counter."""
-    return _DIGIT.get(name)
+    """The child that an attribute of a node counts; None if the attribute is not a counter."""
+    return _DIGITS.get(name)

@@ -19,7 +19,7 @@ _ERRORS = errors_as_unavailable("failure bucket")
 class FailureBucket:
     """Stores objects (`ports.objects.Objects`). Most processes never need it, so the first call makes the client."""
 
-    def __init__(self, client: "Callable[[], S3Client]", bucket: str) -> None:
+    def __init__(self, client: Callable[[], "S3Client"], bucket: str) -> None:
         self._s3 = cache(client)
         self._bucket = bucket
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sdk_errors import errors_as_unavailable
@@ -17,12 +17,18 @@ from standings.aws.sqs.refused_messages import (
     received_at,
     without_ours,
 )
-from standings.aws.sqs.sender import MAX_BYTES, MAX_ENTRIES, Attributes, OutgoingMessage, Sender, said_of, size
+from standings.aws.sqs.sender import (
+    MAX_BYTES,
+    MAX_ENTRIES,
+    Attributes,
+    OutgoingMessage,
+    Sender,
+    SQSClient,
+    said_of,
+    size,
+)
 from standings.maintain.failures.dead_letters import DeadLetter
 from standings.ports.errors import StoreUnavailableError
-
-if TYPE_CHECKING:
-    from mypy_boto3_sqs.client import SQSClient
 
 MAX_HOLD_S: Final = 43_200
 """The longest time for which SQS hides a message, in seconds."""
@@ -41,7 +47,7 @@ class DeadLetterQueue:
     """
 
     def __init__(
-        self, client: "Callable[[], SQSClient]", queue_url: str, activity: Sender, bucket: FailureBucket
+        self, client: Callable[[], SQSClient], queue_url: str, activity: Sender, bucket: FailureBucket
     ) -> None:
         self._sqs = cache(client)
         self._queue_url = queue_url

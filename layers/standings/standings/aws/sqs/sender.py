@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 if TYPE_CHECKING:
-    from mypy_boto3_sqs.client import SQSClient
+    from mypy_boto3_sqs import client as stubs
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 MAX_BYTES: Final = 1_048_576
@@ -17,6 +17,7 @@ MAX_BYTES: Final = 1_048_576
 MAX_ATTRIBUTES: Final = 10
 MAX_ENTRIES: Final = 10
 
+SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]
 _T = TypeVar("_T")
 
@@ -35,7 +36,7 @@ class OutgoingMessage(NamedTuple):
 class Sender:
     """Sends messages to a queue. The first call makes the client."""
 
-    def __init__(self, client: "Callable[[], SQSClient]", queue_url: str) -> None:
+    def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
         self._sqs = cache(client)
         self._queue_url = queue_url
 

@@ -1,8 +1,9 @@
-"""The actions of a transaction on Rankings."""
+"""Builds the actions of transactions on Rankings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from standings.aws.dynamodb.calls import conditional
 from standings.aws.dynamodb.keys import counter_name, entry_key, index_key, node_key, shard_of
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
@@ -12,23 +13,23 @@ from standings.domain.tiers.tier_tree import deltas
 from standings.domain.windows.calendar import DAY, SECOND
 
 EXPIRY_MARGIN: Final = 3 * DAY
-"""How long after its reading has ended a period's rows go: longer than any record of the stream can come late."""
+"""How long a period's items stay after it can no longer be read: longer than a stream record can be late."""
 
 ROW_LIFETIME: Final = 60 * DAY
-"""How long a row without a score stays in a ranking that never ends: longer than anything older can be replayed."""
+"""How long an entry without a score stays in a ranking that never ends: longer than a change can be replayed."""
 
 _OLDER: Final = "v < :v"
-"""The row is older than the move."""
+"""The entry is older than the move."""
 
 _UNRANKED: Final = "attribute_not_exists(s)"
 _RANKED_THERE: Final = "s = :s"
-"""The row is counted where the move begins."""
+"""The entry is where the move starts."""
 
 
 def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:
-    """A member's row: written only over an older version that was counted where we believe it was.
+    """Write a member's entry, if the stored one is older and has the score that the move starts from.
 
-    A member that leaves keeps a row without a place, so that nothing older can bring it back.
+    A member that leaves keeps an entry without a score, so that no older change can bring the member back.
     """
     item: dict[str, Any] = {
         "pk": {"S": entry_key(ranking, move.member)},
@@ -48,15 +49,7 @@ def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -
     else:
         condition = f"{_OLDER} AND {_RANKED_THERE}"
         values[":s"] = {"S": sort_key(move.old, move.member)}
-    return {
-        "Put": {
-            "TableName": table,
-            "Item": item,
-            "ConditionExpression": condition,
-            "ExpressionAttributeValues": values,
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-    }
+    return {"Put": {**conditional(table, condition, values), "Item": item}}
 
 
 def node_actions(
@@ -69,18 +62,17 @@ def node_actions(
     lane: int = 0,
     name_shards: bool = False,
 ) -> list[dict[str, Any]]:
-    """The net change of the tiers that moves make, one update for each node, in one of the nodes' lanes.
+    """Add the net change of some moves to the nodes that it affects, in one lane: one update for each node.
 
-    With `name_shards` the first lane's root says how many shards there are, beside all numbers that there ever were:
-    so whoever reads knows all places to look, while the number changes and for ever after.
+    `name_shards` adds the number of shards to the set in the root. The set keeps all earlier numbers, so readers find
+    every entry while the number changes, and after.
     """
     written_at_ms = max(move.written_at_ms for move in moves)
-    net = deltas(_counted(move) for move in moves)
-    changed = {(path, lane): counters for path, counters in net.items()}
+    changes = {(path, lane): counters for path, counters in deltas(_counted(move) for move in moves).items()}
     if name_shards:
-        changed.setdefault((ROOT, 0), {})
+        changes.setdefault((ROOT, 0), {})
     actions = []
-    for (path, number), counters in sorted(changed.items()):
+    for (path, number), counters in sorted(changes.items()):
         adds: dict[str, dict[str, Any]] = {counter_name(digit): {"N": str(n)} for digit, n in counters.items()}
         if name_shards and (path, number) == (ROOT, 0):
             adds["n"] = {"NS": [str(ranking.metric.shards)]}
@@ -92,13 +84,9 @@ def node_actions(
 def node_update(
     table: str, key: str, sets: Mapping[str, Any], adds: Mapping[str, Any], expiry: int | None, now: int
 ) -> dict[str, Any]:
-    """A write of one lane of a node. Its version tells whether it is still the one that was read.
-
-    A new one begins at the clock, so that it is none that was there before and was removed.
-    """
-    values = {**sets, **adds, **({"e": {"N": str(expiry)}} if expiry is not None else {})}
-    plain = [f"{name} = :{name}" for name in values if name not in adds]
-    expression = f"SET {', '.join(plain)}, v = if_not_exists(v, :v) + :one"
+    """Update one lane of a node. A new one's version starts at the clock: above that of any removed earlier one."""
+    sets = {**sets, "e": {"N": str(expiry)}} if expiry is not None else sets
+    expression = f"SET {', '.join(f'{name} = :{name}' for name in sets)}, v = if_not_exists(v, :v) + :one"
     if adds:
         expression += f" ADD {', '.join(f'{name} :{name}' for name in adds)}"
     return {
@@ -106,7 +94,7 @@ def node_update(
         "Key": {"pk": {"S": key}},
         "UpdateExpression": expression,
         "ExpressionAttributeValues": {
-            **{f":{name}": value for name, value in values.items()},
+            **{f":{name}": value for name, value in {**sets, **adds}.items()},
             ":v": {"N": str(now)},
             ":one": {"N": "1"},
         },
@@ -114,12 +102,12 @@ def node_update(
 
 
 def expiry_of(ranking: Ranking) -> int | None:
-    """When DynamoDB may delete what belongs to a ranking, in seconds since 1970; None for never."""
+    """When DynamoDB may delete a ranking's items, in seconds since 1970; None for never."""
     until = ranking.readable_until
     return None if until is None else (until + EXPIRY_MARGIN) // SECOND
 
 
 def _counted(move: Move) -> tuple[int | None, int | None]:
-    """Where a move takes its member off the tiers, and where it adds it."""
+    """The sort values that a move takes a member from and to. None: no score."""
     old, new = (place.sort_value if place is not None else None for place in (move.old, move.new))
     return old, new

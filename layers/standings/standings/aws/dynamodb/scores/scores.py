@@ -1,11 +1,12 @@
-"""The truth in DynamoDB: members' items, and receipts."""
+"""Reads and writes members' items and receipts."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from standings.aws.dynamodb.calls import batch_get, get_item, query, transact
-from standings.aws.dynamodb.keys import member_item_key, slot_key
+from standings.aws.dynamodb.calls import DynamoDBClient, batch_get, conditional, get_item, query_items, transact
+from standings.aws.dynamodb.keys import TIE_KEY_PREFIX, member_item_key, slot_key
+from standings.aws.dynamodb.scores.member_items import decode_image, encode_image
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
@@ -13,32 +14,27 @@ from standings.domain.windows.calendar import DAY, SECOND
 from standings.ports.scores import Addition, ItemChange, ItemConflict, MemberKey, ReceiptConflict, Rewrite
 from standings.runtime.retry import Clock
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
-from standings.aws.dynamodb.scores.member_items import MARK, decode_image, encode_image
-
 RECEIPT_LIFETIME: Final = 30 * DAY
 
 _NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"
-"""A new item's version starts at the clock, above whatever was there under its key."""
+"""A new item's version starts at the clock: above that of any earlier item under its key."""
 
 _STAMPED_BEFORE: Final = "t <= :t"
-"""No faster clock has written the item: the newest clock decides what is late."""
+"""The item was not written by a faster clock. The fastest clock decides which events are late."""
 
 
 class DynamoScores:
     """Scores and Receipts (`ports.scores.Scores`)."""
 
-    def __init__(self, client: "DynamoDBClient", scores: str, receipts: str, pacing: Clock) -> None:
+    def __init__(self, client: DynamoDBClient, scores: str, receipts: str, clock: Clock) -> None:
         self._client = client
         self._scores = scores
         self._receipts = receipts
-        self._pacing = pacing
+        self._clock = clock
 
     def images(self, keys: Iterable[MemberKey]) -> dict[MemberKey, Image]:
-        items = batch_get(self._client, self._scores, [member_item_key(*key) for key in keys], self._pacing)
-        images = [decode_image(item) for item in items]
-        return {(image.board, image.member): image for image in images}
+        items = batch_get(self._client, self._scores, [member_item_key(*key) for key in keys], self._clock)
+        return {(image.board, image.member): image for image in map(decode_image, items)}
 
     def image(self, key: MemberKey) -> Image | None:
         return read_image(self._client, self._scores, key)
@@ -55,7 +51,7 @@ class DynamoScores:
             "ExpressionAttributeValues": values,
             "ConsistentRead": True,
         }
-        return [decode_image(item) for answer in query(self._client, request, limit) for item in answer["Items"]]
+        return [decode_image(item) for item in query_items(self._client, request, limit)]
 
     def receipt(self, event_id: str) -> bytes | None:
         item = get_item(self._client, self._receipts, {"pk": {"S": event_id}}, consistent=True)
@@ -69,29 +65,19 @@ class DynamoScores:
         actions += [
             self._addition(change) if isinstance(change, Addition) else self._rewrite(change) for change in changes
         ]
-        obstacles: list[ReceiptConflict | ItemConflict] = []
+        conflicts: list[ReceiptConflict | ItemConflict] = []
         for index, reason, item, message in transact(self._client, actions):
             if index < len(events):
                 digest = bytes(item["d"]["B"]) if item else None
-                obstacles.append(ReceiptConflict(index, reason, digest, message))
+                conflicts.append(ReceiptConflict(index, reason, digest, message))
             else:
                 image = decode_image(item) if item else None
-                obstacles.append(ItemConflict(index - len(events), reason, image, message))
-        return obstacles
+                conflicts.append(ItemConflict(index - len(events), reason, image, message))
+        return conflicts
 
     def _receipt(self, event: Event, expiry: str) -> dict[str, Any]:
-        return {
-            "Put": {
-                "TableName": self._receipts,
-                "Item": {
-                    "pk": {"S": event.id},
-                    "d": {"B": event.digest},
-                    "e": {"N": expiry},
-                },
-                "ConditionExpression": "attribute_not_exists(pk)",
-                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-            }
-        }
+        item = {"pk": {"S": event.id}, "d": {"B": event.digest}, "e": {"N": expiry}}
+        return {"Put": {**conditional(self._receipts, "attribute_not_exists(pk)"), "Item": item}}
 
     def _addition(self, change: Addition) -> dict[str, Any]:
         values = {
@@ -102,29 +88,22 @@ class DynamoScores:
         }
         for number, amount in enumerate(change.adds.values()):
             values[f":{number}"] = {"N": str(amount)}
-        there = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
+        exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
+        removes = (*change.removes, *(TIE_KEY_PREFIX + name for name in change.tie_keys_removed))
         return {
             "Update": {
-                "TableName": self._scores,
+                **conditional(self._scores, f"{exists} ({_STAMPED_BEFORE} AND g <= :room)", values),
                 "Key": member_item_key(change.board, change.member),
-                "UpdateExpression": _addition_expression(
-                    tuple(change.adds), (*change.removes, *(MARK + name for name in change.tie_keys_removed))
-                ),
-                "ConditionExpression": f"{there} ({_STAMPED_BEFORE} AND g <= :room)",
-                "ExpressionAttributeValues": values,
-                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+                "UpdateExpression": _addition_expression(tuple(change.adds), removes),
             }
         }
 
     def _rewrite(self, change: Rewrite) -> dict[str, Any]:
-        request: dict[str, Any] = {
-            "TableName": self._scores,
-            "ConditionExpression": "attribute_not_exists(v)",
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-        if change.seen is not None:
-            request["ConditionExpression"] = "v = :v"
-            request["ExpressionAttributeValues"] = {":v": {"N": str(change.seen)}}
+        request = (
+            conditional(self._scores, "attribute_not_exists(v)")
+            if change.seen is None
+            else conditional(self._scores, "v = :v", {":v": {"N": str(change.seen)}})
+        )
         if change.image.version == change.seen:
             return {"ConditionCheck": {**request, "Key": member_item_key(change.board, change.member)}}
         return {"Put": {**request, "Item": encode_image(change.image)}}
@@ -132,14 +111,12 @@ class DynamoScores:
 
 @lru_cache(maxsize=4096)
 def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
-    """The text of an update."""
+    """The update expression of an addition. A member that was removed exists again, and does not expire."""
     added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
-    # Whoever is counted is there again, if it was removed, and expires no more.
-    gone = ", ".join(["e", "x", *removes])
-    return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {gone}"
+    return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"
 
 
-def read_image(client: "DynamoDBClient", scores: str, key: MemberKey) -> Image | None:
-    """The item of a member as it is now; None where there is none."""
+def read_image(client: DynamoDBClient, scores: str, key: MemberKey) -> Image | None:
+    """A member's item as it is now, or None."""
     item = get_item(client, scores, member_item_key(*key), consistent=True)
     return decode_image(item) if item is not None else None

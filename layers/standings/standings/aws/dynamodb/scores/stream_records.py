@@ -1,5 +1,6 @@
-"""Records of the stream of Scores, as changes of members' images."""
+"""Reads records of the stream of Scores."""
 
+from contextlib import suppress
 from typing import Any
 
 from standings.aws.dynamodb.keys import BOARDS, board_of, member_key
@@ -12,13 +13,13 @@ from standings.ports.scores import MemberKey
 
 
 def decode_change(record: Any) -> Change | None:
-    """The change that a stream record's `dynamodb` part tells; None for an item that is no member's.
+    """The change in a record's `dynamodb` part; None if the item is a board's record.
 
-    KeyError, ValueError or TypeError for what is no such record.
+    Raises KeyError, ValueError or TypeError if the record is malformed.
     """
-    if record["Keys"]["pk"]["S"] == BOARDS:
-        return None
     key = _member_of(record["Keys"])
+    if key is None:
+        return None
     old = _image_of(key, record["OldImage"]) if "OldImage" in record else None
     if "NewImage" in record:
         return Change(old, _image_of(key, record["NewImage"]))
@@ -28,45 +29,44 @@ def decode_change(record: Any) -> Change | None:
 
 
 def decode_parked(record: Any) -> ParkedMember | None:
-    """Whom a record of the stream names, also where its images are broken; None for an item that is no member's.
+    """The member that a record names, even if its images are malformed; None if the item is a board's record.
 
-    KeyError, ValueError or TypeError for what names nobody.
+    Raises KeyError, ValueError or TypeError if the record names no member.
     """
-    told = record["dynamodb"]
-    if told["Keys"]["pk"]["S"] == BOARDS:
+    content = record["dynamodb"]
+    key = _member_of(content["Keys"])
+    if key is None:
         return None
-    board, member = key = _member_of(told["Keys"])
-    made = told.get("ApproximateCreationDateTime")
-    # Whole seconds, or with decimals; what is no such time says nothing.
+    made = content.get("ApproximateCreationDateTime")
+    # In seconds. Anything that is not a possible time counts as unknown.
     known = isinstance(made, int | float) and 0 < made < LAST_INSTANT // SECOND
-    images = [image for name in ("NewImage", "OldImage") if (image := _readable(key, told.get(name))) is not None]
+    images = []
+    for name in ("NewImage", "OldImage"):
+        with suppress(KeyError, TypeError, ValueError):
+            images.append(_image_of(key, content[name]))
     gone = max(images, key=lambda image: image.version).without_scores() if images else None
-    return ParkedMember(board, member, gone, round(made * SECOND) if known else None)
+    return ParkedMember(*key, gone, round(made * SECOND) if known else None)
 
 
-def _member_of(keys: Any) -> MemberKey:
-    """The board and the member that an item's key names.
+def _member_of(keys: Any) -> MemberKey | None:
+    """The board and member in an item's key; None for a board's record.
 
-    ValueError for the key of another table's item; KeyError or TypeError for what is no key.
+    Raises ValueError for an item of another table, KeyError or TypeError if the key is malformed.
     """
-    partition, member = keys["pk"]["S"], keys["sk"]["S"]
+    partition = keys["pk"]["S"]
+    if partition == BOARDS:
+        return None
+    member = keys["sk"]["S"]
     if not (isinstance(partition, str) and isinstance(member, str)):
-        raise TypeError("the key of a member's item must be text")
+        raise TypeError(f"expected the text key of a member's item, got {keys!r}")
     board = board_of(partition)
     if member_key(board, member) != (partition, member):
-        raise ValueError(f"no key of a member's item: {partition!r} {member!r}")
+        raise ValueError(f"expected the key of a member's item, got {partition!r} {member!r}")
     return board, member
 
 
 def _image_of(key: MemberKey, item: Any) -> Image:
-    found = item["pk"]["S"], item["sk"]["S"]
-    if found != member_key(*key):
-        raise ValueError(f"the image is of {found[0]!r} {found[1]!r}")
+    item_key = item["pk"]["S"], item["sk"]["S"]
+    if item_key != member_key(*key):
+        raise ValueError(f"expected an image of {key!r}, got one of {item_key!r}")
     return decode_image(item)
-
-
-def _readable(key: MemberKey, item: Any) -> Image | None:
-    try:
-        return _image_of(key, item)
-    except (KeyError, TypeError, ValueError):
-        return None
