@@ -1,4 +1,4 @@
-"""The meter beside what DynamoDB Local says it consumed, and beside figures worked out by hand."""
+"""The meter counts the units that the published rules give."""
 
 from __future__ import annotations
 
@@ -9,145 +9,14 @@ from botocore.exceptions import ClientError
 
 from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.meter import Meter
-from tests.integration.engines.comparison import THINGS, key, numbers, put, texts, update
 from tests.support.dynamodb.engine import Engine
-
-Request = tuple[str, dict[str, Any]]
-
-
-def _set(name: str, values: dict[str, Any]) -> Request:
-    update_one = {"UpdateExpression": f"SET {name} = :{name}", "ExpressionAttributeValues": values}
-    return "update_item", {"Key": key("Q", "1"), **update_one}
-
-
-PLAIN: list[Request] = [
-    ("get_item", {"Key": key("small")}),
-    ("get_item", {"Key": key("small"), "ConsistentRead": True}),
-    ("get_item", {"Key": key("none"), "ConsistentRead": True}),
-    ("get_item", {"Key": key("none")}),
-    ("get_item", {"Key": key("large"), "ConsistentRead": True}),
-    ("get_item", {"Key": key("large")}),
-    ("get_item", {"Key": key("large"), "ProjectionExpression": "n"}),
-    ("query", {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": texts(p="Q")}),
-    (
-        "query",
-        {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": texts(p="Q"), "ConsistentRead": True},
-    ),
-    ("query", {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": texts(p="Q"), "Limit": 3}),
-    ("query", {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": texts(p="Q"), "Select": "COUNT"}),
-    (
-        "query",
-        {
-            "KeyConditionExpression": "#p = :p",
-            "FilterExpression": "n > :n",
-            "ProjectionExpression": "sk",
-            "ExpressionAttributeNames": {"#p": "pk"},
-            "ExpressionAttributeValues": {**texts(p="Q"), **numbers(n=100)},
-        },
-    ),
-    (
-        "query",
-        {
-            "IndexName": "places",
-            "KeyConditionExpression": "r = :r AND s > :s",
-            "ExpressionAttributeValues": texts(r="R", s="0"),
-        },
-    ),
-    ("scan", {"ConsistentRead": True}),
-    ("put_item", {"Item": {**key("new"), "x": {"S": "x" * 1500}}}),
-    ("put_item", {"Item": key("large")}),
-    ("put_item", {"Item": {**key("new"), "x": {"S": "x" * 1015}}}),
-    ("put_item", {"Item": {**key("new"), "x": {"S": "x" * 1016}}}),
-    ("update_item", {"Key": key("large"), "UpdateExpression": "REMOVE x"}),
-    ("update_item", {"Key": key("none"), "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": numbers(n=1)}),
-    ("delete_item", {"Key": key("large")}),
-    ("delete_item", {"Key": key("none")}),
-    # an index: a new entry, one that moves, one that changes, one that does not, one that goes
-    ("put_item", {"Item": {**key("new"), "r": {"S": "R"}, "s": {"S": "1"}}}),
-    (
-        "update_item",
-        {"Key": key("Q", "1"), "UpdateExpression": "SET s = :s", "ExpressionAttributeValues": texts(s="9")},
-    ),
-    (
-        "update_item",
-        {"Key": key("Q", "1"), "UpdateExpression": "SET t = :t", "ExpressionAttributeValues": texts(t="9")},
-    ),
-    (
-        "update_item",
-        {"Key": key("Q", "1"), "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": numbers(n=9)},
-    ),
-    ("update_item", {"Key": key("Q", "1"), "UpdateExpression": "REMOVE r"}),
-    (
-        "update_item",
-        {"Key": key("Q", "1"), "UpdateExpression": "SET x = :x", "ExpressionAttributeValues": texts(x="y")},
-    ),
-    ("delete_item", {"Key": key("Q", "1")}),
-]
-
-
-def _thing_table() -> dict[str, Any]:
-    """Things with the one index that the product has."""
-    return {
-        **THINGS,
-        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "r", "s")],
-        "GlobalSecondaryIndexes": THINGS["GlobalSecondaryIndexes"][:1],
-    }
-
-
-def _fill(client: Any) -> None:
-    client.create_table(**_thing_table())
-    client.put_item(TableName="Things", Item={**key("small"), "n": {"N": "1"}})
-    client.put_item(TableName="Things", Item={**key("large"), "n": {"N": "1"}, "x": {"S": "x" * 9000}})
-    for number in range(9):
-        client.put_item(
-            TableName="Things",
-            Item={
-                **key("Q", str(number)),
-                "r": {"S": "R"},
-                "s": {"S": str(number)},
-                "n": {"N": str(number)},
-                "x": {"S": "x" * 1200},
-            },
-        )
-
-
-@pytest.mark.parametrize("request_", PLAIN, ids=lambda request: f"{request[0]}-{str(request[1])[:70]}")
-def test_plain_calls_count_as_dynamodb_local_says(local_client: Any, request_: Request) -> None:
-    _fill(local_client)
-    meter = Meter(local_client)
-    method, arguments = request_
-
-    answer = getattr(meter, method)(TableName="Things", ReturnConsumedCapacity="INDEXES", **arguments)
-
-    said = answer["ConsumedCapacity"]
-    counted = meter.snapshot().total
-    assert counted.read + counted.write == said["CapacityUnits"]
-    assert counted.round_trips == 1
-    indexes = {name: part["CapacityUnits"] for name, part in said.get("GlobalSecondaryIndexes", {}).items()}
-    tables = meter.snapshot().tables
-    for name, units in indexes.items():
-        assert tables[f"Things/{name}"].read + tables[f"Things/{name}"].write == units
-
-
-@pytest.mark.parametrize("consistent", [True, False])
-def test_a_batch_counts_each_item_by_itself(local_client: Any, consistent: bool) -> None:
-    _fill(local_client)
-    meter = Meter(local_client)
-    keys = [key("small"), key("large")]
-
-    answer = meter.batch_get_item(
-        RequestItems={"Things": {"Keys": keys, "ConsistentRead": consistent}}, ReturnConsumedCapacity="TOTAL"
-    )
-
-    counted = meter.snapshot()
-    assert counted.total.read == (4 if consistent else 2) == answer["ConsumedCapacity"][0]["CapacityUnits"]
-    assert counted.targets["Things", "large"].read == (3 if consistent else 1.5)
+from tests.support.dynamodb.things import fill_for_units, key, numbers, put, texts, update
 
 
 @pytest.fixture
 def meter() -> Meter:
     engine = Engine()
-    _fill(engine)
+    fill_for_units(engine)
     return Meter(engine)
 
 
@@ -200,7 +69,7 @@ def test_a_failed_condition_counts_and_an_invalid_request_does_not(meter: Meter)
 
 def test_a_lost_answer_counts_and_a_lost_request_does_not() -> None:
     engine = Engine()
-    _fill(engine)
+    fill_for_units(engine)
     meter = Meter(engine)
 
     def fail(name: str, _: dict[str, Any]) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.integration.engines.comparison import numbers
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.things import numbers
 
 
 def _key(pk: str, sk: str = "member") -> dict[str, Any]:

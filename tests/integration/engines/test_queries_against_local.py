@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integration.engines.comparison import THINGS, key, numbers, outcome, texts
+from tests.support.dynamodb.comparison import outcome
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import delete_tables
+from tests.support.dynamodb.things import THINGS, key, numbers, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

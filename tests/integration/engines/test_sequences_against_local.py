@@ -7,18 +7,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.integration.engines.comparison import (
-    THINGS,
-    contents,
-    engine_changes,
-    index_contents,
-    key,
-    local_changes,
-    numbers,
-    outcome,
-)
+from tests.support.dynamodb.comparison import contents, engine_changes, index_contents, local_changes, outcome
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import delete_tables
+from tests.support.dynamodb.things import THINGS, key, numbers
 
 Request = tuple[str, dict[str, Any]]
 

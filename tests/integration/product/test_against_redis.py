@@ -1,25 +1,15 @@
-"""The same activity in a sorted set of a real Redis: whatever Redis can say of a ranking, the product says too.
+"""The product answers what sorted sets of a real Redis answer for the same events."""
 
-Redis puts equals in the order of their bytes and turns that round with the list. The product's equals go by member in
-both orders. So where the highest leads the sorted set holds negated scores, and its own order is the ranking's.
-"""
-
-import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from math import ceil, inf
+from math import ceil
 from typing import Any
 
 import pytest
 
-from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.streaming import apply, project
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.builders.streaming import project
+from tests.support.oracle.redis_mirror import MEMBERS, WINDOWS, Mirror, Ranking, lines, mirrored
 
-NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS = """
 [boards."*"]
 metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
@@ -32,123 +22,12 @@ metrics.points = { aggregate = "max", windows = ["all", "day", "last-3-days"] }
 [boards."golf-*"]
 metrics.points = { aggregate = "min", order = "ascending", windows = ["all", "day", "last-3-days"] }
 """
-WINDOWS = {"all": None, "day": 1, "last-3-days": 3}
-MEMBERS = [*(f"m{n}" for n in range(30)), "M1", "m", "m#1", "images/1.jpg", "é", "用户", "\ufffd", "\U0001f600"]
-Line = tuple[int, str, int]
-
-
-@dataclass
-class Mirror:
-    """One board, and sorted sets that Redis keeps of the same events: one over all time, one for each day."""
-
-    stack: Stack
-    redis: Any
-    board: str
-    rng: random.Random
-    best: bool = False
-    """Whether a member keeps its best amount, not the sum of all."""
-    posted: int = 0
-    days: set[str] = field(default_factory=set)
-
-    @property
-    def sign(self) -> int:
-        return 1 if self.board.startswith("golf-") else -1
-
-    def live(self, count: int) -> None:
-        """Events of few busy members and many quiet ones, today and on the days before, in both."""
-        events = []
-        for _ in range(count):
-            member = MEMBERS[min(int(self.rng.paretovariate(0.5)), len(MEMBERS)) - 1]
-            units = self.rng.choice([1, 1, 1, 2, 3, 0, -1, -2, 127, 128, 300, 20_000])
-            at = NOW - timedelta(days=self.rng.choice([0, 0, 0, 1, 2, 3, 5]))
-            self.posted += 1
-            events.append(
-                {
-                    "id": f"{self.board}-{self.posted}",
-                    "board": self.board,
-                    "member": member,
-                    "at": at.isoformat(),
-                    "metrics": {"points": units},
-                }
-            )
-            for key in ("all", f"{at:%Y-%m-%d}"):
-                if self.best:
-                    # What leads is the least in the sorted set, in either order.
-                    self.redis.zadd(key, {member: self.sign * units}, lt=True)
-                else:
-                    self.redis.zincrby(key, self.sign * units, member)
-        apply(self.stack, events)
-
-    def ranking(self, window: str) -> "Ranking":
-        """The ranking of a window today, beside the sorted set that says the same."""
-        days = WINDOWS[window]
-        key = "all"
-        if days is not None:
-            key = f"{window}:sum"
-            each = [f"{NOW - timedelta(days=back):%Y-%m-%d}" for back in range(days)]
-            self.redis.zunionstore(key, each, aggregate="MIN" if self.best else "SUM")
-        path = f"/boards/{self.board}/points/{window}"
-        return Ranking(self.stack, self.redis, path, key, self.sign, self.rng)
-
-
-@dataclass
-class Ranking:
-    """A path of the product's, and Redis's sorted set with what it has to say."""
-
-    stack: Stack
-    redis: Any
-    path: str
-    key: str
-    sign: int
-    rng: random.Random
-
-    def get(self, path: str = "", **arguments: Any) -> dict[str, Any]:
-        status, answer = self.stack.get(self.path + path, **arguments)
-        assert status == 200, (path, arguments, answer)
-        assert answer["total"] == self.total
-        return answer
-
-    @property
-    def total(self) -> int:
-        return int(self.redis.zcard(self.key))
-
-    def members(self, start: int = 0, stop: int = -1) -> list[str]:
-        return list(self.redis.zrange(self.key, start, stop))
-
-    def score(self, member: str) -> int:
-        return self.sign * int(self.redis.zscore(self.key, member))
-
-    def ahead(self, score: int) -> int:
-        return int(self.redis.zcount(self.key, -inf, f"({self.sign * score}"))
-
-    def equal(self, score: int) -> int:
-        return int(self.redis.zcount(self.key, self.sign * score, self.sign * score))
-
-    def behind(self, score: int) -> int:
-        return int(self.redis.zcount(self.key, f"({self.sign * score}", inf))
-
-    def lines(self, start: int = 0, stop: int = -1) -> list[Line]:
-        """A part of the list by positions, both included, the first 0."""
-        return [(1 + self.ahead(self.score(m)), m, self.score(m)) for m in self.members(start, stop)]
-
-
-def lines(answer: dict[str, Any]) -> list[Line]:
-    return [(entry["rank"], entry["member"], entry["score"]) for entry in answer["entries"]]
 
 
 @pytest.fixture(params=[1, 2])
 def seed(request: pytest.FixtureRequest) -> int:
     print(f"seed {request.param}")
     return int(request.param)
-
-
-def mirrored(text: str, board: str, redis: Any, seed: int, *, best: bool) -> Iterator[Mirror]:
-    engine = Engine(shards=2)
-    create_tables(engine, expire=False)
-    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), text) as stack:
-        mirror = Mirror(stack, redis, board, random.Random(seed), best)
-        mirror.live(200)
-        yield mirror
 
 
 @pytest.fixture(params=["points-1", "golf-1"])

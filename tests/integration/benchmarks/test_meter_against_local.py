@@ -1,0 +1,115 @@
+"""The meter counts the units that DynamoDB Local reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.harness.meter import Meter
+from tests.support.dynamodb.things import fill_for_units, key, numbers, texts
+
+Request = tuple[str, dict[str, Any]]
+
+
+def _set(name: str, values: dict[str, Any]) -> Request:
+    update_one = {"UpdateExpression": f"SET {name} = :{name}", "ExpressionAttributeValues": values}
+    return "update_item", {"Key": key("Q", "1"), **update_one}
+
+
+PLAIN: list[Request] = [
+    ("get_item", {"Key": key("small")}),
+    ("get_item", {"Key": key("small"), "ConsistentRead": True}),
+    ("get_item", {"Key": key("none"), "ConsistentRead": True}),
+    ("get_item", {"Key": key("none")}),
+    ("get_item", {"Key": key("large"), "ConsistentRead": True}),
+    ("get_item", {"Key": key("large")}),
+    ("get_item", {"Key": key("large"), "ProjectionExpression": "n"}),
+    ("query", {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": texts(p="Q")}),
+    (
+        "query",
+        {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": texts(p="Q"), "ConsistentRead": True},
+    ),
+    ("query", {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": texts(p="Q"), "Limit": 3}),
+    ("query", {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": texts(p="Q"), "Select": "COUNT"}),
+    (
+        "query",
+        {
+            "KeyConditionExpression": "#p = :p",
+            "FilterExpression": "n > :n",
+            "ProjectionExpression": "sk",
+            "ExpressionAttributeNames": {"#p": "pk"},
+            "ExpressionAttributeValues": {**texts(p="Q"), **numbers(n=100)},
+        },
+    ),
+    (
+        "query",
+        {
+            "IndexName": "places",
+            "KeyConditionExpression": "r = :r AND s > :s",
+            "ExpressionAttributeValues": texts(r="R", s="0"),
+        },
+    ),
+    ("scan", {"ConsistentRead": True}),
+    ("put_item", {"Item": {**key("new"), "x": {"S": "x" * 1500}}}),
+    ("put_item", {"Item": key("large")}),
+    ("put_item", {"Item": {**key("new"), "x": {"S": "x" * 1015}}}),
+    ("put_item", {"Item": {**key("new"), "x": {"S": "x" * 1016}}}),
+    ("update_item", {"Key": key("large"), "UpdateExpression": "REMOVE x"}),
+    ("update_item", {"Key": key("none"), "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": numbers(n=1)}),
+    ("delete_item", {"Key": key("large")}),
+    ("delete_item", {"Key": key("none")}),
+    # an index: a new entry, one that moves, one that changes, one that does not, one that goes
+    ("put_item", {"Item": {**key("new"), "r": {"S": "R"}, "s": {"S": "1"}}}),
+    (
+        "update_item",
+        {"Key": key("Q", "1"), "UpdateExpression": "SET s = :s", "ExpressionAttributeValues": texts(s="9")},
+    ),
+    (
+        "update_item",
+        {"Key": key("Q", "1"), "UpdateExpression": "SET t = :t", "ExpressionAttributeValues": texts(t="9")},
+    ),
+    (
+        "update_item",
+        {"Key": key("Q", "1"), "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": numbers(n=9)},
+    ),
+    ("update_item", {"Key": key("Q", "1"), "UpdateExpression": "REMOVE r"}),
+    (
+        "update_item",
+        {"Key": key("Q", "1"), "UpdateExpression": "SET x = :x", "ExpressionAttributeValues": texts(x="y")},
+    ),
+    ("delete_item", {"Key": key("Q", "1")}),
+]
+
+
+@pytest.mark.parametrize("request_", PLAIN, ids=lambda request: f"{request[0]}-{str(request[1])[:70]}")
+def test_plain_calls_count_as_dynamodb_local_says(local_client: Any, request_: Request) -> None:
+    fill_for_units(local_client)
+    meter = Meter(local_client)
+    method, arguments = request_
+
+    answer = getattr(meter, method)(TableName="Things", ReturnConsumedCapacity="INDEXES", **arguments)
+
+    said = answer["ConsumedCapacity"]
+    counted = meter.snapshot().total
+    assert counted.read + counted.write == said["CapacityUnits"]
+    assert counted.round_trips == 1
+    indexes = {name: part["CapacityUnits"] for name, part in said.get("GlobalSecondaryIndexes", {}).items()}
+    tables = meter.snapshot().tables
+    for name, units in indexes.items():
+        assert tables[f"Things/{name}"].read + tables[f"Things/{name}"].write == units
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_a_batch_counts_each_item_by_itself(local_client: Any, consistent: bool) -> None:
+    fill_for_units(local_client)
+    meter = Meter(local_client)
+    keys = [key("small"), key("large")]
+
+    answer = meter.batch_get_item(
+        RequestItems={"Things": {"Keys": keys, "ConsistentRead": consistent}}, ReturnConsumedCapacity="TOTAL"
+    )
+
+    counted = meter.snapshot()
+    assert counted.total.read == (4 if consistent else 2) == answer["ConsumedCapacity"][0]["CapacityUnits"]
+    assert counted.targets["Things", "large"].read == (3 if consistent else 1.5)

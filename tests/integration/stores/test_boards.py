@@ -1,0 +1,60 @@
+"""Board records keep their contract on the engine, on DynamoDB Local and on moto."""
+
+from dataclasses import replace
+
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.scores.board_records import DynamoBoards
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.coverage import BucketCoverage, coverage_of
+from standings.domain.boards.definitions import Family
+from standings.ports.board_records import BoardRecord, Job
+
+NOW = 1_795_256_100_000
+BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
+
+
+def family(board: str) -> Family:
+    found = BOARDS.family(board)
+    assert found is not None
+    return found
+
+
+def test_a_record_of_a_board_is_written_over_the_one_that_was_seen(
+    boards: DynamoBoards, standing: DynamoRankingsReader
+) -> None:
+    coverage = coverage_of(family("c"))
+    kept = {code: BucketCoverage(kept.windows, 20_778) for code, kept in coverage.buckets.items()}
+    job = Job("rebuild", "placing", NOW, coverage, 7, "m", 400)
+    record = BoardRecord("b", 1, NOW, coverage, coverage.rankings)
+    later = replace(
+        record,
+        version=2,
+        coverage=replace(coverage, buckets=kept),
+        generation=1,
+        written=(1, 2),
+        latest=3,
+        stale=(2,),
+        job=job,
+    )
+
+    assert standing.record("b") is None
+    assert boards.put(record, None)
+    assert not boards.put(record, None)
+    assert not boards.put(later, 2)
+    assert boards.put(later, 1)
+    assert standing.record("b") == later
+    assert boards.records(["b", "c"]) == {"b": later}
+
+
+def test_names_of_boards_by_prefix(boards: DynamoBoards, standing: DynamoRankingsReader) -> None:
+    coverage = coverage_of(family("c"))
+    for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
+        record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
+        assert boards.put(record, None)
+
+    assert standing.boards("", None, 10) == ["a", "demo-1", "demo-2", "demo-3", "z"]
+    assert standing.boards("demo-", None, 2) == ["demo-1", "demo-2"]
+    assert standing.boards("demo-", None, 3) == ["demo-1", "demo-2", "demo-3"]
+    assert standing.boards("demo-", "demo-2", 2) == ["demo-3"]
+    assert standing.boards("demo-", "a", 10) == ["demo-1", "demo-2", "demo-3"]
+    assert standing.boards("demo-", "z", 10) == []
