@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def local_endpoint() -> Iterator[str]:
-    """The address of one DynamoDB Local that all tests of the session share."""
+    """The address of the DynamoDB Local that all tests of the session share."""
     reason = local.unavailable()
     if reason:
         pytest.skip(reason)
@@ -34,7 +34,7 @@ def shared_local_client(local_endpoint: str) -> Any:
 
 @pytest.fixture
 def local_client(shared_local_client: Any) -> Iterator[Any]:
-    """DynamoDB Local without any table, before and after."""
+    """DynamoDB Local without tables. It deletes those of the test."""
     delete_tables(shared_local_client)
     yield shared_local_client
     delete_tables(shared_local_client)
@@ -42,7 +42,7 @@ def local_client(shared_local_client: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def shared_redis() -> Iterator[Any]:
-    """A client of one real Redis that all tests of the session share."""
+    """A client of the real Redis that all tests of the session share."""
     reason = redis_server.unavailable()
     if reason:
         pytest.skip(reason)
@@ -52,7 +52,7 @@ def shared_redis() -> Iterator[Any]:
 
 @pytest.fixture
 def redis(shared_redis: Any) -> Any:
-    """A real Redis with nothing in it."""
+    """A real, empty Redis."""
     shared_redis.flushall()
     return shared_redis
 
@@ -65,7 +65,7 @@ def moto_client() -> Iterator[Any]:
 
 @pytest.fixture(params=["engine", "dynamodb-local", "moto"])
 def client(request: pytest.FixtureRequest) -> Any:
-    """Each of the three in turn, without any table."""
+    """Each of the three in turn, without tables."""
     if request.param == "engine":
         return Engine(shards=4)
     return request.getfixturevalue("local_client" if request.param == "dynamodb-local" else "moto_client")
@@ -73,5 +73,5 @@ def client(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def tables(client: Any) -> dict[str, str]:
-    """The tables of the template on ``client``, their names by logical id."""
+    """The tables of the template, made on `client`. Returns their names by logical id."""
     return create_tables(client)

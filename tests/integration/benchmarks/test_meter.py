@@ -31,9 +31,9 @@ def test_a_transaction_counts_twice_in_the_table_and_once_in_the_index(meter: Me
             put("plain", x={"S": "x" * 1500}),  # 2 times 2, and no entry
             update("Q", "SET s = :s", texts(s="9"), sk="1"),  # 2 times 2 of 1.2 KB, and 2 for the entry's move
             update("Q", "SET t = :t", texts(t="9"), sk="2"),  # 2 times 2, and 1 for what is projected
-            update("Q", "SET n = :n", numbers(n="9"), sk="3"),  # 2 times 2, and none
+            update("Q", "SET n = :n", numbers(n="9"), sk="3"),  # 2 times 2, and no entry changes
             update("Q", "REMOVE r", sk="4"),  # 2 times 2, and 1 for the entry that goes
-            update("large", "REMOVE x"),  # 2 times 9 of what it was
+            update("large", "REMOVE x"),  # 2 times 9, for the old item
         ]
     )
 
@@ -48,8 +48,8 @@ def test_a_cancelled_transaction_counts_in_the_table_alone(meter: Meter) -> None
     with pytest.raises(ClientError):
         meter.transact_write_items(
             TransactItems=[
-                put("new", x={"S": "x" * 1500}),  # 2 times 2 of what would be there
-                update("large", "SET n = :n", numbers(n=2)),  # 2 times 9 of what is there
+                put("new", x={"S": "x" * 1500}),  # 2 times 2, for the new item
+                update("large", "SET n = :n", numbers(n=2)),  # 2 times 9, for the stored item
                 put("small", condition="attribute_not_exists(pk)"),  # 2
                 {"Delete": {"TableName": "Things", "Key": key("none")}},  # 2
             ]
@@ -85,8 +85,8 @@ def test_a_lost_answer_counts_and_a_lost_request_does_not() -> None:
     assert meter.snapshot().operations == {"TransactWriteItems": Units(write=2, round_trips=2)}
 
 
-def test_what_is_not_there_costs_the_least_there_is(meter: Meter) -> None:
-    """DynamoDB Local counts nothing for these, DynamoDB does."""
+def test_a_missing_item_costs_the_minimum(meter: Meter) -> None:
+    """DynamoDB counts these. DynamoDB Local does not."""
     meter.batch_get_item(RequestItems={"Things": {"Keys": [key("none"), key("small")]}})
     meter.query(TableName="Things", KeyConditionExpression="pk = :p", ExpressionAttributeValues=texts(p="none"))
 
@@ -115,7 +115,7 @@ def test_a_span_is_a_difference(meter: Meter) -> None:
     assert span.targets == {("Things", "large"): Units(read=1.5)}
 
 
-def test_what_is_left_undone_costs_nothing(meter: Meter) -> None:
+def test_unprocessed_items_cost_nothing(meter: Meter) -> None:
     meter.unprocessed.append(lambda _, __, part: "large" in str(part))
 
     meter.batch_get_item(RequestItems={"Things": {"Keys": [key("small"), key("large")]}})

@@ -59,7 +59,7 @@ PLAIN: list[Request] = [
     ("update_item", {"Key": key("none"), "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": numbers(n=1)}),
     ("delete_item", {"Key": key("large")}),
     ("delete_item", {"Key": key("none")}),
-    # an index: a new entry, one that moves, one that changes, one that does not, one that goes
+    # the index: an entry is new, moves, changes, stays as it is, or is deleted
     ("put_item", {"Item": {**key("new"), "r": {"S": "R"}, "s": {"S": "1"}}}),
     (
         "update_item",
@@ -90,11 +90,11 @@ def test_plain_calls_count_as_dynamodb_local_says(local_client: Any, request_: R
 
     answer = getattr(meter, method)(TableName="Things", ReturnConsumedCapacity="INDEXES", **arguments)
 
-    said = answer["ConsumedCapacity"]
+    consumed = answer["ConsumedCapacity"]
     counted = meter.snapshot().total
-    assert counted.read + counted.write == said["CapacityUnits"]
+    assert counted.read + counted.write == consumed["CapacityUnits"]
     assert counted.round_trips == 1
-    indexes = {name: part["CapacityUnits"] for name, part in said.get("GlobalSecondaryIndexes", {}).items()}
+    indexes = {name: part["CapacityUnits"] for name, part in consumed.get("GlobalSecondaryIndexes", {}).items()}
     tables = meter.snapshot().tables
     for name, units in indexes.items():
         assert tables[f"Things/{name}"].read + tables[f"Things/{name}"].write == units

@@ -1,4 +1,4 @@
-"""A population that is put in place at once, beside the same one moved in by the projector's own transactions."""
+"""A population that is loaded at once equals one that the projector's transactions build."""
 
 from random import Random
 from typing import Any
@@ -23,7 +23,7 @@ def _engine() -> Engine:
 
 
 def _everything(client: Any, **index: str) -> list[dict[str, Any]]:
-    """All rows, but for how often tiers were written."""
+    """All items, without the versions of nodes."""
     items = client.scan(TableName="Rankings", **index)["Items"]
     rows = [item if "s" in item else {name: item[name] for name in item if name != "v"} for item in items]
     return sorted(rows, key=lambda item: item["pk"]["S"])

@@ -1,4 +1,4 @@
-"""Other ways to rank: those that are exact equal a sorted list, and AWS's rule as it was published does not."""
+"""Rival methods: the exact ones equal a sorted list, and AWS's published rule does not."""
 
 from collections.abc import Callable
 from random import Random
@@ -76,7 +76,7 @@ def test_as_many_from_every_shard_are_the_first() -> None:
     for name, score in truth.scores.items():
         lists.members.put(name, score)
 
-    # Equals at the end of a shard's part go by the index, not by member: so scores are board.
+    # At the end of a shard's part the index decides among equal scores, so the test compares scores only.
     assert [score for _, score in lists.top(100)] == [score for _, _, score in truth.lines(1, 100)]
 
 

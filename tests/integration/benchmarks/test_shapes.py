@@ -1,4 +1,4 @@
-"""Boards whose tiers are counted from sorted scores, beside the same ones put in place move by move."""
+"""Boards whose tiers are counted from sorted scores equal boards that are built move by move."""
 
 from collections import Counter
 from typing import Any

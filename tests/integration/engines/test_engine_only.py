@@ -1,4 +1,4 @@
-"""What the engine has beyond a DynamoDB: hooks, a clock of one's own, and a stream at hand."""
+"""What the engine adds to DynamoDB: hooks, a clock that tests set, and direct access to the stream."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.dynamodb.comparison import stored
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.dynamodb.things import numbers
@@ -13,11 +14,6 @@ from tests.support.dynamodb.things import numbers
 
 def _key(pk: str, sk: str = "member") -> dict[str, Any]:
     return {"pk": {"S": pk}, "sk": {"S": sk}}
-
-
-def _item(client: Any, table: str, key: dict[str, Any]) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
-    return found
 
 
 @pytest.fixture
@@ -28,7 +24,7 @@ def engine() -> Engine:
     return made
 
 
-def test_a_hook_before_prevents_and_a_hook_after_loses_the_answer(engine: Engine) -> None:
+def test_a_hook_before_a_call_prevents_it_and_one_after_it_loses_the_answer(engine: Engine) -> None:
     calls = []
 
     def fail(name: str, request: dict[str, Any]) -> None:
@@ -39,13 +35,13 @@ def test_a_hook_before_prevents_and_a_hook_after_loses_the_answer(engine: Engine
     with pytest.raises(ConnectionError):
         engine.put_item(TableName="Scores", Item=_key("a"))
     engine.before.clear()
-    assert _item(engine, "Scores", _key("a")) is None
+    assert stored(engine, "Scores", _key("a")) is None
     engine.after.append(fail)
     with pytest.raises(ConnectionError):
         engine.put_item(TableName="Scores", Item=_key("a"))
     engine.after.clear()
 
-    assert _item(engine, "Scores", _key("a")) == _key("a")
+    assert stored(engine, "Scores", _key("a")) == _key("a")
     assert calls == [("PutItem", ["Item", "TableName"])] * 2
 
 
@@ -86,10 +82,10 @@ def test_a_token_is_forgotten_after_ten_minutes() -> None:
         moment = at
         made.transact_write_items(TransactItems=[{"Update": add}], ClientRequestToken="token")
 
-    assert _item(made, "Plain", {"pk": {"S": "m"}}) == {"pk": {"S": "m"}, "v": {"N": "2"}}
+    assert stored(made, "Plain", {"pk": {"S": "m"}}) == {"pk": {"S": "m"}, "v": {"N": "2"}}
 
 
-def test_a_stream_carries_each_change_as_lambda_shows_it(engine: Engine) -> None:
+def test_a_stream_has_each_change_in_the_form_that_lambda_delivers(engine: Engine) -> None:
     engine.put_item(TableName="Scores", Item={**_key("a"), "raw": {"B": b"\x00\xff"}, "v": {"N": "1"}})
     engine.update_item(
         TableName="Scores",
@@ -137,7 +133,7 @@ def test_one_items_changes_stay_in_one_shard_in_order(engine: Engine) -> None:
     assert len(set.union(*homes.values())) > 1
 
 
-def test_what_expired_goes_by_the_service(engine: Engine) -> None:
+def test_the_service_deletes_expired_items(engine: Engine) -> None:
     for sk, expiry in (("past", "1000"), ("future", "3000")):
         engine.put_item(TableName="Scores", Item={**_key("a", sk), "e": {"N": expiry}})
 
@@ -146,4 +142,4 @@ def test_what_expired_goes_by_the_service(engine: Engine) -> None:
     (shard,) = [shard for shard in engine.stream("Scores") if len(shard)]
     assert shard[-1]["eventName"] == "REMOVE"
     assert shard[-1]["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-    assert _item(engine, "Scores", _key("a", "future")) is not None
+    assert stored(engine, "Scores", _key("a", "future")) is not None

@@ -38,7 +38,7 @@ def test_an_index_is_sparse_and_in_the_order_of_bytes(client: Client, rankings: 
     assert _page(client, rankings, ScanIndexForward=False)[0] == sorted(places, key=str.encode, reverse=True)
 
 
-def test_an_index_shows_what_is_projected_and_nothing_else(client: Client, rankings: str) -> None:
+def test_an_index_returns_projected_attributes_only(client: Client, rankings: str) -> None:
     client.update_item(**entry_update(rankings, "m", "1", 7))
 
     answer = client.query(
@@ -65,17 +65,17 @@ def test_pages_follow_each_other_in_both_directions(client: Client, rankings: st
     for number in range(7):
         client.update_item(**entry_update(rankings, f"m{number}", f"{number}", 1))
     for forward, order in ((True, list("0123456")), (False, list("6543210"))):
-        found: list[str] = []
+        names: list[str] = []
         start: dict[str, Any] = {}
         while True:
             places, last = _page(client, rankings, Limit=3, ScanIndexForward=forward, **start)
-            found += places
+            names += places
             if last is None:
                 break
             assert set(last) == {"pk", "r", "s"}
             start = {"ExclusiveStartKey": last}
 
-        assert found == order
+        assert names == order
 
 
 def test_a_range_of_an_index(client: Client, rankings: str) -> None:
@@ -119,23 +119,23 @@ def test_a_page_holds_no_more_than_a_megabyte(client: Client, scores: str) -> No
     assert first["Count"] + second["Count"] == 12
 
 
-def test_a_scan_in_segments_meets_every_item_once(client: Client, scores: str) -> None:
+def test_a_scan_in_segments_returns_every_item_once(client: Client, scores: str) -> None:
     for number in range(40):
         client.put_item(TableName=scores, Item=_key(f"b#{number % 13}", str(number)))
-    found: list[str] = []
+    names: list[str] = []
     for segment in range(3):
         start: dict[str, Any] = {}
         while True:
             page = client.scan(TableName=scores, Segment=segment, TotalSegments=3, Limit=4, **start)
-            found += [item["sk"]["S"] for item in page["Items"]]
+            names += [item["sk"]["S"] for item in page["Items"]]
             if "LastEvaluatedKey" not in page:
                 break
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
-    assert sorted(found, key=int) == [str(number) for number in range(40)]
+    assert sorted(names, key=int) == [str(number) for number in range(40)]
 
 
-def test_a_batch_reads_what_there_is(client: Client, scores: str) -> None:
+def test_a_batch_returns_the_items_that_exist(client: Client, scores: str) -> None:
     for sk in ("a", "b"):
         client.put_item(TableName=scores, Item=_key("p", sk))
     keys = [_key("p", sk) for sk in ("a", "missing", "b")]
@@ -146,7 +146,7 @@ def test_a_batch_reads_what_there_is(client: Client, scores: str) -> None:
     assert answer["UnprocessedKeys"] == {}
 
 
-def test_a_batch_reads_no_more_than_a_hundred(client: Client, scores: str) -> None:
+def test_a_batch_reads_at_most_100_items(client: Client, scores: str) -> None:
     keys = [_key("p", str(number)) for number in range(101)]
 
     error = refusal(lambda: client.batch_get_item(RequestItems={scores: {"Keys": keys}}))
@@ -161,11 +161,11 @@ def test_numbers_keep_38_digits(client: Client, scores: str) -> None:
     assert stored(client, scores, _key("p")) == {**_key("p"), "x": {"N": exact}}
 
 
-def test_what_is_read_is_nobody_elses(client: Client, scores: str) -> None:
-    given = {**_key("p"), "x": {"S": "before"}, "l": {"L": [{"S": "one"}]}}
-    client.put_item(TableName=scores, Item=given)
-    given["x"]["S"] = "after"
-    given["l"]["L"].append({"S": "two"})
+def test_items_are_copies(client: Client, scores: str) -> None:
+    item = {**_key("p"), "x": {"S": "before"}, "l": {"L": [{"S": "one"}]}}
+    client.put_item(TableName=scores, Item=item)
+    item["x"]["S"] = "after"
+    item["l"]["L"].append({"S": "two"})
     read = stored(client, scores, _key("p"))
     assert read is not None
     read["l"]["L"].clear()

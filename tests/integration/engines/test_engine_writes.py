@@ -29,7 +29,7 @@ def _is_moto(client: Client) -> bool:
     return not isinstance(client, Engine) and "amazonaws.com" in client.meta.endpoint_url
 
 
-def test_a_transaction_is_applied_whole(client: Client, scores: str, tables: Tables) -> None:
+def test_a_transaction_applies_all_its_actions(client: Client, scores: str, tables: Tables) -> None:
     receipt = {"TableName": tables["ReceiptsTable"], "Item": {"pk": {"S": "e1"}, "d": {"B": b"\x01"}}}
     client.transact_write_items(
         TransactItems=[
@@ -54,7 +54,7 @@ def test_a_transaction_is_applied_whole(client: Client, scores: str, tables: Tab
     }
 
 
-def test_a_failed_condition_cancels_all_and_gives_the_row(client: Client, rankings: str) -> None:
+def test_a_failed_condition_cancels_the_transaction_and_returns_the_item(client: Client, rankings: str) -> None:
     client.transact_write_items(TransactItems=[{"Update": entry_update(rankings, "m1", "1", 5)}])
 
     error = refusal(
@@ -81,7 +81,7 @@ def test_a_failed_condition_cancels_all_and_gives_the_row(client: Client, rankin
     assert stored(client, rankings, {"pk": {"S": "m0"}}) is None
 
 
-def test_a_row_comes_back_only_where_it_was_asked_for(client: Client, rankings: str) -> None:
+def test_an_item_is_returned_only_on_request(client: Client, rankings: str) -> None:
     client.put_item(TableName=rankings, Item={"pk": {"S": "m"}})
     put = {"TableName": rankings, "Item": {"pk": {"S": "m"}}, "ConditionExpression": "attribute_not_exists(pk)"}
 
@@ -91,7 +91,7 @@ def test_a_row_comes_back_only_where_it_was_asked_for(client: Client, rankings: 
     assert "Item" not in error.response["CancellationReasons"][0]
 
 
-def test_an_absent_row_comes_back_as_none(client: Client, rankings: str) -> None:
+def test_an_absent_item_is_not_returned(client: Client, rankings: str) -> None:
     check = {
         "TableName": rankings,
         "Key": {"pk": {"S": "m"}},
@@ -104,7 +104,7 @@ def test_an_absent_row_comes_back_as_none(client: Client, rankings: str) -> None
     assert not error.response["CancellationReasons"][0].get("Item")
 
 
-def test_a_single_failed_condition_gives_the_row(client: Client, rankings: str) -> None:
+def test_a_failed_condition_of_a_single_write_returns_the_item(client: Client, rankings: str) -> None:
     client.put_item(TableName=rankings, Item={"pk": {"S": "m"}, "v": {"N": "3"}})
 
     error = refusal(
@@ -137,7 +137,7 @@ def test_a_single_failed_condition_gives_the_row(client: Client, rankings: str) 
         ("attribute_not_exists(pk) OR v <= :v", True),
     ],
 )
-def test_conditions_on_what_is_missing(client: Client, rankings: str, condition: str, holds: bool) -> None:
+def test_conditions_on_missing_attributes(client: Client, rankings: str, condition: str, holds: bool) -> None:
     client.put_item(TableName=rankings, Item={"pk": {"S": "m"}, "v": {"N": "3"}})
     values = {"ExpressionAttributeValues": numbers(v=3)} if ":v" in condition else {}
 
@@ -210,7 +210,7 @@ def test_a_transaction_that_can_never_succeed_is_invalid(
     assert stored(client, "Rankings", {"pk": {"S": "m0"}}) is None
 
 
-def test_adding_to_what_is_no_number_is_invalid(client: Client, rankings: str) -> None:
+def test_adding_to_a_text_is_invalid(client: Client, rankings: str) -> None:
     client.put_item(TableName=rankings, Item={"pk": {"S": "m"}, "v": {"S": "text"}})
 
     error = refusal(
@@ -225,7 +225,7 @@ def test_adding_to_what_is_no_number_is_invalid(client: Client, rankings: str) -
     assert error.response["Error"]["Code"] == "ValidationException"
 
 
-def test_the_same_token_counts_once(client: Client, rankings: str) -> None:
+def test_a_token_applies_its_transaction_once(client: Client, rankings: str) -> None:
     if _is_moto(client):
         pytest.xfail("moto ignores ClientRequestToken")
     add = {

@@ -149,8 +149,8 @@ EXPRESSIONS: list[Request] = [
     _update(None, Key=key("none")),
     _update("ADD n :v", numbers(v=0), Key=key("none")),
     *(
-        _update("SET n = :v, m = :v REMOVE t", numbers(v=7), ReturnValues=wanted)
-        for wanted in ("NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW")
+        _update("SET n = :v, m = :v REMOVE t", numbers(v=7), ReturnValues=values)
+        for values in ("NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW")
     ),
     _update("SET r = :r, s = :s", texts(r="R", s="S")),
     _update("SET r = :r", numbers(r=1)),

@@ -1,4 +1,4 @@
-"""Queries on the engine beside DynamoDB Local: the same rows, in the same order, with the same next page."""
+"""Queries return the same items, order and next page on the engine and on DynamoDB Local."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ QUERIES: list[Request] = [
 
 @pytest.fixture(scope="module")
 def filled(shared_local_client: Any) -> Iterator[tuple[Engine, Any]]:
-    """One partition of more than 1 MB, whose rows also stand in the indexes."""
+    """A partition of more than 1 MB. Its items are in the indexes too."""
     delete_tables(shared_local_client)
     engine = Engine()
     order = ["", "!", "~", "é", "ü", "z", "Z", "\U0001f600", "\uffff", "1", "10", "2"]

@@ -1,4 +1,4 @@
-"""Random sequences of requests on the engine beside DynamoDB Local."""
+"""Random sequences of requests have the same effects on the engine and on DynamoDB Local."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def actions(draw: st.DrawFn, pk_sk: tuple[str, str]) -> dict[str, Any]:
     drawn = {
         **numbers(x=draw(NUMBERS), c=draw(st.sampled_from(["0", "1", "2"])), z="0"),
         ":r": {"S": draw(R)},
-        # No two entries of an index at one place: their order is not promised.
+        # Each entry of an index has its own sort key: DynamoDB does not define the order of equal ones.
         ":s": {"S": draw(S) + pk + sk},
     }
     condition = draw(CONDITIONS)

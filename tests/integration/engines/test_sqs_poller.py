@@ -38,7 +38,7 @@ def test_a_queue_is_emptied_in_batches() -> None:
     assert (queue.dead, queue.most_received) == ([], 1)
 
 
-def test_a_message_looks_as_lambda_shows_it() -> None:
+def test_a_message_has_the_form_that_lambda_delivers() -> None:
     queue = Queue(clock=lambda: 1_700_000_000.5)
     message_id = queue.send("héllo", {"kind": {"DataType": "String", "StringValue": "x"}}, group="g")
     events: list[Event] = []
@@ -67,7 +67,7 @@ def test_a_message_looks_as_lambda_shows_it() -> None:
     }
 
 
-def test_only_reported_messages_come_again() -> None:
+def test_only_reported_messages_are_delivered_again() -> None:
     queue = Queue()
     for number in range(4):
         queue.send(str(number))
@@ -101,7 +101,7 @@ def test_only_reported_messages_come_again() -> None:
         {"batchItemFailures": [], "more": {1, 2}},
     ],
 )
-def test_an_answer_without_sense_fails_the_whole_batch(answer: Any) -> None:
+def test_a_malformed_answer_fails_the_whole_batch(answer: Any) -> None:
     queue = Queue(max_receive_count=2)
     queue.send("a")
     queue.send("b")
@@ -135,10 +135,10 @@ def test_an_exception_fails_the_whole_batch_until_the_queue_gives_up(error: type
     poller.drain()
 
     assert [(message.body, message.received) for message in queue.dead] == [("a", 3)]
-    assert [type(found) for found in poller.errors] == [error] * 3
+    assert [type(raised) for raised in poller.errors] == [error] * 3
 
 
-def test_duplicates_and_disorder_lose_nothing() -> None:
+def test_duplicates_and_reordering_lose_nothing() -> None:
     queue = Queue(Random(1), duplicates=0.3)
     sent = [str(number) for number in range(200)]
     for body in sent:
@@ -152,7 +152,7 @@ def test_duplicates_and_disorder_lose_nothing() -> None:
     assert seen[:50] != sent[:50]
 
 
-def test_a_drain_that_does_not_end_says_so() -> None:
+def test_a_drain_that_does_not_end_fails() -> None:
     queue = Queue(max_receive_count=1_000_000)
     queue.send("a")
     poller = SqsPoller(lambda event, _: _failures(event["Records"][0]["messageId"]), queue)

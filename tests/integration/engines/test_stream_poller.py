@@ -43,7 +43,7 @@ def _number(record: dict[str, Any]) -> str:
     return text
 
 
-def test_everything_from_the_lowest_reported_record_comes_again() -> None:
+def test_all_records_from_the_lowest_reported_one_are_delivered_again() -> None:
     engine = _changed(1, 10)
     seen: list[list[int]] = []
 
@@ -58,10 +58,10 @@ def test_everything_from_the_lowest_reported_record_comes_again() -> None:
     assert seen == [list(range(10)), [4, 5, 6, 7, 8, 9]]
 
 
-def test_a_batch_that_fails_whole_is_halved_until_one_record_is_given_up() -> None:
+def test_a_failing_batch_is_halved_until_one_record_is_given_up() -> None:
     engine = _changed(1, 16)
     done: list[int] = []
-    given_up: list[dict[str, Any]] = []
+    abandoned: list[dict[str, Any]] = []
     attempts: list[list[int]] = []
 
     def handler(event: Event, _: Any) -> Answer:
@@ -72,32 +72,32 @@ def test_a_batch_that_fails_whole_is_halved_until_one_record_is_given_up() -> No
         done.extend(versions)
         return _failures()
 
-    poller = StreamPoller(handler, engine.stream("Scores"), max_retries=2, on_failure=given_up.extend)
+    poller = StreamPoller(handler, engine.stream("Scores"), max_retries=2, on_failure=abandoned.extend)
     poller.drain()
 
     assert done == [version for version in range(16) if version != 11]
-    assert [record["dynamodb"]["NewImage"]["v"]["N"] for record in given_up] == ["11"]
+    assert [record["dynamodb"]["NewImage"]["v"]["N"] for record in abandoned] == ["11"]
     assert attempts.count([11]) == 3
     assert len(poller.errors) > 3
 
 
 def test_without_bisect_the_whole_batch_is_given_up() -> None:
     engine = _changed(1, 6)
-    given_up: list[dict[str, Any]] = []
+    abandoned: list[dict[str, Any]] = []
 
     def handler(event: Event, _: Any) -> Answer:
         return _failures("") if 2 in _versions(event) else _failures()
 
     poller = StreamPoller(
-        handler, engine.stream("Scores"), batch_size=4, max_retries=1, bisect=False, on_failure=given_up.extend
+        handler, engine.stream("Scores"), batch_size=4, max_retries=1, bisect=False, on_failure=abandoned.extend
     )
     poller.drain()
 
-    assert _versions({"Records": given_up}) == [0, 1, 2, 3]
+    assert _versions({"Records": abandoned}) == [0, 1, 2, 3]
     assert poller.invocations == 3
 
 
-def test_progress_begins_the_count_of_retries_anew() -> None:
+def test_progress_resets_the_count_of_retries() -> None:
     engine = _changed(1, 5)
 
     def handler(event: Event, _: Any) -> Answer:
@@ -117,7 +117,7 @@ def test_giving_up_without_a_destination_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_cut_keeps_each_item_in_order_and_loses_nothing(seed: int) -> None:
+def test_any_split_into_batches_keeps_each_item_in_order_and_loses_nothing(seed: int) -> None:
     engine = _changed(7, 30, shards=3)
     rng = Random(seed)
     newest: dict[str, int] = {}
@@ -131,7 +131,7 @@ def test_any_cut_keeps_each_item_in_order_and_loses_nothing(seed: int) -> None:
                 raise Killed
             member = record["dynamodb"]["Keys"]["pk"]["S"]
             version = int(record["dynamodb"]["NewImage"]["v"]["N"])
-            assert version <= newest.get(member, -1) + 1  # again, or the next, but none left out
+            assert version <= newest.get(member, -1) + 1  # an earlier version or the next one: none is skipped
             newest[member] = max(version, newest.get(member, -1))
             times[member, version] = times.get((member, version), 0) + 1
         return _failures()
@@ -142,7 +142,7 @@ def test_any_cut_keeps_each_item_in_order_and_loses_nothing(seed: int) -> None:
     assert max(times.values()) > 1
 
 
-def test_what_comes_later_is_delivered_by_the_next_drain() -> None:
+def test_later_changes_are_delivered_by_the_next_drain() -> None:
     engine = _changed(1, 2)
     seen: list[int] = []
     poller = StreamPoller(lambda event, _: seen.extend(_versions(event)), engine.stream("Scores"))
@@ -174,8 +174,8 @@ def test_the_stream_of_dynamodb_local_has_the_same_form(local_client: Any) -> No
     for poller in pollers:
         assert poller.drain() == 1
 
-    ours, theirs = (event["Records"] for event in events)
-    for one, other in zip(ours, theirs, strict=True):
+    engine_records, local_records = (event["Records"] for event in events)
+    for one, other in zip(engine_records, local_records, strict=True):
         assert one.keys() == other.keys()
         assert one["dynamodb"].keys() == other["dynamodb"].keys()
         assert type(one["dynamodb"]["ApproximateCreationDateTime"]) is type(

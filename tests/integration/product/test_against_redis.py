@@ -54,12 +54,12 @@ def test_the_sets_are_worth_comparing(rankings: list[Ranking]) -> None:
 
 def test_zrange_is_the_list(rankings: list[Ranking]) -> None:
     for ranking in rankings:
-        found = lines(ranking.get())
-        assert found == ranking.lines()
+        listed_lines = lines(ranking.get())
+        assert listed_lines == ranking.lines()
         for limit in (1, 7):
             assert [
                 (entry["rank"], entry["member"], entry["score"]) for entry in ranking.stack.entries(ranking.path, limit)
-            ] == found
+            ] == listed_lines
 
 
 def test_zcount_is_the_rank(rankings: list[Ranking]) -> None:
@@ -94,22 +94,22 @@ def test_zrange_from_a_position(rankings: list[Ranking]) -> None:
     for ranking in rankings:
         for _ in range(20):
             position, limit = ranking.rng.randint(1, ranking.total + 2), ranking.rng.randint(1, 9)
-            found = lines(ranking.get(rank=position, limit=limit))
-            assert found == ranking.lines(position - 1, position + limit - 2), (position, limit)
+            listed_lines = lines(ranking.get(rank=position, limit=limit))
+            assert listed_lines == ranking.lines(position - 1, position + limit - 2), (position, limit)
 
 
 def test_zrange_around_a_member(rankings: list[Ranking]) -> None:
     for ranking in rankings:
         for member in ranking.rng.sample(ranking.members(), 8):
             position, radius = ranking.redis.zrank(ranking.key, member), ranking.rng.randint(0, 9)
-            found = lines(ranking.get(around=member, radius=radius))
-            assert found == ranking.lines(max(0, position - radius), position + radius), (member, radius)
+            listed_lines = lines(ranking.get(around=member, radius=radius))
+            assert listed_lines == ranking.lines(max(0, position - radius), position + radius), (member, radius)
 
 
 def test_zcount_is_where_a_score_would_stand(rankings: list[Ranking]) -> None:
     for ranking in rankings:
-        there = [ranking.score(member) for member in ranking.members()]
-        for score in [*ranking.rng.sample(there, 8), -1_000_000, -5, 0, 6, 150, 1_000_000]:
+        scores = [ranking.score(member) for member in ranking.members()]
+        for score in [*ranking.rng.sample(scores, 8), -1_000_000, -5, 0, 6, 150, 1_000_000]:
             answer = ranking.get("/rank", score=score)
             counts = (ranking.ahead(score), ranking.equal(score), ranking.behind(score))
             assert (answer["rank"], answer["above"], answer["at"], answer["below"]) == (1 + counts[0], *counts), score
@@ -121,14 +121,14 @@ def test_zmscore_is_a_group(rankings: list[Ranking]) -> None:
         status, answer = ranking.stack.post(f"{ranking.path}/ranks", {"members": group})
         assert status == 200, answer
         scores = dict(zip(group, ranking.redis.zmscore(ranking.key, group), strict=True))
-        there = [score for score in scores.values() if score is not None]
+        ranked = [score for score in scores.values() if score is not None]
         for member, entry in zip(group, answer["entries"], strict=True):
             score = scores[member]
             assert entry["member"] == member
             if score is None:
                 assert (entry["rank"], entry["score"], entry["group_rank"]) == (None, None, None)
             else:
-                within = 1 + sum(other < score for other in there)
+                within = 1 + sum(other < score for other in ranked)
                 units = ranking.sign * int(score)
                 assert (entry["rank"], entry["score"], entry["group_rank"]) == (1 + ranking.ahead(units), units, within)
 

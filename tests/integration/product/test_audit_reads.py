@@ -1,4 +1,4 @@
-"""What an audit reads, wherever it runs: the engine, DynamoDB Local and moto."""
+"""Reads of an audit keep their contract on the engine, on DynamoDB Local and on moto."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_a_row_in_another_shard_is_not_at_home(
         )
         row = evidence.pair(ranking(), "m").row
         assert row is not None
-        # What was there before shards were named is in shard 0.
+        # Entries from before the root had shards are in shard 0.
         assert row.at_home == (shard in {0, shard_of("m", 3)})
 
 
@@ -92,11 +92,11 @@ def test_counters_beside_what_they_count(
     before = evidence.picture(ranking(), (62,))
     assert before.counters == {125: 2}
     assert before == evidence.picture(ranking(), (62,))
-    # Another lane counts once the root names it.
-    for way, digit in ((ROOT, 62), ((62,), 125)):
+    # Another lane counts as soon as the root has the number of lanes.
+    for path, digit in ((ROOT, 62), ((62,), 125)):
         client.update_item(
             TableName=tables["RankingsTable"],
-            Key={"pk": {"S": node_key(ranking(), way, 1)}},
+            Key={"pk": {"S": node_key(ranking(), path, 1)}},
             UpdateExpression=f"ADD {counter_name(digit)} :n",
             ExpressionAttributeValues={":n": {"N": "-1"}},
         )

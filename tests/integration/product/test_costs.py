@@ -1,4 +1,4 @@
-"""The budgets, counted over the real requests. The figures of the pages are those of `make units` and `make reads`."""
+"""The budgets, counted over the real requests. `make units` and `make reads` measure the published figures."""
 
 from random import Random
 
@@ -9,7 +9,7 @@ from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.truth import Truth
 from benchmarks.measure import reads, units
 
-# In one process, which makes each board once.
+# They share one process, so each board is made once.
 pytestmark = pytest.mark.xdist_group("costs")
 
 SIZES = [10_000, pytest.param(100_000, marks=pytest.mark.thorough)]
@@ -50,7 +50,7 @@ def test_a_page_among_equals_costs_what_it_skips_more(many_equals: Placed) -> No
     cost = reads.deep(board, truth)
 
     assert cost["at_middle_entries"] == cost["first_entries"] + skipped
-    # 35 entries with ids of 20 bytes and more go into 4 KB, which is half a unit.
+    # 4 KB, which cost half a unit, hold 35 entries with ids of at least 20 bytes.
     assert cost["at_middle_read_units"] <= cost["first_read_units"] + 2.5 + skipped / 70 + 0.5
 
 

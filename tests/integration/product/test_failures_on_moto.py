@@ -1,4 +1,4 @@
-"""Dead letters and parked objects on another's SQS and S3: what the two really answer, page by page."""
+"""Dead letters and parked objects on moto's SQS and S3, page by page."""
 
 import json
 import time
@@ -36,7 +36,7 @@ class Queues:
         self.letters = DeadLetters(Sender(lambda: self.sqs, self.dead), self.bucket)
         activity = Sender(lambda: self.sqs, self.activity)
         queue = DeadLetterQueue(lambda: self.sqs, self.dead, activity, self.bucket)
-        # Messages have moto's times, which are those of the real wall clock; deadlines go by the test's own clock.
+        # moto gives messages the time of the real clock. Deadlines use the clock of the test.
         self.clock = ManualClock(0)
         self.care = DeadLetterCare(queue, replace(pacing(self.clock), now=lambda: time.time_ns() // 1_000_000))
 
@@ -53,8 +53,8 @@ class Queues:
         assert self.letters.send([(record, reason)]) == {}
 
     def replayed(self) -> list[dict[str, Any]]:
-        """All messages on the queue of events."""
-        found: list[dict[str, Any]] = []
+        """All messages in the queue of events."""
+        messages: list[dict[str, Any]] = []
         while True:
             answer = self.sqs.receive_message(
                 QueueUrl=self.activity,
@@ -63,8 +63,8 @@ class Queues:
                 MessageSystemAttributeNames=["All"],
             )
             if "Messages" not in answer:
-                return found
-            found += answer["Messages"]
+                return messages
+            messages += answer["Messages"]
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> Non
 
 
 def test_a_body_too_large_beside_its_reason_comes_back_from_the_bucket(queues: Queues) -> None:
-    # Room for its age, and for nothing else.
+    # There is room for the time attribute only.
     body = "x" * (MAX_BYTES - 33)
     queues.refuse(1, body)
     assert queues.bucket.content("refused/id-1.json") is not None
@@ -136,11 +136,11 @@ def test_objects_are_listed_page_by_page(queues: Queues) -> None:
     keys = [f"parked/2026-11-{day:02}/{number}.json" for day in range(1, 4) for number in range(3)]
     for key in [*keys, "refused/1.json"]:
         queues.bucket.keep(key, {"nan": float("nan"), "half": "\ud800", "long": 10**40})
-    found: list[str] = []
-    while page := queues.bucket.listed("parked/", found[-1] if found else "parked/", 4):
+    listed: list[str] = []
+    while page := queues.bucket.listed("parked/", listed[-1] if listed else "parked/", 4):
         assert all(abs(kept.at - time.time() * 1000) < 60_000 for kept in page)
-        found += [kept.key for kept in page]
-    assert found == keys
+        listed += [kept.key for kept in page]
+    assert listed == keys
     assert json.loads(queues.bucket.content(keys[0]) or b"")["long"] == 10**40
     queues.bucket.delete(keys[0])
     queues.bucket.delete(keys[0])

@@ -110,7 +110,7 @@ def test_bad_input_costs_nobody_else_anything(dynamodb: Any) -> None:
         pipeline.settle()
 
         assert pipeline.assert_exact() > 0
-        assert pipeline.queue.dead == []  # none was tried until the queue gave up on it
+        assert pipeline.queue.dead == []  # the queue gave up on no message
         assert pipeline.queue.most_received == 1
         letters = {letter["MessageBody"]: letter for letter in stack.dead_letters.messages}
         kept = {orjson.loads(body)["record"]["body"] for body in stack.bucket.objects.values()}

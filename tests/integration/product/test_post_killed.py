@@ -1,4 +1,4 @@
-"""`standings post`, ended on its way and started again: every row of the file is counted, and once."""
+"""`standings post` counts every row of a file once, even if it is killed and started again."""
 
 import csv
 import json
@@ -26,11 +26,11 @@ from tests.support.dynamodb.tables import create_tables
 PROJECT = Path(__file__).parents[3]
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 2, windows = ["all"] }'
 LATER = 20
-"""Requests that are answered after one that is not, before the second kill."""
+"""How many later requests are answered before the second kill. One earlier request is not."""
 
 
 def write_rows(file: Path, count: int, rng: Random) -> Counter[str]:
-    """Rows without ids, many of them alike, some without a time; returns the sum of each member in hundredths."""
+    """Write rows without ids: many are equal, some have no time. Returns each member's sum in hundredths."""
     expected: Counter[str] = Counter()
     now = datetime.now(UTC).replace(microsecond=0)
     with file.open("w", encoding="utf-8", newline="") as opened:
@@ -47,11 +47,11 @@ def write_rows(file: Path, count: int, rng: Random) -> Counter[str]:
 
 
 Taken = Callable[[int, subprocess.Popen[str]], bool]
-"""Given the number of a request of a run, and the run's process: whether the request is answered."""
+"""Takes the number of a request in a run, and the run's process. Returns whether to answer the request."""
 
 
 class Runs:
-    """Runs of the same command line, until it ends or is killed."""
+    """Runs the same command line until it ends or is killed."""
 
     def __init__(self, endpoint: Endpoint, file: Path) -> None:
         self._endpoint = endpoint
@@ -85,12 +85,12 @@ class Runs:
         return process.returncode, out, err
 
     def remembered(self) -> int:
-        """Rows."""
+        """The number of rows that the command remembers."""
         rows: int = json.loads(self._state.read_text(encoding="utf-8"))["mark"]["rows"] if self._state.exists() else 0
         return rows
 
     def dies_unanswered(self, number: int) -> Taken:
-        """Killed when the queue has taken a request's messages and has not yet said so."""
+        """Kill the command after the queue took a request's messages, and before it answered."""
 
         def taken(request: int, process: subprocess.Popen[str]) -> bool:
             if request >= number:
@@ -101,7 +101,7 @@ class Runs:
         return taken
 
     def dies_with_one_behind(self, number: int) -> Taken:
-        """Killed when later requests are acknowledged and one that was sent before them is not."""
+        """Kill the command after later requests were acknowledged, and before an earlier one was."""
         enough = threading.Event()
         rows = self.remembered()
 
@@ -118,7 +118,7 @@ class Runs:
         return taken
 
     def advances(self, rows: int) -> None:
-        """Wait until more is remembered than so many rows."""
+        """Wait until the command has remembered more than so many rows."""
         deadline = time.monotonic() + 60
         while self.remembered() <= rows:
             assert time.monotonic() < deadline
@@ -146,7 +146,7 @@ def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path
         assert 0 < reached[0] < reached[1] < count
         summary = json.loads(out)
         assert (summary["before"], summary["posted"], summary["wrong"]) == (reached[1], count - reached[1], 0)
-        # What the queue had and nobody remembered came again: without that this would show nothing.
+        # Rows that the queue had and the command did not remember were sent again: that is what this test needs.
         again = len(endpoint.queue) - count
         assert 10 + 10 * LATER <= again <= 2 * 10 * MAX_WAITING
         clock.milliseconds = time.time_ns() // 1_000_000
@@ -154,15 +154,15 @@ def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path
         SqsPoller(stack.writer, endpoint.queue, 100, rng).drain()
         StreamPoller(stack.projector, client.stream("Scores"), 100).drain()
         assert stack.dead_letters.reasons() == []
-        found = {entry["member"]: round(entry["score"] * 100) for entry in stack.entries("/boards/b/points/all")}
-        assert found == expected
+        scores = {entry["member"]: round(entry["score"] * 100) for entry in stack.entries("/boards/b/points/all")}
+        assert scores == expected
         assert runs.run(lambda *_: False)[0] == 0
         assert len(endpoint.queue) == 0
 
 
 @pytest.fixture
 def heard() -> Iterator[None]:
-    """Ctrl-C is heard by what is started from here, also where this runs in the background, which ignores it."""
+    """Let child processes react to Ctrl-C, even if the tests run in the background, where it is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

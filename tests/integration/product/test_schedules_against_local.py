@@ -1,4 +1,4 @@
-"""A sample of the schedules of faults on DynamoDB Local: what the engine shows is not the engine's own."""
+"""A sample of the fault schedules runs on DynamoDB Local: their results do not depend on the engine."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from tests.support.thoroughness import seeds
 @pytest.fixture
 def store(local_client: Any, local_endpoint: str) -> Callable[[Callable[[], float]], ClientStore]:
     create_tables(local_client, expire=False)
-    # As the functions have it.
+    # The functions use it too.
     client = local.client_for(local_endpoint)
     send_as_built(client)
     return lambda now: ClientStore(client, LocalStream(local_client, "Scores"), now)

@@ -29,7 +29,7 @@ def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
 
 
 @pytest.fixture
-def standing(client: Any, tables: dict[str, str]) -> DynamoRankingsReader:
+def reader(client: Any, tables: dict[str, str]) -> DynamoRankingsReader:
     return DynamoRankingsReader(
         client, tables["RankingsTable"], tables["ScoresTable"], faulty_client.Time(NOW).pacing()
     )

@@ -14,22 +14,20 @@ BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windo
 
 
 def family(board: str) -> Family:
-    found = BOARDS.family(board)
-    assert found is not None
-    return found
+    family = BOARDS.family(board)
+    assert family is not None
+    return family
 
 
-def test_a_record_of_a_board_is_written_over_the_one_that_was_seen(
-    boards: DynamoBoards, standing: DynamoRankingsReader
-) -> None:
+def test_a_record_replaces_only_the_version_that_was_read(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:
     coverage = coverage_of(family("c"))
-    kept = {code: BucketCoverage(kept.windows, 20_778) for code, kept in coverage.buckets.items()}
+    buckets = {code: BucketCoverage(bucket.windows, 20_778) for code, bucket in coverage.buckets.items()}
     job = Job("rebuild", "placing", NOW, coverage, 7, "m", 400)
     record = BoardRecord("b", 1, NOW, coverage, coverage.rankings)
     later = replace(
         record,
         version=2,
-        coverage=replace(coverage, buckets=kept),
+        coverage=replace(coverage, buckets=buckets),
         generation=1,
         written=(1, 2),
         latest=3,
@@ -37,24 +35,24 @@ def test_a_record_of_a_board_is_written_over_the_one_that_was_seen(
         job=job,
     )
 
-    assert standing.record("b") is None
+    assert reader.record("b") is None
     assert boards.put(record, None)
     assert not boards.put(record, None)
     assert not boards.put(later, 2)
     assert boards.put(later, 1)
-    assert standing.record("b") == later
+    assert reader.record("b") == later
     assert boards.records(["b", "c"]) == {"b": later}
 
 
-def test_names_of_boards_by_prefix(boards: DynamoBoards, standing: DynamoRankingsReader) -> None:
+def test_names_of_boards_by_prefix(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:
     coverage = coverage_of(family("c"))
     for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
         record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
         assert boards.put(record, None)
 
-    assert standing.boards("", None, 10) == ["a", "demo-1", "demo-2", "demo-3", "z"]
-    assert standing.boards("demo-", None, 2) == ["demo-1", "demo-2"]
-    assert standing.boards("demo-", None, 3) == ["demo-1", "demo-2", "demo-3"]
-    assert standing.boards("demo-", "demo-2", 2) == ["demo-3"]
-    assert standing.boards("demo-", "a", 10) == ["demo-1", "demo-2", "demo-3"]
-    assert standing.boards("demo-", "z", 10) == []
+    assert reader.boards("", None, 10) == ["a", "demo-1", "demo-2", "demo-3", "z"]
+    assert reader.boards("demo-", None, 2) == ["demo-1", "demo-2"]
+    assert reader.boards("demo-", None, 3) == ["demo-1", "demo-2", "demo-3"]
+    assert reader.boards("demo-", "demo-2", 2) == ["demo-3"]
+    assert reader.boards("demo-", "a", 10) == ["demo-1", "demo-2", "demo-3"]
+    assert reader.boards("demo-", "z", 10) == []

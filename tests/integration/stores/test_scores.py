@@ -14,7 +14,7 @@ NOW = 1_795_256_100_000
 
 
 def change(member: str = "m", **other: Any) -> Addition:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "adds": {"a1b": 3},
         "removes": (),
         "tie_keys_removed": (),
@@ -23,14 +23,14 @@ def change(member: str = "m", **other: Any) -> Addition:
         "known": False,
         **other,
     }
-    return Addition("b", member, **given)
+    return Addition("b", member, **fields)
 
 
 def image(version: int, *, abs_total: int = 3, **other: Any) -> Image:
     return Image("b", "m", version, NOW, abs_total, **{"hidden": False, "values": {"a1b": 3}, **other})
 
 
-def test_receipts_and_changes_are_done_together(scores: DynamoScores) -> None:
+def test_receipts_and_changes_are_written_together(scores: DynamoScores) -> None:
     assert scores.apply([Event("1", 0, (), b"x"), Event("2", 0, (), b"y")], [change(), change("n")], NOW) == []
 
     images = scores.images([("b", "m"), ("b", "n"), ("b", "nobody")])
@@ -43,17 +43,17 @@ def test_receipts_and_changes_are_done_together(scores: DynamoScores) -> None:
     assert (scores.receipt("1"), scores.receipt("3")) == (b"x", None)
 
 
-def test_a_known_receipt_keeps_all_of_it_from_being_done(scores: DynamoScores) -> None:
+def test_a_known_receipt_cancels_the_transaction(scores: DynamoScores) -> None:
     scores.apply([Event("1", 0, (), b"x")], [change()], NOW)
-    obstacles = scores.apply([Event("2", 0, (), b"y"), Event("1", 0, (), b"z")], [change()], NOW)
+    conflicts = scores.apply([Event("2", 0, (), b"y"), Event("1", 0, (), b"z")], [change()], NOW)
 
-    (obstacle,) = obstacles
-    assert isinstance(obstacle, ReceiptConflict)
-    assert (obstacle.position, obstacle.reason, obstacle.found) == (1, CancelReason.CONDITION, b"x")
+    (conflict,) = conflicts
+    assert isinstance(conflict, ReceiptConflict)
+    assert (conflict.position, conflict.reason, conflict.found) == (1, CancelReason.CONDITION, b"x")
     assert scores.images([("b", "m")])["b", "m"].values == {"a1b": 3}
 
 
-def test_additions_add_up_and_versions_count(scores: DynamoScores) -> None:
+def test_additions_add_up_and_the_version_grows(scores: DynamoScores) -> None:
     scores.apply([], [change()], NOW)
     scores.apply([], [change(adds={"a1b": -5, "c2dd20778": 0}, removes=("c2dd1", "z9z"), written_at_ms=NOW + 1)], NOW)
     image = scores.images([("b", "m")])["b", "m"]
@@ -62,25 +62,25 @@ def test_additions_add_up_and_versions_count(scores: DynamoScores) -> None:
     assert (image.version, image.written_at_ms, image.abs_total) == (NOW + 2, NOW + 1, 6)
 
 
-def test_a_stamp_never_goes_back_and_the_item_comes_with_the_no(scores: DynamoScores) -> None:
+def test_the_time_of_an_item_never_decreases_and_a_conflict_has_the_item(scores: DynamoScores) -> None:
     scores.apply([], [change(written_at_ms=NOW + 5)], NOW)
-    (obstacle,) = scores.apply([Event("1", 0, (), b"x")], [change("n"), change()], NOW)
+    (conflict,) = scores.apply([Event("1", 0, (), b"x")], [change("n"), change()], NOW)
 
-    assert isinstance(obstacle, ItemConflict)
-    assert (obstacle.position, obstacle.reason) == (1, CancelReason.CONDITION)
-    assert obstacle.found is not None
-    assert obstacle.found.written_at_ms == NOW + 5
+    assert isinstance(conflict, ItemConflict)
+    assert (conflict.position, conflict.reason) == (1, CancelReason.CONDITION)
+    assert conflict.found is not None
+    assert conflict.found.written_at_ms == NOW + 5
     assert ("b", "n") not in scores.images([("b", "n")])
 
 
-def test_no_room_for_an_amount(scores: DynamoScores) -> None:
+def test_an_amount_that_could_overflow_is_a_conflict(scores: DynamoScores) -> None:
     scores.apply([], [change(adds={"a1b": 9 * 10**15}, abs_total=9 * 10**15)], NOW)
-    (obstacle,) = scores.apply([], [change(abs_total=10**13)], NOW)
+    (conflict,) = scores.apply([], [change(abs_total=10**13)], NOW)
 
-    assert obstacle.reason is CancelReason.CONDITION
+    assert conflict.reason is CancelReason.CONDITION
 
 
-def test_a_rewrite_needs_the_version_that_was_seen(scores: DynamoScores) -> None:
+def test_a_rewrite_needs_the_version_that_was_read(scores: DynamoScores) -> None:
     assert scores.apply([], [Rewrite(image(7), None)], NOW) == []
     (taken,) = scores.apply([], [Rewrite(image(7), None)], NOW)
     assert taken.reason is CancelReason.CONDITION
@@ -90,7 +90,7 @@ def test_a_rewrite_needs_the_version_that_was_seen(scores: DynamoScores) -> None
     assert scores.image(("b", "m")) == image(8, abs_total=99)
 
 
-def test_a_rewrite_of_the_same_version_changes_nothing_and_makes_sure_of_it(scores: DynamoScores) -> None:
+def test_a_rewrite_of_the_same_version_only_checks_it(scores: DynamoScores) -> None:
     scores.apply([], [Rewrite(image(7), None)], NOW)
 
     assert scores.apply([Event("1", 0, (), b"x")], [Rewrite(image(7, values={}), 7)], NOW) == []
@@ -99,7 +99,7 @@ def test_a_rewrite_of_the_same_version_changes_nothing_and_makes_sure_of_it(scor
     assert (scores.receipt("1"), scores.receipt("2")) == (b"x", None)
 
 
-def test_an_image_comes_back_as_it_was_written(scores: DynamoScores) -> None:
+def test_an_image_is_read_as_it_was_written(scores: DynamoScores) -> None:
     whole = image(7, values={"a1b": -3, "c2dd20778": 0}, tie_keys={"a1b": "用户 x", "c2dd20778": "y"}, hidden=True)
     gone = image(8, values={}, removed=True)
 
@@ -109,9 +109,7 @@ def test_an_image_comes_back_as_it_was_written(scores: DynamoScores) -> None:
     assert scores.image(("b", "m")) == gone
 
 
-def test_what_was_removed_expires_unless_it_comes_back(
-    scores: DynamoScores, client: Any, tables: dict[str, str]
-) -> None:
+def test_a_removed_member_expires_unless_it_returns(scores: DynamoScores, client: Any, tables: dict[str, str]) -> None:
     def expiry() -> int | None:
         (item,) = client.scan(TableName=tables["ScoresTable"])["Items"]
         return int(item["e"]["N"]) if "e" in item else None
@@ -125,20 +123,20 @@ def test_what_was_removed_expires_unless_it_comes_back(
     assert scores.image(("b", "m")) == image(8, abs_total=6)
 
 
-def test_only_whom_the_board_knows(scores: DynamoScores) -> None:
+def test_only_known_members_of_a_registered_board(scores: DynamoScores) -> None:
     (stranger,) = scores.apply([Event("1", 0, (), b"x")], [change(known=True)], NOW)
     assert (stranger.reason, stranger.found) == (CancelReason.CONDITION, None)
     scores.apply([], [change()], NOW)
     assert scores.apply([Event("1", 0, (), b"x")], [change(known=True)], NOW) == []
 
 
-def test_more_items_than_one_request_reads(scores: DynamoScores) -> None:
+def test_images_of_more_members_than_one_request_reads(scores: DynamoScores) -> None:
     for start in range(0, 130, 65):
         scores.apply([], [change(f"m{n}") for n in range(start, start + 65)], NOW)
 
     assert len(scores.images([("b", f"m{n}") for n in range(140)])) == 130
 
 
-def test_what_the_store_will_never_do_is_refused(scores: DynamoScores) -> None:
+def test_an_invalid_request_is_refused(scores: DynamoScores) -> None:
     with pytest.raises(StoreRefusedError):
         scores.apply([Event("", 0, (), b"x")], [change()], NOW)

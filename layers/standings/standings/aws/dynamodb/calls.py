@@ -122,6 +122,11 @@ def batch_get(
     return items
 
 
+def query_request(table: str, condition: str, values: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+    """A query for the keys that meet a condition."""
+    return {"TableName": table, "KeyConditionExpression": condition, "ExpressionAttributeValues": values, **options}
+
+
 def query(client: DynamoDBClient, request: Mapping[str, Any], limit: int) -> Iterator[Any]:
     """The answers of a query, with up to `limit` items in all. DynamoDB ends an answer at 1 MB."""
     page = dict(request)

@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
-from standings.aws.dynamodb.calls import MAX_KEYS, DynamoDBClient, Item, batch_get, get_item, query, query_items
+from standings.aws.dynamodb.calls import (
+    MAX_KEYS,
+    DynamoDBClient,
+    Item,
+    batch_get,
+    get_item,
+    query,
+    query_items,
+    query_request,
+)
 from standings.aws.dynamodb.keys import PLACES, entry_key, index_key
 from standings.aws.dynamodb.rankings.tier_trees import KnownLanes, lane_of, shards_ever
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
@@ -73,14 +82,15 @@ class DynamoRankingsReader:
         return entries, {path: node for (_, path), node in nodes.result().items()} if nodes is not None else {}
 
     def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
-        def count(first: str, last: str, shard: int) -> int:
+        def count(part: tuple[str, str, int]) -> int:
+            first, last, shard = part
             values = {":first": {"S": first}, ":last": {"S": last}}
-            request = self._on_index(ranking, shard, " AND s BETWEEN :first AND :last", values)
-            return sum(answer["Count"] for answer in query(self._client, {**request, "Select": "COUNT"}, most))
+            request = self._on_index(ranking, shard, " AND s BETWEEN :first AND :last", values, Select="COUNT")
+            return sum(answer["Count"] for answer in query(self._client, request, most))
 
         parts = [(first, last, shard) for first, last in ranges for shard in range(shards)]
-        found = list(self._pool.map(count, *zip(*parts, strict=True))) if parts else []
-        return [sum(found[start : start + shards]) for start in range(0, len(found), shards)]
+        counts = list(self._pool.map(count, parts))
+        return [sum(counts[start : start + shards]) for start in range(0, len(counts), shards)]
 
     def record(self, board: str) -> BoardRecord | None:
         return self._boards.records([board]).get(board)
@@ -94,18 +104,14 @@ class DynamoRankingsReader:
     def _span(self, ranking: Ranking, span: Span) -> list[Entry]:
         condition = "" if span.beyond is None else f" AND s {'>' if span.forward else '<'} :s"
         values = {} if span.beyond is None else {":s": {"S": span.beyond}}
-        request = {**self._on_index(ranking, span.shard, condition, values), "ScanIndexForward": span.forward}
+        request = self._on_index(ranking, span.shard, condition, values, ScanIndexForward=span.forward)
         return [_entry(item, ranking) for item in query_items(self._client, request, span.limit)]
 
     def _on_index(
-        self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Mapping[str, str]]
+        self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Mapping[str, str]], **options: Any
     ) -> dict[str, Any]:
-        return {
-            "TableName": self._rankings,
-            "IndexName": PLACES,
-            "KeyConditionExpression": f"r = :r{condition}",
-            "ExpressionAttributeValues": {":r": {"S": index_key(ranking, shard)}, **values},
-        }
+        values = {":r": {"S": index_key(ranking, shard)}, **values}
+        return query_request(self._rankings, f"r = :r{condition}", values, IndexName=PLACES, **options)
 
 
 def _entry(item: Item, ranking: Ranking) -> Entry:

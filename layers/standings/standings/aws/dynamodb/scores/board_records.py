@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, put_if, query_items
+from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, put_if, query_items, query_request
 from standings.aws.dynamodb.keys import BOARDS
 from standings.domain.boards.coverage import BucketCoverage, Coverage
 from standings.ports.board_records import BoardRecord, Job
@@ -36,11 +36,7 @@ class DynamoBoards:
         elif prefix:
             condition += " AND begins_with(sk, :s)"
             values[":s"] = {"S": prefix}
-        request: dict[str, Any] = {
-            "TableName": self._scores,
-            "KeyConditionExpression": condition,
-            "ExpressionAttributeValues": values,
-        }
+        request = query_request(self._scores, condition, values)
         names: list[str] = []
         while len(names) < limit:
             page_size = limit - len(names)

@@ -4,7 +4,15 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from standings.aws.dynamodb.calls import DynamoDBClient, batch_get, conditional, get_item, query_items, transact
+from standings.aws.dynamodb.calls import (
+    DynamoDBClient,
+    batch_get,
+    conditional,
+    get_item,
+    query_items,
+    query_request,
+    transact,
+)
 from standings.aws.dynamodb.keys import TIE_KEY_PREFIX, member_item_key, slot_key
 from standings.aws.dynamodb.scores.member_items import decode_image, encode_image
 from standings.domain.boards.definitions import MAX_UNITS
@@ -45,12 +53,7 @@ class DynamoScores:
         if after is not None:
             condition += " AND sk > :s"
             values[":s"] = {"S": after}
-        request = {
-            "TableName": self._scores,
-            "KeyConditionExpression": condition,
-            "ExpressionAttributeValues": values,
-            "ConsistentRead": True,
-        }
+        request = query_request(self._scores, condition, values, ConsistentRead=True)
         return [decode_image(item) for item in query_items(self._client, request, limit)]
 
     def receipt(self, event_id: str) -> bytes | None:
