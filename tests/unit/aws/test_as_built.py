@@ -1,4 +1,4 @@
-"""A transaction travels as it was built: the request is the one that botocore itself would make of it."""
+"""A transaction that is sent as it was built equals the request that botocore would make of it."""
 
 from io import BytesIO
 from random import Random
@@ -30,7 +30,7 @@ IMAGE = Image(population.BOARD, 'a "b" \\ \n', 7, NOW, 5, hidden=True, values={"
 
 
 class Wire:
-    """A client that sends nothing, and what it would have sent."""
+    """The stores on a client that sends nothing and keeps its requests."""
 
     def __init__(self, *, as_built: bool) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -49,7 +49,7 @@ class Wire:
         return AWSResponse(request.url, 200, {}, raw)  # type: ignore[arg-type]
 
 
-def test_it_is_the_request_that_botocore_would_make() -> None:
+def test_the_request_is_the_one_that_botocore_would_make() -> None:
     wires = [Wire(as_built=True), Wire(as_built=False)]
     rng = Random(1)
     ranking = population.ranking_of(population.family())
@@ -67,7 +67,7 @@ def test_it_is_the_request_that_botocore_would_make() -> None:
     assert len(wires[0].sent[0]["TransactItems"]) == 5
 
 
-def test_what_is_no_text_is_refused_for_good() -> None:
+def test_a_request_with_invalid_text_or_bytes_is_refused() -> None:
     wire = Wire(as_built=True)
     with pytest.raises(StoreRefusedError):
         wire.scores.apply(RECEIPTS, [ADDITION._replace(removes=["half \ud800"])], NOW)

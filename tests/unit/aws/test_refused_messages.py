@@ -1,4 +1,4 @@
-"""Refused messages: nothing of them is lost, whatever they carry."""
+"""Refused messages reach the dead-letter queue whole, whatever they hold."""
 
 import json
 from base64 import b64encode
@@ -14,7 +14,7 @@ from standings.aws.sqs.sender import MAX_BYTES, Sender
 
 
 class Queue:
-    """Takes what SQS takes, and says no where it does."""
+    """Takes messages within the limits of SQS, and fails those that a test names."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -78,7 +78,7 @@ def record(number: int, body: str, attributes: dict[str, Any] | None = None) -> 
     return {"messageId": f"id-{number}", "body": body, "messageAttributes": attributes or {}}
 
 
-def test_the_body_is_unchanged_and_the_reason_is_beside_it(letters: DeadLetters, queue: Queue) -> None:
+def test_the_body_is_unchanged_and_the_reason_is_an_attribute(letters: DeadLetters, queue: Queue) -> None:
     attributes = {
         "tenant": {"stringValue": "t1", "dataType": "String", "stringListValues": []},
         "blob": {"binaryValue": b64encode(b"\x00\x01").decode(), "dataType": "Binary"},
@@ -99,7 +99,7 @@ def test_the_body_is_unchanged_and_the_reason_is_beside_it(letters: DeadLetters,
     ]
 
 
-def test_the_reason_takes_the_place_of_an_eleventh_attribute(letters: DeadLetters, queue: Queue) -> None:
+def test_the_reason_replaces_the_last_of_ten_attributes(letters: DeadLetters, queue: Queue) -> None:
     attributes = {f"a{n}": {"stringValue": "x", "dataType": "String"} for n in range(10)}
     letters.send([(record(1, "b", attributes), "why")])
 
@@ -107,7 +107,7 @@ def test_the_reason_takes_the_place_of_an_eleventh_attribute(letters: DeadLetter
     assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "why"
 
 
-def test_the_reason_is_cut_where_there_is_little_room(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+def test_the_reason_is_cut_if_the_body_leaves_little_room(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
     body = "x" * (MAX_BYTES - len("reason") - len("String") - 5)
     letters.send([(record(1, body), "a long reason")])
 
@@ -116,7 +116,9 @@ def test_the_reason_is_cut_where_there_is_little_room(letters: DeadLetters, queu
     assert not objects.kept
 
 
-def test_a_body_without_room_is_kept_whole_elsewhere(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+def test_a_body_that_leaves_no_room_is_stored_in_the_bucket(
+    letters: DeadLetters, queue: Queue, objects: Objects
+) -> None:
     body = "x" * MAX_BYTES
     letters.send([(record(1, body), "why")])
 
@@ -125,14 +127,14 @@ def test_a_body_without_room_is_kept_whole_elsewhere(letters: DeadLetters, queue
     assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "why"
 
 
-def test_large_messages_are_sent_apart(letters: DeadLetters, queue: Queue) -> None:
+def test_large_messages_are_sent_in_several_batches(letters: DeadLetters, queue: Queue) -> None:
     letters.send([(record(n, "x" * 400_000), "why") for n in range(5)] + [(record(9, "y"), "why")] * 12)
 
     assert len(queue.sent) == 17
     assert queue.calls == 4
 
 
-def test_what_cannot_be_sent_is_reported(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+def test_messages_that_were_not_sent_are_reported(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
     queue.refuses = {"b"}
     assert list(letters.send([(record(1, "a"), "why"), (record(2, "b"), "why")])) == ["id-2"]
 
@@ -145,11 +147,11 @@ def test_what_cannot_be_sent_is_reported(letters: DeadLetters, queue: Queue, obj
     assert [entry["MessageBody"] for entry in queue.sent] == ["a", "e"]
 
 
-def test_when_it_was_first_received_is_kept_beside_the_reason(letters: DeadLetters, queue: Queue) -> None:
+def test_the_time_of_the_first_receipt_is_an_attribute(letters: DeadLetters, queue: Queue) -> None:
     def received(number: int, at: str, before: str | None) -> dict[str, Any]:
-        told = {"SentTimestamp": "1", "ApproximateFirstReceiveTimestamp": at}
+        system = {"SentTimestamp": "1", "ApproximateFirstReceiveTimestamp": at}
         attributes = {} if before is None else {"first_received": {"stringValue": before, "dataType": "Number"}}
-        return {**record(number, f"{number}", attributes), "attributes": told}
+        return {**record(number, f"{number}", attributes), "attributes": system}
 
     letters.send(
         [
@@ -164,7 +166,7 @@ def test_when_it_was_first_received_is_kept_beside_the_reason(letters: DeadLette
     assert kept == ["2000", "1500", "2000", "2000"]
 
 
-def test_our_own_attributes_outlast_others(letters: DeadLetters, queue: Queue) -> None:
+def test_our_own_attributes_replace_others(letters: DeadLetters, queue: Queue) -> None:
     attributes = {f"a{n}": {"stringValue": "x", "dataType": "String"} for n in range(9)}
     attributes["at_filled_in"] = {"stringValue": "true", "dataType": "String"}
     letters.send([({**record(1, "b", attributes), "attributes": {"SentTimestamp": "7"}}, "why")])
@@ -173,7 +175,9 @@ def test_our_own_attributes_outlast_others(letters: DeadLetters, queue: Queue) -
     assert queue.sent[0]["MessageAttributes"].keys() == ours | {f"a{n}" for n in range(7)}
 
 
-def test_what_no_message_can_have_is_kept_whole_elsewhere(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+def test_a_body_that_sqs_does_not_take_is_stored_in_the_bucket(
+    letters: DeadLetters, queue: Queue, objects: Objects
+) -> None:
     letters.send([(record(1, "half \ud800"), "an \x00 odd reason"), (record(2, "nul \x00"), "why")])
 
     kept = [json.loads(objects.kept[f"refused/id-{n}.json"])["record"]["body"] for n in (1, 2)]
@@ -182,16 +186,14 @@ def test_what_no_message_can_have_is_kept_whole_elsewhere(letters: DeadLetters, 
     assert queue.sent[0]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
 
 
-def test_a_producer_cannot_name_an_object_that_is_not_its_own(letters: DeadLetters, queue: Queue) -> None:
+def test_a_producer_cannot_name_an_object_of_another_message(letters: DeadLetters, queue: Queue) -> None:
     attributes = {"kept_in": {"stringValue": "refused/another.json", "dataType": "String"}}
     letters.send([(record(1, "b", attributes), "why")])
 
     assert queue.sent[0]["MessageAttributes"].keys() == {"reason"}
 
 
-def test_a_message_in_the_place_of_a_body_still_names_it_after_the_queues_own_redrive(
-    letters: DeadLetters, queue: Queue
-) -> None:
+def test_a_message_still_names_its_object_after_a_redrive_by_sqs(letters: DeadLetters, queue: Queue) -> None:
     letters.send([(record(1, "x" * MAX_BYTES), "why")])
     (stand_in,) = queue.sent
     attributes = {
