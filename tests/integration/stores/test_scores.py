@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
 from standings.ports.errors import CancelReason, StoreRefusedError
-from standings.domain.events.event import Event
 from standings.ports.scores import Addition, ItemConflict, ReceiptConflict, Rewrite
 
 NOW = 1_795_256_100_000
