@@ -1,10 +1,9 @@
-"""Boards: which there are, what one counts, and whether a `boards.toml` can be deployed."""
+"""`boards`: list boards, show what a board counts, check a `boards.toml`."""
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from standings.domain.boards.boards_toml import DefinitionError, parse_boards
 from standings_cli.commands.options import Commands
@@ -14,36 +13,40 @@ from standings_cli.terminal.tables import console, table
 from standings_cli.terminal.text import as_json, period, shown
 
 FILE: Final = Path("layers/standings/boards.toml")
-_PAGE: Final = 1_000
+_PAGE_SIZE: Final = 1_000
+_DEFINITION: Final = (
+    "{board} · family {family} · {timezone} · weeks from {week_start} · members {members} · late {late} · keep {keep}"
+    " · shards {shards}"
+)
 
 
 def add(commands: Commands) -> None:
     """Add the commands about boards."""
     boards = commands.group("boards", help="list boards, show what one counts, check boards.toml")
 
-    listed = boards.add("list", help="the boards that there are, by name")
-    listed.add_argument("--prefix", metavar="TEXT", help="those whose names begin so")
-    listed.set_defaults(do=_list, resumes=False)
+    list_boards = boards.add("list", help="list the boards by name")
+    list_boards.add_argument("--prefix", metavar="TEXT", help="only boards whose names begin with it")
+    list_boards.set_defaults(do=_list, resumes=False)
 
-    show = boards.add("show", help="what a board counts, and the current period of each window")
+    show = boards.add("show", help="show what a board counts, and the current period of each window")
     show.add_argument("board")
     show.set_defaults(do=_show, resumes=False)
 
     check = boards.add(
         "check",
-        help="whether a boards.toml can be deployed",
-        description="Whether a boards.toml can be deployed: the check that `sam build` makes. It asks no stack.",
-        epilog="Exit status 1 for a file with a mistake, which is told with its line.",
+        help="check that a boards.toml can be deployed",
+        description="Check that a boards.toml can be deployed, as `sam build` does. No stack is needed.",
+        epilog="A mistake is printed with its line; the exit status then is 1.",
     )
     check.add_argument("file", nargs="?", type=Path, default=FILE, help="(%(default)s)")
     check.set_defaults(do=_check, resumes=False)
 
 
-def _list(connection: Connection, given: argparse.Namespace) -> int:
-    api, cursor = connection.api, None
+def _list(connection: Connection, options: argparse.Namespace) -> int:
+    cursor = None
     while True:
-        answer = api.read("boards", prefix=given.prefix, limit=_PAGE, cursor=cursor)
-        if given.json:
+        answer = connection.api.read("boards", prefix=options.prefix, limit=_PAGE_SIZE, cursor=cursor)
+        if options.json:
             print(as_json(answer), flush=True)
         else:
             for board in answer["boards"]:
@@ -53,21 +56,13 @@ def _list(connection: Connection, given: argparse.Namespace) -> int:
             return OK
 
 
-def _show(connection: Connection, given: argparse.Namespace) -> int:
-    answer = connection.api.read("boards", given.board)
-    if given.json:
+def _show(connection: Connection, options: argparse.Namespace) -> int:
+    answer = connection.api.read("boards", options.board)
+    if options.json:
         print(as_json(answer))
         return OK
     screen = console()
-    said = (
-        "family {family}",
-        "{timezone}",
-        "weeks from {week_start}",
-        "members {members}",
-        "late {late}",
-        "keep {keep}",
-    )
-    screen.print(f"{answer['board']} · " + " · ".join(said).format_map(answer) + f" · shards {answer['shards']}")
+    screen.print(_DEFINITION.format_map(answer))
     rows = table(
         ("metric", "left"),
         ("aggregate", "left"),
@@ -78,20 +73,18 @@ def _show(connection: Connection, given: argparse.Namespace) -> int:
         ("current period", "left"),
     )
     for metric in answer["metrics"]:
-        named = [metric["metric"], metric["aggregate"], str(metric["precision"]), metric["order"], metric["ties"]]
-        for window in metric["windows"] or ({"window": "not ranked", "period": {"start": None, "end": None}},):
-            rows.add_row(*named, *_window(window))
-            named = [""] * len(named)
+        cells = [metric["metric"], metric["aggregate"], str(metric["precision"]), metric["order"], metric["ties"]]
+        if not metric["windows"]:
+            rows.add_row(*cells, "not ranked")
+        for window in metric["windows"]:
+            rows.add_row(*cells, window["window"], period(window))
+            cells = [""] * len(cells)
     screen.print(rows)
     return OK
 
 
-def _window(window: Mapping[str, Any]) -> tuple[str, str]:
-    return window["window"], period(window)
-
-
-def _check(_: Connection, given: argparse.Namespace) -> int:
-    path: Path = given.file
+def _check(_: Connection, options: argparse.Namespace) -> int:
+    path: Path = options.file
     try:
         families = parse_boards(path.read_text(encoding="utf-8")).families
     except DefinitionError as error:
@@ -100,7 +93,7 @@ def _check(_: Connection, given: argparse.Namespace) -> int:
     except (OSError, UnicodeDecodeError) as error:
         print(f"standings: {shown(str(path))}: {error}", file=sys.stderr)
         return WRONG
-    if given.json:
+    if options.json:
         print(as_json({"file": str(path), "families": [family.pattern for family in families]}))
     else:
         print(f"{shown(path.name)}: {len(families)} families of boards")

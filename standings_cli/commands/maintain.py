@@ -1,4 +1,4 @@
-"""Upkeep: `audit`, `rebuild`, `delete`, `dlq` and `parked`, which the maintenance function of a stack does."""
+"""`audit`, `rebuild`, `delete`, `dlq` and `parked`: tasks of the maintenance function."""
 
 import argparse
 import sys
@@ -14,132 +14,127 @@ from standings_cli.terminal.text import as_json, shown
 
 
 def add(commands: Commands) -> None:
-    """Add the commands of upkeep."""
+    """Add the tasks of the maintenance function."""
     audit = commands.add("audit", help="compare rankings with scores")
-    audit.add_argument("board", nargs="?", help="one board; all of them without")
+    audit.add_argument("board", nargs="?", help="the board (all boards)")
     audit.add_argument("--grace", type=int, metavar="SECONDS", help="how late the stream may be (900)")
     audit.set_defaults(do=_audit)
 
-    rebuild = commands.add("rebuild", help="make a board's rankings anew from its scores, while it goes on")
-    rebuild.add_argument("board", help="its name, or a glob such as 'berlin-*' for all boards that match")
+    rebuild = commands.add("rebuild", help="rebuild a board's rankings from its scores, while it stays in use")
+    rebuild.add_argument("board", help="a board, or a glob such as 'berlin-*' for all boards that match")
     rebuild.set_defaults(do=_job, task="rebuild")
 
-    delete = commands.add("delete", help="delete a board, all its members and their scores")
+    delete = commands.add("delete", help="delete a board, its members and their scores")
     delete.add_argument("board")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     delete.set_defaults(do=_delete, task="delete")
 
-    _add_care(commands, "dlq", "dead_letters", "ids", "messages that were refused")
-    _add_care(commands, "parked", "parked", "keys", "records of the stream that could not be applied")
+    _add_failures(commands, "dlq", "dead_letters", "ids", "refused messages")
+    _add_failures(commands, "parked", "parked", "keys", "stream records that could not be applied")
 
 
-def _add_care(commands: Commands, name: str, task: str, chosen: str, what: str) -> None:
-    """The commands that list and replay what could not be applied."""
-    actions = commands.group(name, help=f"list or replay {what}")
+def _add_failures(commands: Commands, name: str, task: str, argument: str, failures: str) -> None:
+    """Add the commands that list and replay messages or records that could not be applied."""
+    actions = commands.group(name, help=f"list or replay {failures}")
     for action in ("list", "replay"):
-        parser = actions.add(action, help=f"{action} {what}")
-        parser.add_argument(chosen, nargs="*", metavar=chosen[:-1].upper(), help="these alone; all of them without")
-        parser.add_argument("--reason", metavar="TEXT", help="those with this text in their reason")
-        parser.add_argument("--board", help="those of a board")
-        parser.set_defaults(do=_care, task=task, action=action, chosen=chosen, limit=None)
+        parser = actions.add(action, help=f"{action} {failures}")
+        parser.add_argument(argument, nargs="*", metavar=argument[:-1].upper(), help="only these (all)")
+        parser.add_argument("--reason", metavar="TEXT", help="only those with this text in their reason")
+        parser.add_argument("--board", help="only those of this board")
+        parser.set_defaults(do=_failures, task=task, action=action, argument=argument, limit=None)
         if action == "list":
             parser.add_argument("--limit", type=int, help="how many to show (100)")
 
 
-def _audit(connection: Connection, given: argparse.Namespace) -> int:
+def _audit(connection: Connection, options: argparse.Namespace) -> int:
     drift = 0
-    for answer in connection.maintenance.answers("audit", _without_none(board=given.board, grace_seconds=given.grace)):
+    arguments = _without_none(board=options.board, grace_seconds=options.grace)
+    for answer in connection.maintenance.answers("audit", arguments):
         drift += answer["drift"]
-        if given.json:
-            _say(answer)
+        if options.json:
+            print(as_json(answer), flush=True)
             continue
         for board in answer["boards"]:
-            found = ", ".join(f"{count} {kind}" for kind, count in board["found"].items() if count)
-            seen = board["looked_at"]
-            print(
-                f"{shown(board['board'])}: {found or 'no difference'} ({seen['rows']} rows, {seen['entries']} entries)"
-            )
+            counts = ", ".join(f"{count} {kind}" for kind, count in board["found"].items() if count)
+            read = f"{board['looked_at']['rows']} rows, {board['looked_at']['entries']} entries"
+            print(f"{shown(board['board'])}: {counts or 'no difference'} ({read})")
             for example in board["examples"]:
                 print("   ", as_json(example))
-    if drift and not given.json:
-        print(f"{drift} differences: `rebuild` makes a board's rankings anew")
+    if drift and not options.json:
+        print(f"{drift} differences: repair a board with `standings rebuild BOARD`")
     return DIFFERS if drift else OK
 
 
-def _delete(connection: Connection, given: argparse.Namespace) -> int:
-    if not given.yes:
-        question = f"Delete board {given.board!r}, all its members and their scores? Type its name: "
-        if input(question) != given.board:
+def _delete(connection: Connection, options: argparse.Namespace) -> int:
+    if not options.yes:
+        question = f"Delete board {options.board!r}, all its members and their scores? Type its name: "
+        if input(question) != options.board:
             print("nothing was deleted", file=sys.stderr)
             return DIFFERS
-    return _job(connection, given)
+    return _job(connection, options)
 
 
-def _job(connection: Connection, given: argparse.Namespace) -> int:
-    # The function answers every few minutes at most: each answer is a line.
-    with Meter(f"{given.task} {shown(given.board)}", 1, pause=0) as meter:
-        for answer in connection.maintenance.answers(given.task, {"board": given.board}):
-            if given.json:
-                _say(answer)
+def _job(connection: Connection, options: argparse.Namespace) -> int:
+    # The function answers every few minutes at most, so each answer gets a line.
+    with Meter(f"{options.task} {shown(options.board)}", 1, pause=0) as meter:
+        for answer in connection.maintenance.answers(options.task, {"board": options.board}):
+            if options.json:
+                print(as_json(answer), flush=True)
             elif not answer["done"]:
                 meter.move(*_progress(answer))
-    if not given.json:
-        print(f"{shown(given.board)}: {given.task} done")
+    if not options.json:
+        print(f"{shown(options.board)}: {options.task} done")
     return OK
 
 
 def _progress(answer: Mapping[str, Any]) -> tuple[float, str]:
-    """How much of a job is done, and where it is."""
+    """Return the share of a job that is done, and a text about it."""
     if "boards_done" in answer:
         share = answer["boards_done"] / max(1, answer["boards"])
-        where = f"{answer['boards_done']} of {answer['boards']} boards done"
+        text = f"{answer['boards_done']} of {answer['boards']} boards done"
     else:
         share = 0.0 if answer["wait"] else answer["slot"] / SLOTS
-        where = shown(f"{answer['board']}: {answer['phase']}")
+        text = shown(f"{answer['board']}: {answer['phase']}")
         if not answer["wait"]:
-            where += f": {answer['members']} members, {answer['slot']} of {SLOTS} parts"
-    return share, where + (f": nothing to do for {answer['wait']:.0f} s" if answer["wait"] else "")
+            text += f": {answer['members']} members, {answer['slot']} of {SLOTS} parts"
+    return share, text + (f": waiting {answer['wait']:.0f} s" if answer["wait"] else "")
 
 
-def _care(connection: Connection, given: argparse.Namespace) -> int:
-    chosen = getattr(given, given.chosen) or None
-    asked = _without_none(**{given.chosen: chosen}, reason=given.reason, board=given.board, limit=given.limit)
-    left = False
-    for answer in connection.maintenance.answers(given.task, asked, given.action):
-        left = left or bool(answer.get("problems")) or answer.get("why") is not None
-        if given.json:
-            _say(answer)
-        elif given.action == "list":
-            _listed(answer)
+def _failures(connection: Connection, options: argparse.Namespace) -> int:
+    selection = {options.argument: getattr(options, options.argument) or None}
+    arguments = _without_none(**selection, reason=options.reason, board=options.board, limit=options.limit)
+    incomplete = False
+    for answer in connection.maintenance.answers(options.task, arguments, options.action):
+        incomplete = incomplete or bool(answer.get("problems")) or answer.get("why") is not None
+        if options.json:
+            print(as_json(answer), flush=True)
+        elif options.action == "list":
+            _print_list(answer)
         else:
-            _replayed(answer)
-    return DIFFERS if left else OK
+            _print_replay(answer)
+    return DIFFERS if incomplete else OK
 
 
-def _listed(answer: Mapping[str, Any]) -> None:
+def _print_list(answer: Mapping[str, Any]) -> None:
     for reason in answer.get("reasons", []):
         print(f"{reason['messages']} × {shown(reason['reason'])}")
     for message in answer.get("messages", []):
         print(f"{shown(message['id'])}  {message['sent']}  {shown(message['reason'])}\n    {shown(message['body'])}")
     for parked in answer.get("objects", []):
-        who = ", ".join(shown(f"{member['board']} {member['member']}") for member in parked["members"])
+        members = ", ".join(shown(f"{member['board']} {member['member']}") for member in parked["members"])
         print(f"{shown(parked['key'])}  {parked['parked']}  {shown(parked['reason'])}")
-        print(f"    {parked['records']} records: {who}")
+        print(f"    {parked['records']} records: {members}")
     if not answer["done"]:
-        print(answer.get("why") or "there are more: --limit, --reason and --board choose", file=sys.stderr)
+        print(answer.get("why") or "there are more: use --limit, --reason or --board", file=sys.stderr)
 
 
-def _replayed(answer: Mapping[str, Any]) -> None:
-    counted = ("replayed", "placed", "removed", "refused", "failed", "left")
-    print(", ".join(f"{answer[what]} {what}" for what in counted if what in answer))
+def _print_replay(answer: Mapping[str, Any]) -> None:
+    counts = ("replayed", "placed", "removed", "refused", "failed", "left")
+    print(", ".join(f"{answer[name]} {name}" for name in counts if name in answer))
     for problem in answer["problems"]:
         print("   ", shown(f"{problem.get('id') or problem.get('key')} {problem['why']}"))
     if answer.get("why"):
         print(answer["why"], file=sys.stderr)
-
-
-def _say(answer: Mapping[str, Any]) -> None:
-    print(as_json(answer), flush=True)
 
 
 def _without_none(**arguments: Any) -> dict[str, Any]:

@@ -1,56 +1,82 @@
-"""What all commands have in common: how they are added, and the options that say where a stack is."""
+"""Options that commands share: where the stack is, and numbers within limits."""
 
 import argparse
+import math
 import os
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+_N = TypeVar("_N", int, float)
 
 
 class Commands:
-    """Adds commands that take the options of where a stack is, before the command's name and after it alike."""
+    """Adds commands. Each accepts the stack's options, which may also stand before the command's name."""
 
-    def __init__(self, parsers: Any, where: argparse.ArgumentParser) -> None:
+    def __init__(self, parsers: Any, stack_options: argparse.ArgumentParser) -> None:
         self._parsers = parsers
-        self._where = where
+        self._stack_options = stack_options
 
     def add(self, name: str, **settings: Any) -> argparse.ArgumentParser:
-        """Add a command. `do`, a default of its parser, is what it does."""
-        parser: argparse.ArgumentParser = self._parsers.add_parser(name, parents=[self._where], **settings)
+        """Add a command. Its parser's default `do` is the function that runs it."""
+        parser: argparse.ArgumentParser = self._parsers.add_parser(name, parents=[self._stack_options], **settings)
         return parser
 
     def group(self, name: str, **settings: Any) -> "Commands":
-        """Add a command that has actions; they are added to what is returned."""
+        """Add a command that has actions; add the actions to the result."""
         parser = self._parsers.add_parser(name, **settings)
-        return Commands(parser.add_subparsers(title="actions", required=True, metavar="ACTION"), self._where)
+        return Commands(parser.add_subparsers(title="actions", required=True, metavar="ACTION"), self._stack_options)
 
 
-def add_where(parser: argparse.ArgumentParser, *, again: bool) -> None:
-    """The options of where a stack is. Given `again`, after a command, they keep what was said before."""
+def add_stack_options(parser: argparse.ArgumentParser, *, again: bool) -> None:
+    """Add the options that name the stack. With `again`, after a command, a value given before it is kept."""
 
-    def add(name: str, said: str, default: Any = None, **settings: Any) -> None:
+    def add(name: str, text: str, default: Any = None, **settings: Any) -> None:
         if again:
-            parser.add_argument(name, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **settings)
-        else:
-            parser.add_argument(name, default=default, help=said, **settings)
+            default = text = argparse.SUPPRESS
+        parser.add_argument(name, default=default, help=text, **settings)
 
-    add("--stack", "its name (standings)", "standings")
-    add("--profile", "a profile of the AWS configuration")
-    add("--region", "where the stack is")
-    add("--endpoint-url", "where AWS is, for a local one", metavar="URL", type=_address)
-    add("--local", "what `make serve` has started", default=False, action="store_true")
-    add("--queue-url", "the queue of events, without asking the stack", metavar="URL", type=_address)
-    add("--api-url", "the HTTP API, without asking the stack", metavar="URL", type=_address)
-    add("--token", "for an API with a JWT issuer (STANDINGS_TOKEN)", os.environ.get("STANDINGS_TOKEN"), metavar="JWT")
-    add("--json", "answers as JSON, one to a line", default=False, action="store_true")
+    add("--stack", "the stack's name (standings)", "standings")
+    add("--profile", "the profile of the AWS configuration")
+    add("--region", "the stack's AWS region")
+    add("--endpoint-url", "the address of a local AWS", metavar="URL", type=_address)
+    add("--local", "use the stack that `make serve` has started", default=False, action="store_true")
+    add("--queue-url", "the queue of events (read from the stack)", metavar="URL", type=_address)
+    add("--api-url", "the HTTP API (read from the stack)", metavar="URL", type=_address)
+    add("--token", "a JWT for the API (STANDINGS_TOKEN)", os.environ.get("STANDINGS_TOKEN"), metavar="JWT")
+    add("--json", "print JSON, one answer to a line", default=False, action="store_true")
+
+
+def number(least: float, most: float = math.inf) -> Callable[[str], float]:
+    """Make an argument type: a finite number from `least` to `most`."""
+    return _limited(float, "a number", least, most)
+
+
+def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """Make an argument type: a whole number from `least` to `most`."""
+    return _limited(int, "a whole number", least, most)
+
+
+def _limited(convert: Callable[[str], _N], kind: str, least: float, most: float) -> Callable[[str], _N]:
+    limits = f"of at least {least:,}" if most == math.inf else f"from {least:,} to {most:,}"
+
+    def read(text: str) -> _N:
+        with suppress(ValueError):
+            value = convert(text)
+            if least <= value <= most and value != math.inf:
+                return value
+        raise argparse.ArgumentTypeError(f"expected {kind} {limits}, got {text!r}")
+
+    return read
 
 
 def _address(text: str) -> str:
-    """An address of HTTP, and no more than one."""
     try:
         parts = urlsplit(text)
-        known = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+        is_address = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
     except ValueError:
-        known = False
-    if not known:
-        raise argparse.ArgumentTypeError(f"{text!r} is no address such as https://example.org")
+        is_address = False
+    if not is_address:
+        raise argparse.ArgumentTypeError(f"expected an address such as https://example.org, got {text!r}")
     return text

@@ -1,4 +1,4 @@
-"""Posts events to a stack's queue: `post`, of the command line, of CSV or of JSON lines."""
+"""`post`: post one event, or the events of a CSV or JSON lines file, to the stack's queue."""
 
 import argparse
 import json
@@ -15,37 +15,40 @@ from standings.domain.boards.boards_toml import DefinitionError, parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.event import RefusedEvent
 from standings_cli.commands.options import Commands
+from standings_cli.post.errors import InputError
+from standings_cli.post.event_text import check_amount, event_text, message
 from standings_cli.post.outbox import NotTakenError, Outbox
-from standings_cli.post.post_file import STDIN, FilePosting
-from standings_cli.post.rows import InputError, Reading, check_amount
+from standings_cli.post.post_file import FilePosting
+from standings_cli.post.rows import RowReader
+from standings_cli.post.source import STDIN
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
 
-_FORMS: Final = """
+_EXPLANATION: Final = """
 One event:
   standings post BOARD MEMBER points=3 distance=11.2
-  What is printed is its id; given again with --id it counts once.
+  This prints the event's id. Posted again with --id it counts once.
 
-Files (.gz too, - is standard input):
-  --jsonl  each line an event, as the README's section Events says; `id` and `at` may be absent
-  --csv    the first line names the columns id, board, member and at; every other column is a metric.
-           --column member=user_id says that `user_id` is the member, --ignore leaves a column out,
-           --board names the board of all rows, METRIC=AMOUNT gives every row the same amount.
-           An empty cell is absent; an amount is written plainly (3, -2, 11.25); `at` is RFC 3339, or
+Files (.gz too; - is standard input):
+  --jsonl  Each line is an event, as in the README's section Events. `id` and `at` may be absent.
+  --csv    The first line names the columns id, board, member and at. Every other column is a metric.
+           --column member=user_id reads the member from the column user_id. --ignore skips a column.
+           --board sets the board of all rows. METRIC=AMOUNT adds the same amount to every row.
+           An empty cell is absent. Amounts are plain numbers (3, -2, 11.25). `at` is RFC 3339, or
            seconds since 1970, or milliseconds (12 digits and more).
 
-A row without `at` happened now. A row without `id` gets one made from the file's name (or --source),
-what stands in the row, and how many rows like it stand before it: posted again it counts once, also
-after rows were added anywhere. A corrected row is a new event. Files of one name are one source:
-where another file of the same name has rows alike that are not the same activity, say --source.
+A row without `at` happened now. A row without `id` gets an id from the file's name (or --source), its
+content and the count of equal rows before it. So a row that is posted again counts once, even after
+other rows were added. A corrected row is a new event. If another file of the same name has equal rows
+for other activity, give it another --source.
 
-FILE.posted beside the file (or --state) remembers what the queue has taken. After an interruption the
-same command goes on there; later it posts the rows that were appended; a file that changed before is
-posted from the start, where the ids keep what was counted from counting twice.
+FILE.posted beside the file (or --state) records what the queue has accepted. After an interruption,
+run the same command again to continue. Later it posts the rows that were appended. If rows before
+those have changed, the file is posted from the start; rows that were counted before count once.
 
-A row that is no event is named (FILE:LINE: why) and left out; the exit status then is 1. What only the
-writer can tell goes to the dead-letter queue: `standings dlq list`. With --boards what boards.toml
-does not allow is told beforehand.
+A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. The
+writer sends events that it refuses to the dead-letter queue: `standings dlq list`. With --boards, rows
+that break the rules of boards.toml are skipped before they are posted.
 """
 
 
@@ -53,97 +56,98 @@ def add(commands: Commands) -> None:
     """Add `post`."""
     parser = commands.add(
         "post",
-        help="post events: one, or those of a file; again where it was interrupted",
-        description="Post events to the queue, each counted once however often this is repeated.",
-        epilog=_FORMS,
+        help="post one event, or the events of a file",
+        description="Post events to the queue. Each counts once, even if you post it again.",
+        epilog=_EXPLANATION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("event", nargs="*", metavar="BOARD MEMBER METRIC=AMOUNT", help="one event")
     files = parser.add_mutually_exclusive_group()
     files.add_argument("--jsonl", metavar="FILE", help="events as JSON lines")
     files.add_argument("--csv", metavar="FILE", help="events as CSV with a header")
-    parser.add_argument("--id", help="the one event's id; random without")
-    parser.add_argument("--at", metavar="TIME", help="when the one event happened; now without")
+    parser.add_argument("--id", help="the id of the one event (random)")
+    parser.add_argument("--at", metavar="TIME", help="when the one event happened (now)")
     parser.add_argument("--board", help="the board of rows that name none")
-    parser.add_argument("--column", action="append", default=[], metavar="NAME=COLUMN", help="which column it is")
-    parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="a column that says nothing")
-    parser.add_argument("--source", metavar="NAME", help="what ids are made from, in place of the file's name")
-    parser.add_argument("--state", metavar="FILE", help="where to remember what was posted (FILE.posted)")
-    parser.add_argument("--again", action="store_true", help="post from the start, whatever was posted before")
-    parser.add_argument("--anyway", action="store_true", help="go on although receipts may be gone")
-    parser.add_argument("--boards", metavar="FILE", help="look at every event by this boards.toml first")
-    parser.add_argument("--dry-run", action="store_true", help="print the events, send nothing, remember nothing")
+    parser.add_argument(
+        "--column", action="append", default=[], metavar="NAME=COLUMN", help="the column of a field or metric"
+    )
+    parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="skip a column")
+    parser.add_argument("--source", metavar="NAME", help="make ids from this instead of the file's name")
+    parser.add_argument("--state", metavar="FILE", help="where to record what is posted (FILE.posted)")
+    parser.add_argument("--again", action="store_true", help="post all rows, even those that were posted before")
+    parser.add_argument("--anyway", action="store_true", help="continue although receipts may have been deleted")
+    parser.add_argument("--boards", metavar="FILE", help="check every event by the rules of this boards.toml")
+    parser.add_argument("--dry-run", action="store_true", help="print the events; send and record nothing")
     parser.set_defaults(do=_post)
 
 
-def _post(connection: Connection, given: argparse.Namespace) -> int:
+def _post(connection: Connection, options: argparse.Namespace) -> int:
     try:
-        if given.csv is None and given.jsonl is None:
-            return _one(connection, given)
-        name = given.csv if given.csv is not None else given.jsonl
-        posting = FilePosting(name, _reading(given, name), given.state, given.again, given.anyway, given.json)
-        return posting.print() if given.dry_run else posting.post(connection)
-    except InputError as error:
+        if options.csv is None and options.jsonl is None:
+            return _one(connection, options)
+        name = options.csv if options.csv is not None else options.jsonl
+        reader = _row_reader(options, name)
+        posting = FilePosting(name, reader, options.state, options.again, options.anyway, options.json)
+        return posting.print() if options.dry_run else posting.post(connection)
+    except (InputError, RefusedEvent) as error:
         print(f"standings: {error}", file=sys.stderr)
         return WRONG
 
 
-def _one(connection: Connection, given: argparse.Namespace) -> int:
-    _absent(given, "one event", "board", "column", "ignore", "source", "state", "again", "anyway")
-    if len(given.event) < 3:  # noqa: PLR2004 - board, member and an amount
-        raise InputError("BOARD MEMBER METRIC=AMOUNT, or --csv FILE, or --jsonl FILE")
-    board, member, *amounts = given.event
-    event_id = given.id if given.id is not None else uuid.uuid4().hex
-    said = {"id": event_id, "board": board, "member": member} | ({} if given.at is None else {"at": given.at})
+def _one(connection: Connection, options: argparse.Namespace) -> int:
+    _reject(options, "one event", "board", "column", "ignore", "source", "state", "again", "anyway")
+    if len(options.event) < 3:  # noqa: PLR2004 - board, member and an amount
+        raise InputError("expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE")
+    board, member, *amounts = options.event
+    event_id = options.id if options.id is not None else uuid.uuid4().hex
+    at = {} if options.at is None else {"at": options.at}
     try:
-        reading = Reading("csv", None, boards=_boards(given.boards))
-        message = reading.event(said, _amounts(amounts), _now())
-    except (RefusedEvent, orjson.JSONEncodeError) as error:
+        event = event_text({"id": event_id, "board": board, "member": member, **at}, _amounts(amounts))
+        outgoing = message(event, time.time_ns() // 1_000_000, _boards(options.boards))
+    except orjson.JSONEncodeError as error:
         raise InputError(str(error)) from error
-    if given.dry_run:
-        print(message.body)
+    if options.dry_run:
+        print(outgoing.body)
         return OK
     outbox = Outbox(connection.client("sqs"), connection.queue_url)
     try:
-        ((_, refused),) = outbox.delivered([[message]], lambda batch: batch)
+        ((_, refused),) = outbox.delivered([[outgoing]], lambda batch: batch)
     except (NotTakenError, KeyboardInterrupt) as error:
-        print(f"standings: perhaps not posted ({error!s:.200}); the same with --id {event_id} does", file=sys.stderr)
+        advice = f"run the same command again with --id {event_id}: the event counts once"
+        print(f"standings: the event may not be posted ({error!s:.200}); {advice}", file=sys.stderr)
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else UNREACHABLE
     if refused:
-        raise InputError(f"the queue refuses it: {refused[0]}")
-    print(json.dumps({"id": event_id, "posted": 1}) if given.json else event_id)
+        raise InputError(f"the queue refuses the event: {refused[0]}")
+    print(json.dumps({"id": event_id, "posted": 1}) if options.json else event_id)
     return OK
 
 
-def _reading(given: argparse.Namespace, name: str) -> Reading:
-    _absent(given, "a file", "id", "at")
-    source = given.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
+def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
+    _reject(options, "a file", "id", "at")
+    source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
-        _absent(given, "standard input", "state", "again", "anyway")
-    boards = _boards(given.boards)
-    if given.csv is None:
-        _absent(given, "--jsonl", "event", "column", "ignore")
-        return Reading("jsonl", source, given.board, boards=boards)
-    columns = {column: field for field, column in map(_pair, given.column)}
-    try:
-        amounts = _amounts(given.event)
-    except RefusedEvent as refused:
-        raise InputError(str(refused)) from refused
-    return Reading("csv", source, given.board, columns, frozenset(given.ignore), amounts, boards)
+        _reject(options, "standard input", "state", "again", "anyway")
+    boards = _boards(options.boards)
+    if options.csv is None:
+        _reject(options, "--jsonl", "event", "column", "ignore")
+        return RowReader("jsonl", source, options.board, boards=boards)
+    columns = {column: field for field, column in map(_pair, options.column)}
+    ignored, amounts = frozenset(options.ignore), _amounts(options.event)
+    return RowReader("csv", source, options.board, columns, ignored, amounts, boards)
 
 
-def _absent(given: argparse.Namespace, what: str, *options: str) -> None:
-    """InputError for an option that says nothing about what is posted."""
-    for option in options:
-        if getattr(given, option):
-            name = "BOARD MEMBER METRIC=AMOUNT" if option == "event" else f"--{option}"
-            raise InputError(f"{name} is nothing for {what}")
+def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
+    """Raise InputError for an option that does not apply to what is posted."""
+    for name in names:
+        if getattr(options, name):
+            option = "BOARD MEMBER METRIC=AMOUNT" if name == "event" else f"--{name}"
+            raise InputError(f"{option} does not apply to {posted}")
 
 
 def _amounts(texts: Sequence[str]) -> dict[str, str]:
     amounts = dict(map(_pair, texts))
     if len(amounts) < len(texts):
-        raise InputError("a metric is given twice")
+        raise InputError(f"expected each metric once, got {' '.join(texts)}")
     for name, amount in amounts.items():
         check_amount(name, amount)
     return amounts
@@ -152,7 +156,7 @@ def _amounts(texts: Sequence[str]) -> dict[str, str]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise InputError(f"{text!r} is no NAME=VALUE")
+        raise InputError(f"expected NAME=VALUE, got {text!r}")
     return name, value
 
 
@@ -163,7 +167,3 @@ def _boards(file: str | None) -> Boards | None:
         return parse_boards(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, DefinitionError) as error:
         raise InputError(f"{file}: {error}") from error
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -1,4 +1,4 @@
-"""Reads of a ranking: `top`, `rank` and `around`."""
+"""`top`, `rank` and `around`: reads of a ranking."""
 
 import argparse
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from standings_cli.commands.options import Commands
+from standings_cli.commands.options import Commands, whole
 from standings_cli.stack.api import Api, ApiError
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import OK
@@ -15,19 +15,19 @@ from standings_cli.terminal.text import as_json, members, number, ranking, shown
 
 TOP: Final = 10
 RADIUS: Final = 5
-_MOST: Final = 1_000
-"""As many entries as the API gives at once."""
+_PAGE_SIZE: Final = 1_000
+"""The most entries that the API returns at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a command line asks a ranking: its path, and the arguments of all reads of it."""
+    """The ranking that a command line reads: its path, and the arguments of every read."""
 
     path: tuple[str, ...]
     arguments: Mapping[str, str | None]
 
     def read(self, api: Api, *path: str, **arguments: str | int | None) -> dict[str, Any]:
-        """What the API answers below the ranking's path."""
+        """Return the API's answer at a path below the ranking's."""
         return api.read(*self.path, *path, **self.arguments, **arguments)
 
 
@@ -35,9 +35,9 @@ def add(commands: Commands) -> None:
     """Add the reads of a ranking."""
     top = commands.add(
         "top",
-        help="the first of a ranking, or those from a rank on",
-        description="The first of a ranking, or those from a rank on.",
-        epilog="With --json one line for each page of up to 1000 entries.",
+        help="show the first entries of a ranking, or those from a rank on",
+        description="Show the first entries of a ranking, or those from a rank on.",
+        epilog="--json prints one line for each page of up to 1000 entries.",
     )
     add_ranking(top)
     add_entries(top)
@@ -45,138 +45,136 @@ def add(commands: Commands) -> None:
 
     rank = commands.add(
         "rank",
-        help="a member's rank, or the rank that a score would have",
-        description="A member's rank, score and percentile, or the rank that a score would have.",
-        epilog="Exit status 1 where the member is not ranked.",
+        help="show a member's rank, or the rank that a score would have",
+        description="Show a member's rank, score and percentile, or the rank that a score would have.",
+        epilog="Exit status 1 if the member is not ranked.",
     )
     add_ranking(rank)
-    rank.add_argument("member", nargs="?", help="whose rank")
-    rank.add_argument("--score", metavar="SCORE", help="instead of a member: the rank that a score would have")
-    rank.add_argument("--previous", action="store_true", help="and the member's rank in the period before")
+    rank.add_argument("member", nargs="?", help="the member to rank")
+    rank.add_argument("--score", metavar="SCORE", help="instead of a member: the rank that this score would have")
+    rank.add_argument("--previous", action="store_true", help="also show the member's rank in the period before")
     rank.set_defaults(do=partial(_rank, rank), resumes=False)
 
     around = commands.add(
         "around",
-        help="a member with its neighbours",
-        description="A member with its neighbours on both sides.",
-        epilog="Exit status 1 where the member is not ranked.",
+        help="show a member with its neighbours",
+        description="Show a member with its neighbours on both sides.",
+        epilog="Exit status 1 if the member is not ranked.",
     )
     add_ranking(around)
-    around.add_argument("member", help="in the middle")
+    around.add_argument("member", help="the member in the middle")
     around.add_argument("--radius", type=int, default=RADIUS, metavar="N", help="neighbours on each side (%(default)s)")
     around.set_defaults(do=_around, resumes=False)
 
 
 def add_ranking(parser: argparse.ArgumentParser) -> None:
-    """The options that say which ranking, and the board."""
+    """Add the board and the options that name one of its rankings."""
     parser.add_argument("board")
-    parser.add_argument("--metric", help="what is ranked; without it the board's first ranked metric")
-    parser.add_argument("--window", help="all, day, last-7-days, …; without it the metric's first")
-    parser.add_argument(
-        "--period", help="another than the current one: a day in it (2026-11-20), or hour (2026-11-20T15)"
-    )
+    parser.add_argument("--metric", help="the ranked metric (the board's first)")
+    parser.add_argument("--window", help="all, day, last-7-days, … (the metric's first)")
+    parser.add_argument("--period", help="a past period: a day in it (2026-11-20) or an hour (2026-11-20T15)")
     parser.add_argument(
         "--method",
         choices=("competition", "ordinal", "dense"),
-        help="how equals are numbered: competition (1224, the default), ordinal (1234) or dense (1223)",
+        help="how ties are numbered: competition (1224, the default), ordinal (1234) or dense (1223)",
     )
 
 
 def add_entries(parser: argparse.ArgumentParser) -> None:
-    """The options that say which entries of a list."""
-    parser.add_argument("--limit", type=_positive, default=TOP, metavar="N", help="how many (%(default)s)")
-    parser.add_argument("--from", type=_positive, dest="start", metavar="RANK", help="those from this position on")
+    """Add the options that select entries of a ranking."""
+    parser.add_argument("--limit", type=whole(1), default=TOP, metavar="N", help="how many entries (%(default)s)")
+    parser.add_argument("--from", type=whole(1), dest="start", metavar="RANK", help="begin at this position")
 
 
-def question(api: Api, given: argparse.Namespace) -> Question:
-    """The ranking of a command line; the board's definition is asked for where it does not say all."""
-    metric, window = given.metric, given.window
+def question(api: Api, options: argparse.Namespace) -> Question:
+    """Return the ranking that the options name. Reads the board's definition if they leave out metric or window."""
+    metric, window = options.metric, options.window
     if metric is None or window is None:
-        ranked = {one["metric"]: one["windows"] for one in api.read("boards", given.board)["metrics"] if one["windows"]}
+        definition = api.read("boards", options.board)
+        ranked = {row["metric"]: row["windows"] for row in definition["metrics"] if row["windows"]}
         if metric is None and not ranked:
-            raise ApiError(404, "no-such-metric", f"board {given.board!r} has no metric that is ranked")
+            raise ApiError(404, "no-such-metric", f"board {options.board!r} has no ranked metric")
         metric = metric or next(iter(ranked))
-        # A metric that is not there, or not ranked: then the API says which there are.
-        window = window or next((one["window"] for one in ranked.get(metric, ())), "all")
-    return Question(("boards", given.board, metric, window), {"period": given.period, "method": given.method})
+        # For an unknown or unranked metric the API's error lists the others.
+        window = window or (ranked[metric][0]["window"] if metric in ranked else "all")
+    return Question(("boards", options.board, metric, window), {"period": options.period, "method": options.method})
 
 
-def heading(answer: Mapping[str, Any]) -> str:
-    """Which ranking it is, how many are in it, and when it has last changed."""
+def _heading(answer: Mapping[str, Any]) -> str:
     changed = f"last change {answer['as_of'][:19].replace('T', ' ')} UTC" if answer["as_of"] else "no change yet"
     return f"{ranking(answer)} · {members(answer['total'])} · {changed}"
 
 
-def _top(connection: Connection, given: argparse.Namespace) -> int:
-    entries, answer = [], None
-    for answer in _pages(connection.api, given):
+def _top(connection: Connection, options: argparse.Namespace) -> int:
+    entries = []
+    for answer in _pages(connection.api, options):
         entries += answer["entries"]
-        if given.json:
+        if options.json:
             print(as_json(answer), flush=True)
-    if not given.json and answer is not None:
+    if not options.json:
         _show(answer, entries)
     return OK
 
 
-def _pages(api: Api, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    asked, left, place = question(api, given), given.limit, {"rank": given.start}
+def _pages(api: Api, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    pages, remaining, place = question(api, options), options.limit, {"rank": options.start}
     while True:
-        answer = asked.read(api, limit=min(left, _MOST), **place)
+        answer = pages.read(api, limit=min(remaining, _PAGE_SIZE), **place)
         yield answer
-        left -= len(answer["entries"])
-        if left <= 0 or answer["next"] is None:
+        remaining -= len(answer["entries"])
+        if remaining <= 0 or answer["next"] is None:
             return
         place = {"cursor": answer["next"]}
 
 
-def _around(connection: Connection, given: argparse.Namespace) -> int:
+def _around(connection: Connection, options: argparse.Namespace) -> int:
     api = connection.api
-    answer = question(api, given).read(api, around=given.member, radius=given.radius)
-    if given.json:
+    answer = question(api, options).read(api, around=options.member, radius=options.radius)
+    if options.json:
         print(as_json(answer))
     else:
-        _show(answer, answer["entries"], given.member)
+        _show(answer, answer["entries"], options.member)
     return OK
 
 
 def _show(answer: Mapping[str, Any], entries: list[dict[str, Any]], member: str | None = None) -> None:
     screen = console()
-    screen.print(heading(answer))
+    screen.print(_heading(answer))
     if entries:
-        screen.print(standings(entries, member))
+        screen.print(standings(entries, member, bold=() if member is None else (member,)))
     else:
-        screen.print("nobody stands this far down" if answer["total"] else "nobody is ranked here yet")
+        screen.print("no member has so low a rank" if answer["total"] else "no member is ranked yet")
 
 
-def _rank(parser: argparse.ArgumentParser, connection: Connection, given: argparse.Namespace) -> int:
-    if (given.member is None) == (given.score is None):
-        parser.error("say whose rank, or a score by --score: one of them")
-    if given.score is not None and given.previous:
-        parser.error("--previous goes with a member")
+def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argparse.Namespace) -> int:
+    if (options.member is None) == (options.score is None):
+        parser.error("expected either MEMBER or --score SCORE")
+    if options.score is not None and options.previous:
+        parser.error("--previous needs a MEMBER")
     api = connection.api
-    previous = "true" if given.previous else None
-    answer = question(api, given).read(api, "rank", member=given.member, score=given.score, previous=previous)
-    if given.json:
+    previous = "true" if options.previous else None
+    answer = question(api, options).read(api, "rank", member=options.member, score=options.score, previous=previous)
+    if options.json:
         print(as_json(answer))
         return OK
     screen = console()
-    screen.print(heading(answer))
-    screen.print(_score_rank(answer) if given.member is None else _member_rank(answer))
+    screen.print(_heading(answer))
+    screen.print(_score_rank(answer) if options.member is None else _member_rank(answer))
     return OK
 
 
 def _member_rank(answer: Mapping[str, Any]) -> str:
-    said = (
+    text = (
         f"{shown(answer['member'])}: rank {number(answer['rank'])} of {number(answer['total'])}, "
         f"score {number(answer['score'])}, percentile {number(answer['percentile'])}"
     )
     if "previous_rank" not in answer:
-        return said
+        return text
     if answer["previous_rank"] is None:
-        return f"{said}, not ranked in the period before"
+        return f"{text}, not ranked in the period before"
     by = answer["previous_rank"] - answer["rank"]
     moved = f"{number(abs(by))} {'up' if by > 0 else 'down'} from {number(answer['previous_rank'])}" if by else "as"
-    return f"{said}, {moved} in the period before"
+    return f"{text}, {moved} in the period before"
 
 
 def _score_rank(answer: Mapping[str, Any]) -> str:
@@ -184,10 +182,3 @@ def _score_rank(answer: Mapping[str, Any]) -> str:
         f"{number(answer['score'])} would be rank {number(answer['rank'])}: {number(answer['above'])} ahead, "
         f"{number(answer['at'])} equal, {number(answer['below'])} behind"
     )
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value

@@ -1,1 +1,1 @@
-"""Load tests: made-up events at a steady rate."""
+"""Load tests: random events at a steady rate."""

@@ -1,4 +1,4 @@
-"""Made-up activity for load tests, the same for the same seed."""
+"""Random activity for load tests; the same seed gives the same activity."""
 
 from bisect import bisect
 from collections import deque
@@ -9,16 +9,16 @@ from random import Random
 from typing import Final, NamedTuple
 
 REPEATED_WITHIN: Final = 1_000
-"""Activities back of which one may come again."""
+"""A duplicate repeats one of this many activities before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the activity is like.
+    """The shape of the activity.
 
-    Of the members the k-th is as active as 1 / k^`skew`; 0 makes all alike. `duplicates` and `late` are shares of all
-    that is sent: what was sent before, and what happened up to `late_by` milliseconds before. Amounts are whole numbers
-    from `least` to `most`.
+    Member k is as active as 1 / k^`skew`; with 0 all are equally active. `duplicates` and `late` are shares of what is
+    sent: repeated events, and events that happened up to `late_by` milliseconds before. Amounts are whole numbers from
+    `least` to `most`.
     """
 
     boards: Sequence[str]
@@ -32,7 +32,7 @@ class Plan:
 
 
 class Activity(NamedTuple):
-    """Something that a member did `behind` milliseconds before it was due. One that comes again has the same number."""
+    """What a member did, `behind` milliseconds before it is due. A duplicate has the number of the original."""
 
     number: int
     board: str
@@ -42,8 +42,8 @@ class Activity(NamedTuple):
 
 
 def activities(plan: Plan, rng: Random) -> Iterator[Activity]:
-    """Activity without end."""
-    ahead = list(accumulate(rank**-plan.skew for rank in range(1, plan.members + 1)))
+    """Return activity without end."""
+    weights = list(accumulate(rank**-plan.skew for rank in range(1, plan.members + 1)))
     recent: deque[Activity] = deque(maxlen=REPEATED_WITHIN)
     number = 0
     while True:
@@ -55,7 +55,7 @@ def activities(plan: Plan, rng: Random) -> Iterator[Activity]:
         activity = Activity(
             number,
             rng.choice(plan.boards),
-            f"member-{min(bisect(ahead, rng.random() * ahead[-1]), plan.members - 1) + 1}",
+            f"member-{min(bisect(weights, rng.random() * weights[-1]), plan.members - 1) + 1}",
             rng.randint(plan.least, plan.most),
             rng.randint(1, plan.late_by) if late else 0,
         )

@@ -1,1 +1,1 @@
-"""Posts the rows of a file, exactly once."""
+"""Posts events, one or a file of them, to the queue of a stack."""

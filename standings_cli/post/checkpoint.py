@@ -1,18 +1,19 @@
-"""What was posted of a file, kept beside it: how far the queue has taken all of it."""
+"""The file beside a posted file that records how far the queue has accepted it."""
 
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from standings_cli.post.rows import InputError, Mark
+from standings_cli.post.errors import InputError
+from standings_cli.post.rows import Mark
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """Up to a mark all rows are on a queue, but for those that were wrong. Times are in milliseconds since 1970.
+class Checkpoint:
+    """Every row up to `mark` is on `queue`, except the wrong ones. Times are in milliseconds since 1970.
 
-    `begun` is when the first row may have been sent, `written` when this was kept last. Where the posting is not
-    `finished`, some rows behind the mark may have been sent too.
+    `begun` is the earliest time at which the first row may have been sent, `written` the time of this checkpoint.
+    Unless the posting is `finished`, some rows after the mark may have been sent too.
     """
 
     queue: str
@@ -21,28 +22,28 @@ class Remembered:
     mark: Mark
     finished: bool = False
 
-    def at(self, mark: Mark, now: int, *, finished: bool = False) -> "Remembered":
-        """The same, further on."""
+    def at(self, mark: Mark, now: int, *, finished: bool = False) -> "Checkpoint":
+        """Return the checkpoint at a later mark."""
         return replace(self, mark=mark, written=now, finished=finished)
 
 
-def recall(path: Path) -> Remembered | None:
-    """What was kept in a file; None where there is none. Raises InputError for what nobody has kept."""
+def load_checkpoint(path: Path) -> Checkpoint | None:
+    """Read a checkpoint; None if the file does not exist. Raises InputError for a file that is not a checkpoint."""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return Remembered(**{**kept, "mark": Mark(**kept["mark"])})
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return Checkpoint(**{**values, "mark": Mark(**values["mark"])})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        text = f"{path} does not say what was posted ({error!r}); --again posts all, as if it were not there"
+        text = f"{path}: expected a record of posted rows, got {error!r}; --again ignores it and posts all rows"
         raise InputError(text) from error
 
 
-def keep(path: Path, remembered: Remembered) -> None:
-    """Keep it in a file: after a crash that holds this, or what was kept before. Raises InputError."""
-    beside = path.with_name(f"{path.name}.new")
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint. After a crash the file holds this one or the one before. Raises InputError."""
+    new = path.with_name(f"{path.name}.new")
     try:
-        beside.write_text(json.dumps(asdict(remembered) | {"mark": remembered.mark._asdict()}) + "\n", encoding="utf-8")
-        beside.replace(path)
+        new.write_text(json.dumps(asdict(checkpoint) | {"mark": checkpoint.mark._asdict()}) + "\n", encoding="utf-8")
+        new.replace(path)
     except OSError as error:
-        raise InputError(f"what is posted cannot be remembered ({error}); --state names another file") from error
+        raise InputError(f"cannot record what is posted ({error}): name another file with --state") from error

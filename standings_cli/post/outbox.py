@@ -1,4 +1,4 @@
-"""Sends messages to a queue, several batches at a time, until it has taken them."""
+"""Sends messages to a queue, several batches at a time, until it has accepted them."""
 
 import random
 import threading
@@ -6,49 +6,50 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
 
 from standings.aws.sqs.sender import OutgoingMessage, entry, said_of
+from standings_cli.stack.backoff import backoff
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
 SENDERS: Final = 8
 MAX_WAITING: Final = 64
-"""Batches that may be on their way, or be taken and wait for an earlier one that is not."""
+"""The most batches that are being sent, or were accepted and wait for an earlier one."""
 
 _ATTEMPTS: Final = 8
-_MAX_NAP_S_LENGTH: Final = 10.0
-_SERVER_FAULT: Final = 500
-_TOO_MANY: Final = 429
+_FIRST_RETRY_S: Final = 0.25
+_MAX_RETRY_S: Final = 10.0
 _T = TypeVar("_T")
 
 
 class NotTakenError(Exception):
-    """Messages that the queue has not taken after all attempts; they may be on it all the same. Says why."""
+    """The queue did not accept messages after all attempts; some may be on it. The message is the last error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """The way to a queue. What it does not take just now is sent again, later and later, and not for ever."""
+    """Sends to a queue. What it does not accept is sent again, with growing random waits, a bounded number of times."""
 
     client: "SQSClient"
     queue_url: str
     chance: Callable[[], float] = random.random
-    nap: Callable[[float], Any] | None = None
-    """What waits between attempts: it may return early once all is over; by default it does."""
+    sleep: Callable[[float], Any] | None = None
+    """Waits between attempts. The default returns early when the sending is closed."""
 
-    _over: threading.Event = field(default_factory=threading.Event)
+    _closed: threading.Event = field(default_factory=threading.Event)
 
     def delivered(
         self, batches: Iterable[_T], messages: Callable[[_T], Sequence[OutgoingMessage]]
     ) -> Generator[tuple[_T, dict[int, str]], None, None]:
-        """Send batches; each comes back in its order, once all of it and of those before it is on the queue.
+        """Send batches, and return each in order once it and all before it are on the queue.
 
-        With it comes why, by position, for messages that the queue will never take. Raises NotTakenError, and errors of
-        botocore that another attempt would not mend; what came back before then is on the queue.
+        With a batch come the reasons, by position, for messages that the queue will never accept. Raises NotTakenError,
+        and botocore's errors that are not worth another attempt; batches returned before are on the queue.
         """
         waiting: deque[tuple[_T, Future[dict[int, str]]]] = deque()
         with ThreadPoolExecutor(SENDERS) as pool:
@@ -60,37 +61,36 @@ class Outbox:
                 while waiting:
                     yield _first(waiting)
             finally:
-                self._over.set()
+                self._closed.set()
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def _send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
-        """Why, by position, for messages that the queue will never take."""
+        """Return the reasons, by position, for messages that the queue will never accept."""
         refused: dict[int, str] = {}
-        left = list(range(len(messages)))
-        why = ""
+        unsent = list(range(len(messages)))
+        reason = ""
         for attempt in range(_ATTEMPTS):
             if attempt:
                 self._pause(attempt)
-            entries: Any = [entry(position, messages[position]) for position in left]
+            entries: Any = [entry(position, messages[position]) for position in unsent]
             try:
                 answer = self.client.send_message_batch(QueueUrl=self.queue_url, Entries=entries)
             except (ClientError, ConnectionError, HTTPClientError) as error:
-                if not _passes(error):
+                if not _is_temporary(error):
                     raise
-                why = str(error)
+                reason = str(error)
                 continue
-            failed = {int(said["Id"]): said for said in answer.get("Failed", [])}
-            refused |= {position: said_of(said) for position, said in failed.items() if not _for_now(said)}
-            left = [position for position, said in failed.items() if _for_now(said)]
-            if not left:
+            failed = {int(failure["Id"]): failure for failure in answer.get("Failed", [])}
+            unsent = [position for position, failure in failed.items() if _is_temporary_failure(failure)]
+            refused |= {position: said_of(failure) for position, failure in failed.items() if position not in unsent}
+            if not unsent:
                 return refused
-            why = said_of(failed[left[0]])
-        raise NotTakenError(why)
+            reason = said_of(failed[unsent[0]])
+        raise NotTakenError(reason)
 
     def _pause(self, attempt: int) -> None:
-        seconds = min(2.0 ** (attempt - 3), _MAX_NAP_S_LENGTH) * (0.5 + self.chance() / 2)
-        (self.nap or self._over.wait)(seconds)
-        if self._over.is_set():
+        (self.sleep or self._closed.wait)(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
+        if self._closed.is_set():
             raise NotTakenError("stopped")
 
 
@@ -99,16 +99,18 @@ def _first(waiting: deque[tuple[_T, Future[dict[int, str]]]]) -> tuple[_T, dict[
     return batch, sent.result()
 
 
-def _passes(error: Exception) -> bool:
-    """Whether the same request may do later; the client itself has tried more than once already."""
+def _is_temporary(error: Exception) -> bool:
+    """Whether the same request may succeed later. The client itself has tried more than once already."""
     if not isinstance(error, ClientError):
         return True
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return status >= _SERVER_FAULT or status == _TOO_MANY or _is_throttled(error.response["Error"].get("Code", ""))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+        return True
+    return _is_throttled(error.response["Error"].get("Code", ""))
 
 
-def _for_now(failed: Any) -> bool:
-    return not failed.get("SenderFault") or _is_throttled(failed["Code"])
+def _is_temporary_failure(failure: Any) -> bool:
+    return not failure.get("SenderFault") or _is_throttled(failure["Code"])
 
 
 def _is_throttled(code: str) -> bool:

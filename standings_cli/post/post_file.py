@@ -1,11 +1,8 @@
-"""Posts the rows of a file, and remembers beside it how far the queue has taken them."""
+"""Posts the rows of a file, and records beside it how far the queue has accepted them."""
 
-import gzip
 import json
-import os
 import sys
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -14,47 +11,25 @@ from pathlib import Path
 from typing import Any, Final
 
 from standings.aws.sqs.sender import OutgoingMessage, batches
-from standings_cli.post.checkpoint import Remembered, keep, recall
+from standings_cli.post.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from standings_cli.post.errors import InputError
 from standings_cli.post.outbox import NotTakenError, Outbox
-from standings_cli.post.rows import InputError, Mark, Reading, Row
+from standings_cli.post.rows import Mark, Row, RowReader
+from standings_cli.post.source import STDIN, Source
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE
 from standings_cli.terminal.progress import Meter
 
-STDIN: Final = "-"
 SAFE_MS: Final = 29 * 86_400_000
-"""How long ago an event may have been sent for it to be sent again: receipts are kept for 30 days."""
-
-
-@dataclass
-class _Source:
-    """A file, or standard input, and how far it was read."""
-
-    name: str
-    position: int = 0
-    size: int | None = None
-
-    def lines(self) -> Iterator[bytes]:
-        """Its lines from the start. Raises InputError where it cannot be read."""
-        try:
-            if self.name == STDIN:
-                yield from sys.stdin.buffer
-                return
-            with Path(self.name).open("rb") as file:
-                self.size = os.fstat(file.fileno()).st_size
-                for line in gzip.GzipFile(fileobj=file) if self.name.endswith(".gz") else file:
-                    self.position = file.tell()
-                    yield line
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{self.name} cannot be read: {error}") from error
+"""The age up to which an event may be sent again. Receipts are kept for 30 days."""
 
 
 @dataclass
 class FilePosting:
-    """The rows of a file on their way to the queue. `again` and `anyway` are the options of that name."""
+    """Posts a file. `again` and `anyway` are the options of that name; `state` is the checkpoint's file."""
 
     name: str
-    reading: Reading
+    reader: RowReader
     state: str | None = None
     again: bool = False
     anyway: bool = False
@@ -62,112 +37,114 @@ class FilePosting:
     now: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     _begun: float = field(default_factory=time.monotonic)
     _read: Mark = field(default_factory=Mark)
-    """The place behind the last row that was read."""
+    """The place after the last row that was read."""
 
     _before: int = 0
     _posted: int = 0
 
     def __post_init__(self) -> None:
-        self._source = _Source(self.name)
+        self._source = Source(self.name)
         self._state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
 
     def print(self) -> int:
-        """Print what would be sent."""
-        for message, _ in self._good(self._rows(), _say):
+        """Print the events instead of posting them."""
+        for message, _ in self._valid(self._rows(), _say):
             print(message.body)
             self._posted += 1
-        _say(f"events: {self._posted:,}; rows left out, being none: {self._read.wrong:,}")
+        _say(f"events: {self._posted:,}; rows skipped: {self._read.wrong:,}")
         return DIFFERS if self._read.wrong else OK
 
     def post(self, connection: Connection) -> int:
-        """Post what was not posted before; the exit status."""
+        """Post the rows that were not posted before, and return the exit status."""
         queue = connection.queue_url
         with Meter(f"posting {self.name}", 1.0) as meter:
-            remembered, rows = self._begin(queue, meter)
+            checkpoint, rows = self._begin(queue, meter)
             outbox = Outbox(connection.client("sqs"), queue)
-            # Rows that the queue itself has refused, beside those that cannot be read as events.
-            refused_rows = remembered.mark.wrong - self._read.wrong
+            # Rows that the queue itself has refused, in addition to those that are not events.
+            refused_rows = checkpoint.mark.wrong - self._read.wrong
             status = None
-            good = self._noted(self._good(rows, meter.say), remembered)
-            sending = outbox.delivered(batches(good, itemgetter(0)), _messages)
+            messages = self._saving_first(self._valid(rows, meter.say), checkpoint)
+            sending = outbox.delivered(batches(messages, itemgetter(0)), _messages)
             try:
                 with closing(sending):
                     for batch, refused in sending:
-                        for position, why in refused.items():
-                            meter.say(f"{self._where(batch[position][1])}: the queue refuses it: {why}")
+                        for position, reason in refused.items():
+                            meter.say(f"{self._place(batch[position][1])}: the queue refuses it: {reason}")
                         refused_rows += len(refused)
                         self._posted += len(batch) - len(refused)
                         mark = batch[-1][1].mark
-                        remembered = remembered.at(mark._replace(wrong=mark.wrong + refused_rows), self.now())
-                        self._keep(remembered)
-                        meter.move(self._share(), f"{self._posted:,} events")
+                        checkpoint = checkpoint.at(mark._replace(wrong=mark.wrong + refused_rows), self.now())
+                        self._save(checkpoint)
+                        meter.move(self._source.share, f"{self._posted:,} events")
                 mark = self._read._replace(wrong=self._read.wrong + refused_rows)
-                remembered = remembered.at(mark, self.now(), finished=True)
-                self._keep(remembered)
+                checkpoint = checkpoint.at(mark, self.now(), finished=True)
+                self._save(checkpoint)
             except NotTakenError as error:
                 status = UNREACHABLE
                 meter.say(
-                    f"standings: the queue has not taken all rows after line {remembered.mark.line} of "
-                    f"{self.name}: {error}; {self._how_to_go_on()}"
+                    f"standings: the queue did not accept all rows after line {checkpoint.mark.line} of "
+                    f"{self.name}: {error}; {self._advice()}"
                 )
             except KeyboardInterrupt:
                 status = INTERRUPTED
-                meter.say(f"stopped after line {remembered.mark.line}; {self._how_to_go_on()}")
-        self._summarise(remembered)
-        return status if status is not None else DIFFERS if remembered.mark.wrong else OK
+                meter.say(f"stopped after line {checkpoint.mark.line}; {self._advice()}")
+        self._summarise(checkpoint)
+        return status if status is not None else DIFFERS if checkpoint.mark.wrong else OK
 
-    def _begin(self, queue: str, meter: Meter) -> tuple[Remembered, Iterator[Row]]:
-        """What is posted already, as far as that can be known, and the rows behind it."""
+    def _begin(self, queue: str, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:
+        """Return the checkpoint to continue from, and the rows after it."""
         rows = self._rows()
-        known = self._known()
+        saved = self._saved()
         now = self.now()
-        remembered = Remembered(queue, now, now, Mark())
-        if known is not None and known.queue == queue and now - known.begun < SAFE_MS:
-            remembered = Remembered(queue, known.begun, now, Mark())
-        if known is not None and not self.again:
-            if known.queue != queue:
-                raise InputError(
-                    f"{self._state} is of another queue, {known.queue}: --state names a file for this one, "
-                    "--again starts over"
-                )
-            if not known.finished:
-                self._refuse_if_old(known.written, f"was interrupted, and some rows after line {known.mark.line} may")
-            meter.move(0, "reading what was posted before")
-            if self._skip(rows, known.mark):
-                self._before = known.mark.rows
-                remembered = known.at(known.mark, now)
-                if self._before and not known.finished:
-                    meter.say(f"{self._before:,} rows were posted before; going on after line {known.mark.line}")
-            elif known.mark.line:
-                self._refuse_if_old(known.begun, "has changed, and rows of it may")
-                meter.say(
-                    f"{self.name} is not what it was up to line {known.mark.line}, or read in another way: "
-                    "posting from the start; what was counted counts once"
-                )
-                rows = self._rows()
-                self._read = Mark()
-        return remembered, rows
+        checkpoint = Checkpoint(queue, now, now, Mark())
+        if saved is None:
+            return checkpoint, rows
+        if saved.queue == queue and now - saved.begun < SAFE_MS:
+            checkpoint = Checkpoint(queue, saved.begun, now, Mark())
+        if self.again:
+            return checkpoint, rows
+        if saved.queue != queue:
+            raise InputError(
+                f"{self._state}: expected the queue {queue}, got {saved.queue}: "
+                "use --state for another file, or --again to start over"
+            )
+        if not saved.finished:
+            self._refuse_if_old(saved.written, f"was interrupted, and some rows after line {saved.mark.line} may")
+        meter.move(0, "reading the rows that were posted before")
+        if self._skip(rows, saved.mark):
+            self._before = saved.mark.rows
+            if self._before and not saved.finished:
+                meter.say(f"{self._before:,} rows were posted before; continuing after line {saved.mark.line}")
+            return saved.at(saved.mark, now), rows
+        self._refuse_if_old(saved.begun, "has changed, and rows of it may")
+        meter.say(
+            f"{self.name} or the options have changed since its first {saved.mark.line} lines were posted: "
+            "posting from the start; rows that were counted before count once"
+        )
+        self._read = Mark()
+        return checkpoint, self._rows()
 
-    def _known(self) -> Remembered | None:
+    def _saved(self) -> Checkpoint | None:
         if self._state is None:
             return None
         try:
-            return recall(self._state)
+            return load_checkpoint(self._state)
         except InputError:
             if self.again:
                 return None
             raise
 
-    def _refuse_if_old(self, then: int, what: str) -> None:
-        days = (self.now() - then) // 86_400_000
-        if self.now() - then > SAFE_MS and not self.anyway:
+    def _refuse_if_old(self, sent: int, happened: str) -> None:
+        age = self.now() - sent
+        if age > SAFE_MS and not self.anyway:
             raise InputError(
-                f"{self.name} {what} have been sent {days} days ago: the receipts that keep an event from "
-                "counting twice are gone after 30 days. Look at what was counted; --anyway goes on, --again posts all"
+                f"{self.name} {happened} have been sent {age // 86_400_000} days ago: the receipts that keep an event "
+                "from counting twice are deleted after 30 days. Check what was counted, then continue with --anyway, "
+                "or post all rows with --again"
             )
 
     def _skip(self, rows: Iterator[Row], mark: Mark) -> bool:
-        """Pass the rows up to a mark; false where they are not those that were there."""
+        """Read the rows up to a mark, and return whether they are the same as when it was saved."""
         while self._read.line < mark.line:
             row = next(rows, None)
             if row is None:
@@ -176,56 +153,53 @@ class FilePosting:
         return (self._read.line, self._read.digest) == (mark.line, mark.digest)
 
     def _rows(self) -> Iterator[Row]:
-        return self.reading.rows(self._source.lines(), self.now)
+        return self.reader.read(self._source.lines(), self.now)
 
-    def _good(self, rows: Iterable[Row], say: Callable[[str], None]) -> Iterator[tuple[OutgoingMessage, Row]]:
-        """The rows that have a message; the others are named."""
+    def _valid(self, rows: Iterable[Row], say: Callable[[str], None]) -> Iterator[tuple[OutgoingMessage, Row]]:
+        """Return the rows that are events, and name the others."""
         for row in rows:
             self._read = row.mark
             if row.message is None:
-                say(f"{self._where(row)}: {row.wrong}")
+                say(f"{self._place(row)}: {row.problem}")
             else:
                 yield row.message, row
 
-    def _noted(
-        self, good: Iterable[tuple[OutgoingMessage, Row]], remembered: Remembered
+    def _saving_first(
+        self, messages: Iterable[tuple[OutgoingMessage, Row]], checkpoint: Checkpoint
     ) -> Iterator[tuple[OutgoingMessage, Row]]:
-        """The same rows, the first once it is remembered that some may have been sent."""
-        for number, row in enumerate(good):
+        """Return the same messages; before the first, save that some may have been sent."""
+        for number, message in enumerate(messages):
             if not number:
-                self._keep(remembered)
-            yield row
+                self._save(checkpoint)
+            yield message
 
-    def _where(self, row: Row) -> str:
+    def _place(self, row: Row) -> str:
         return f"{self.name}:{row.line}"
 
-    def _keep(self, remembered: Remembered) -> None:
+    def _save(self, checkpoint: Checkpoint) -> None:
         if self._state is not None:
-            keep(self._state, remembered)
+            save_checkpoint(self._state, checkpoint)
 
-    def _share(self) -> float:
-        return self._source.position / self._source.size if self._source.size else 0.0
-
-    def _how_to_go_on(self) -> str:
+    def _advice(self) -> str:
         if self._state is None:
-            return "posted again, rows have the same ids and count once"
-        return "the same command goes on there"
+            return "post all rows again: they have the same ids and count once"
+        return "run the same command again to continue"
 
-    def _summarise(self, remembered: Remembered) -> None:
+    def _summarise(self, checkpoint: Checkpoint) -> None:
         seconds = time.monotonic() - self._begun
-        wrong = remembered.mark.wrong
+        wrong = checkpoint.mark.wrong
         if self.as_json:
             summary = {"source": self.name, "posted": self._posted, "before": self._before, "wrong": wrong}
-            print(json.dumps({**summary, "finished": remembered.finished, "seconds": round(seconds, 1)}))
+            print(json.dumps({**summary, "finished": checkpoint.finished, "seconds": round(seconds, 1)}))
             return
-        if remembered.finished and not self._posted and self._before:
-            text = f"all {remembered.mark.rows - wrong:,} events of {self.name} were posted before"
+        if checkpoint.finished and not self._posted and self._before:
+            text = f"all {checkpoint.mark.rows - wrong:,} events of {self.name} were posted before"
         else:
             text = f"posted {self._posted:,} events of {self.name} in {seconds:.1f} s"
             text += f", {self._before:,} rows were posted before" if self._before else ""
-        print(text + (f"; rows left out, being no events: {wrong:,}" if wrong else ""))
+        print(text + (f"; rows skipped: {wrong:,}" if wrong else ""))
         if self._posted:
-            _say("what the writer refuses shows with `standings dlq list`")
+            _say("`standings dlq list` shows events that the writer refuses")
 
 
 def _messages(batch: Sequence[tuple[OutgoingMessage, Any]]) -> list[OutgoingMessage]:

@@ -1,1 +1,1 @@
-"""Calls a stack: its API, its queue and its maintenance function."""
+"""Reaches a stack: its HTTP API, its queue and its maintenance function."""

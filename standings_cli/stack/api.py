@@ -1,4 +1,4 @@
-"""Asks a stack's HTTP API: signed for AWS IAM, with a token, or as anyone."""
+"""Reads a stack's HTTP API. Requests are signed for AWS IAM, carry a token, or neither."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -17,20 +18,21 @@ from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.httpsession import URLLib3Session
 from botocore.utils import get_environ_proxies
 
+from standings_cli.stack.backoff import backoff
+
 LOST: Final = (HTTPClientError, NoConnectionError)
-"""What it raises where no answer came."""
+"""The errors of a request that got no answer."""
 
 _TIMEOUT_S: Final = 35
-_MAX_NAP_S_LENGTH: Final = 4.0
-_OK: Final = 200
-_UNCHANGED: Final = 304
-_FAILED: Final = 500
-_TOO_MANY: Final = 429
-_AGAIN: Final = frozenset({_TOO_MANY, 500, 502, 503, 504})
+_FIRST_RETRY_S: Final = 0.5
+_MAX_RETRY_S: Final = 4.0
+_RETRIED: Final = frozenset({429, 500, 502, 503, 504})
+UNRANKED: Final = frozenset({"no-such-member", "not-ranked"})
+"""Problem types that answer the question: the member is not ranked."""
 
 
 class ApiError(Exception):
-    """An answer that is none: `status` of HTTP, and `kind` of a problem where the API names one."""
+    """The API refused or failed: `status` of HTTP, and the problem's type as `kind`, empty if it has none."""
 
     def __init__(self, status: int, kind: str, detail: str) -> None:
         super().__init__(detail)
@@ -38,31 +40,31 @@ class ApiError(Exception):
         self.kind = kind
 
     @property
-    def passes(self) -> bool:
-        """Whether the same question may have an answer a little later."""
-        return self.status >= _FAILED or self.status == _TOO_MANY
+    def is_temporary(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status >= HTTPStatus.INTERNAL_SERVER_ERROR or self.status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Whose requests these are."""
+    """The credentials and region that requests are signed with."""
 
     credentials: Credentials
     region: str
 
 
 def transport(url: str, *, local: bool = False) -> Any:
-    """Connections to an address: by the environment's proxies, unless it is one of this machine."""
+    """Make HTTP connections to an address, through the environment's proxies unless it is on this machine."""
     trusted: Any = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE") or True
     return URLLib3Session(verify=trusted, proxies={} if local else get_environ_proxies(url), timeout=_TIMEOUT_S)
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The API at an address. With a `token` (JWT) requests carry it, with a `signature` they are signed for IAM.
+    """The API at an address. Requests carry the `token` (JWT) if there is one, else the `signature` if there is one.
 
-    What gets no answer, or one that may be another in a moment, is asked again with growing, jittered naps, in
-    `attempts` all in all.
+    A request that gets no answer or a temporary error is sent again, `attempts` times in all, with growing random
+    waits.
     """
 
     url: str
@@ -74,54 +76,53 @@ class Api:
     chance: Callable[[], float] = random.random
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
-        """What the API answers at a path of names; arguments that are None are left out. Raises ApiError and LOST."""
-        answer = self.look(None, *path, **arguments)
+        """Return the answer at a path. Arguments that are None are left out. Raises ApiError and LOST."""
+        answer = self.read_if_changed(None, *path, **arguments)
         if answer is None:
-            raise ApiError(_UNCHANGED, "", "an answer without a body to a question without a tag")
+            raise ApiError(HTTPStatus.NOT_MODIFIED, "", "expected an answer with a body, got HTTP 304")
         return answer[0]
 
-    def look(
+    def read_if_changed(
         self, tag: str | None, *path: str, **arguments: str | int | None
     ) -> tuple[dict[str, Any], str | None] | None:
-        """The same with the answer's tag; None where the answer is still that of a tag. Raises ApiError and LOST."""
+        """Return the answer and its ETag; None if its ETag is still `tag`. Raises ApiError and LOST."""
         status, headers, content = self._get(self._address(path, arguments), {"If-None-Match": tag} if tag else {})
-        if status == _UNCHANGED:
+        if status == HTTPStatus.NOT_MODIFIED:
             return None
-        if status != _OK:
+        if status != HTTPStatus.OK:
             raise _error(status, content)
         try:
-            found: dict[str, Any] = json.loads(content)
+            answer: dict[str, Any] = json.loads(content)
         except ValueError as error:
-            raise ApiError(status, "", f"what answers at {self.url} is no API of Standings: {error}") from error
-        return found, headers.get("ETag")
+            raise ApiError(status, "", f"{self.url} is not the API of a stack: expected JSON, {error}") from error
+        return answer, headers.get("ETag")
 
     def _address(self, path: tuple[str, ...], arguments: Mapping[str, str | int | None]) -> str:
         for name in path:
             if name in ("", ".", ".."):
-                raise ApiError(404, "no-such-path", f"{name!r} is no name of anything")
-        given = {name: str(value) for name, value in arguments.items() if value is not None}
+                raise ApiError(HTTPStatus.NOT_FOUND, "no-such-path", f"expected a name, got {name!r}")
+        query = {name: str(value) for name, value in arguments.items() if value is not None}
         try:
-            # All but unreserved characters are encoded, once, also spaces as %20: these very characters are signed and
-            # sent. Of the path the signature has the encoded form encoded again, as all services but S3 want it, and
-            # API Gateway's own messages of a wrong signature show.
+            # All but unreserved characters are encoded once, a space as %20. The signature covers exactly what is
+            # sent; of the path it covers the encoded form encoded again, as every service but S3 requires.
             # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
-            query = f"?{urlencode(given, quote_via=quote)}" if given else ""
-            return f"{self.url.rstrip('/')}/{'/'.join(quote(name, safe='') for name in path)}{query}"
+            suffix = f"?{urlencode(query, quote_via=quote)}" if query else ""
+            return f"{self.url.rstrip('/')}/{'/'.join(quote(name, safe='') for name in path)}{suffix}"
         except UnicodeEncodeError as error:
-            raise ApiError(400, "bad-argument", f"{error.object!r} is no text: its bytes are no UTF-8") from error
+            raise ApiError(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
     def _get(self, url: str, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
         for attempt in range(1, self.attempts + 1):
             try:
                 answer = self._send(url, headers)
-                if answer.status_code not in _AGAIN or attempt == self.attempts:
+                if answer.status_code not in _RETRIED or attempt == self.attempts:
                     break
             except SSLError:
                 raise
             except LOST:
                 if attempt == self.attempts:
                     raise
-            self.sleep(min(2.0 ** (attempt - 2), _MAX_NAP_S_LENGTH) * (0.5 + self.chance() / 2))
+            self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
         return answer.status_code, answer.headers, answer.content
 
     def _send(self, url: str, headers: Mapping[str, str]) -> Any:
@@ -129,25 +130,25 @@ class Api:
         if self.token is not None:
             request.headers["Authorization"] = f"Bearer {self.token}"
         elif self.signature is not None:
-            # Those of a role are renewed at times: they are taken together, and at each attempt.
+            # A role's credentials are renewed now and then: each attempt reads them anew, all at once.
             credentials = self.signature.credentials.get_frozen_credentials()
             SigV4Auth(credentials, "execute-api", self.signature.region).add_auth(request)
         answer = self.session.send(request.prepare())
-        if answer.status_code == _OK and len(answer.content) < int(answer.headers.get("Content-Length", 0)):
+        if answer.status_code == HTTPStatus.OK and len(answer.content) < int(answer.headers.get("Content-Length", 0)):
             raise ConnectionClosedError(endpoint_url=url)
         return answer
 
 
 def _error(status: int, content: bytes) -> ApiError:
-    """What an answer says is wrong: a problem of the API's functions, or the gateway's own few words."""
+    """Make an error of a problem document of the API, or of the gateway's own message."""
     try:
-        said = json.loads(content)
-        kind, detail = str(said.get("type", "")), said.get("detail") or said.get("message")
+        problem = json.loads(content)
+        kind, detail = str(problem.get("type", "")), problem.get("detail") or problem.get("message")
     except (ValueError, AttributeError):
         kind, detail = "", None
-    text = str(detail or content.decode(errors="replace")[:200] or "no words")
+    text = str(detail or content.decode(errors="replace")[:200] or "no details")
     if not kind:
         text = f"HTTP {status}: {text}"
-        if status in (401, 403):
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             text += ": reads of this stack need an AWS IAM signature (--profile) or a token (--token)"
     return ApiError(status, kind.removeprefix("urn:standings:"), text)

@@ -1,1 +1,1 @@
-"""What people see: tables, progress, exit statuses."""
+"""Output for people: tables, progress, text, exit statuses."""

@@ -1,4 +1,4 @@
-"""How far something is: a bar on a terminal, a line now and then elsewhere; on standard error."""
+"""Progress on standard error: a bar on a terminal, elsewhere a line every few seconds."""
 
 import sys
 import time
@@ -12,11 +12,11 @@ _PAUSE_S: Final = 5.0
 
 
 class Meter:
-    """Shows how much of a whole is done; one without an end where `whole` is None. `pause`: seconds between lines."""
+    """Shows how much of `total` is done. `pause` is the number of seconds between two lines."""
 
-    def __init__(self, what: str, whole: float | None, pause: float = _PAUSE_S) -> None:
-        self._what = what
-        self._whole = whole
+    def __init__(self, title: str, total: float, pause: float = _PAUSE_S) -> None:
+        self._title = title
+        self._total = total
         self._pause = pause
         self._bar: Progress | None = None
         if sys.stderr.isatty():
@@ -27,7 +27,7 @@ class Meter:
                 TimeElapsedColumn(),
             )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.add_task(what, total=whole)
+            self._bar.add_task(title, total=total)
         self._next = time.monotonic() + pause
 
     def __enter__(self) -> Self:
@@ -40,16 +40,16 @@ class Meter:
             self._bar.stop()
 
     def move(self, done: float, text: str) -> None:
-        """Show where things are, if it is time to."""
+        """Show the progress; without a terminal only if `pause` is over."""
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done, description=f"{self._what}: {text}")
+            self._bar.update(self._bar.task_ids[0], completed=done, description=f"{self._title}: {text}")
         elif (now := time.monotonic()) >= self._next:
             self._next = now + self._pause
-            share = f" ({done / self._whole:.0%})" if self._whole else ""
-            self.say(f"{self._what}: {text}{share}")
+            share = f" ({done / self._total:.0%})" if self._total else ""
+            self.say(f"{self._title}: {text}{share}")
 
     def say(self, text: str) -> None:
-        """Write a line that stays."""
+        """Print a line that stays."""
         if self._bar is not None:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:

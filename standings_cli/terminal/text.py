@@ -1,4 +1,4 @@
-"""How things read on a terminal: what others have named is text there, whatever it holds."""
+"""Text for a terminal. Names from outside are escaped, so that a terminal reads them as plain text."""
 
 import json
 import unicodedata
@@ -8,34 +8,34 @@ from decimal import Decimal
 from typing import Any, Final
 
 _CONTROLS: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""What a terminal may take for a command, what ends a line, and halves of characters; all of 16 bits."""
-_TURNS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""What turns the direction of writing, also that of what stands beside it."""
+"""Unicode categories of control characters, line ends and lone surrogates; all have 16 bits."""
+_DIRECTIONS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that change the direction of the text around them."""
 
 
 def shown(text: str) -> str:
-    """Text of others in one line, such that no terminal takes it for more than text: the rest stands escaped."""
-    return "".join(_escaped(character) if _is_more(character) else character for character in text)
+    """Return the text on one line, with every character that a terminal could interpret escaped as in JSON."""
+    return "".join(f"\\u{ord(character):04x}" if _is_control(character) else character for character in text)
 
 
 def as_json(value: Any) -> str:
-    """JSON in one line; what a terminal would take for more than text is escaped, as JSON has it."""
-    # Outside of its texts JSON has none of these, and in them this is the same text.
+    """Return JSON on one line, with the same characters escaped as in `shown`."""
+    # They stand only within JSON's strings, where the escape means the same character.
     return shown(json.dumps(value, ensure_ascii=False))
 
 
 def number(value: float) -> str:
-    """A number of the API with all its decimals, and commas for thousands."""
+    """Return a number of the API with all its decimals, and commas for thousands."""
     return f"{value:,}" if isinstance(value, int) else f"{Decimal(repr(value)):,f}"
 
 
 def members(count: int) -> str:
-    """So many members."""
+    """Return a count of members, such as `1 member`."""
     return f"{number(count)} member{'' if count == 1 else 's'}"
 
 
 def ago(seconds: float) -> str:
-    """How long ago something was, to two digits or so."""
+    """Return how long ago something was, such as `5 min ago`."""
     for unit, size, most in (("s", 1, 90), ("min", 60, 5_400), ("h", 3_600, 172_800)):
         if seconds < most:
             return f"{max(0, round(seconds / size))} {unit} ago"
@@ -43,7 +43,7 @@ def ago(seconds: float) -> str:
 
 
 def period(answer: Mapping[str, Any]) -> str:
-    """The period of an answer, as the board's clocks show it: its days, or its hours; empty for `all`."""
+    """Return the days or hours of an answer's period, in the board's time zone; empty for `all`."""
     if answer["period"]["start"] is None:
         return ""
     start, end = (datetime.fromisoformat(answer["period"][side]) for side in ("start", "end"))
@@ -54,14 +54,10 @@ def period(answer: Mapping[str, Any]) -> str:
 
 
 def ranking(answer: Mapping[str, Any]) -> str:
-    """Which ranking an answer is about."""
+    """Return the ranking of an answer: board, metric, window and period."""
     names = (answer["board"], answer["metric"], answer["window"], period(answer))
     return " · ".join(shown(name) for name in names if name)
 
 
-def _is_more(character: str) -> bool:
-    return unicodedata.category(character) in _CONTROLS or character in _TURNS
-
-
-def _escaped(character: str) -> str:
-    return f"\\u{ord(character):04x}"
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in _CONTROLS or character in _DIRECTIONS

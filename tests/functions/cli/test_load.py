@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from standings_cli.__main__ import main
-from standings_cli.commands.load import Schedule
+from standings_cli.load.schedule import Schedule
 from standings_cli.post import outbox
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import ManualClock, Stack, check_batch, delivered, running
@@ -129,11 +129,11 @@ def test_a_load_and_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["a b"], "board: must be"),
-        (["b" * 127, "--boards", "100"], "board: must be"),
-        (["b", "--metric", "Points"], "'Points' can be no metric"),
-        (["b", "--run", "a b"], "--run: must be"),
-        (["b", "--duplicates", "0.6", "--late", "0.6"], "--duplicates and --late are shares of one whole"),
+        (["a b"], "board: expected 1 to 128 of"),
+        (["b" * 127, "--boards", "100"], "board: expected 1 to 128 of"),
+        (["b", "--metric", "Points"], "metrics: expected a metric's name"),
+        (["b", "--run", "a b"], "--run: expected 1 to 64 of"),
+        (["b", "--duplicates", "0.6", "--late", "0.6"], "expected --duplicates and --late to be at most 1 together, got 1.2"),
         (["b", "--rate", "1", "--seconds", "0.5"], "no event is due in 0.5 seconds"),
     ],
 )
@@ -167,12 +167,12 @@ def test_an_option_that_cannot_be(option: str) -> None:
 
 
 def test_a_queue_that_does_not_take_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "_MAX_NAP_S_LENGTH", 0.0)
+    monkeypatch.setattr(outbox, "_MAX_RETRY_S", 0.0)
     queue = Queue(failed=[{"Id": "0", "Code": "InternalError", "SenderFault": False}])
     assert load(queue, "b", "--events", "1", "--rate", "100") == UNREACHABLE
     said = capsys.readouterr()
-    assert "the queue has not taken all: InternalError" in said.err
-    assert "not kept up: 100 events a second were asked for" in said.out
+    assert "the queue did not accept all events: InternalError" in said.err
+    assert "the rate of 100 events/s was not reached" in said.out
 
 
 def test_ctrl_c_says_what_was_sent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,11 +188,12 @@ def test_ctrl_c_says_what_was_sent(capsys: pytest.CaptureFixture[str], monkeypat
 
 
 def test_a_load_that_is_not_kept_up(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("standings_cli.commands.load._KEPT_UP_S", -1.0)
+    monkeypatch.setattr("standings_cli.commands.load.TOLERANCE_S", -1.0)
+    monkeypatch.setattr("standings_cli.load.summary.TOLERANCE_S", -1.0)
     assert load(Queue(), "b", "--events", "200", "--rate", "1000") == DIFFERS
     said = capsys.readouterr()
-    assert said.err == "the queue takes less than 1000 events/s from here: not kept up\n"
-    assert "not kept up: 1000 events a second were asked for; sent up to " in said.out
+    assert said.err == "the queue accepts less than 1000 events/s\n"
+    assert "the rate of 1000 events/s was not reached: events were sent up to " in said.out
 
 
 @pytest.fixture

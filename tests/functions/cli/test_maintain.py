@@ -2,18 +2,19 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
 
+from standings.ports.errors import StoreUnavailableError
 from standings.project.commit_moves import one_by_one
 from standings.wiring import projector
 from standings_cli.__main__ import main, parser
 from standings_cli.stack.connection import Connection, StackError
-from standings_cli.stack.maintenance_calls import Maintenance
+from standings_cli.stack.maintenance_function import Maintenance
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
@@ -24,15 +25,23 @@ NOW = 1_795_256_100_000
 
 
 class Lambda:
-    """Invokes a function as the service does: JSON in and out, errors as content."""
+    """Invokes a function as the service does: JSON in and out, errors as content.
 
-    def __init__(self, stack: Stack) -> None:
+    `unavailable` holds the numbers of the calls, from 0, in which the store is unavailable once the function has worked.
+    """
+
+    def __init__(self, stack: Stack, unavailable: Container[int] = ()) -> None:
         self._stack = stack
+        self._unavailable = unavailable
+        self.payloads: list[dict[str, Any]] = []
 
     def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
         assert FunctionName == "maintenance"
+        self.payloads.append(json.loads(Payload))
         try:
-            answer = self._stack.maintenance(json.loads(Payload), Context(seconds=900))
+            answer = self._stack.maintenance(self.payloads[-1], Context(seconds=900))
+            if len(self.payloads) - 1 in self._unavailable:
+                raise StoreUnavailableError("Rankings is throttled")
         except Exception as error:  # noqa: BLE001 - as Lambda does
             content = {"errorType": type(error).__name__, "errorMessage": str(error)}
             return {"FunctionError": "Unhandled", "Payload": io.BytesIO(orjson.dumps(content))}
@@ -50,13 +59,14 @@ def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
         yield deployed
 
 
-def run(stack: Stack, *arguments: str) -> int:
+def run(stack: Stack, *arguments: str, client: Any = None, naps: list[float] | None = None) -> int:
     def pass_time(seconds: float) -> None:
         stack.clock.milliseconds += round(seconds * 1000)
+        if naps is not None:
+            naps.append(seconds)
 
-    client: Any = Lambda(stack)
-    connection = SimpleNamespace(maintenance=Maintenance(client, "maintenance", pass_time))
-    return main(list(arguments), lambda _: connection)
+    maintenance = Maintenance(client or Lambda(stack), "maintenance", pass_time, chance=lambda: 1.0)
+    return main(list(arguments), lambda _: SimpleNamespace(maintenance=maintenance))
 
 
 def test_an_audit_a_rebuild_and_an_audit(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +84,7 @@ def test_an_audit_a_rebuild_and_an_audit(stack: Stack, capsys: pytest.CaptureFix
     assert run(stack, "rebuild", "b") == OK
     seen = capsys.readouterr()
     assert seen.out == "b: rebuild done\n"
-    assert "announced: nothing to do for 180 s" in seen.err
+    assert "announced: waiting 180 s" in seen.err
     assert run(stack, "audit", "b", "--grace", "60") == OK
 
 
@@ -119,6 +129,48 @@ def test_a_board_is_deleted_once_its_name_is_typed(
 
     assert run(stack, "delete", "b", "--yes") == OK
     assert stack.get("/boards")[1]["boards"] == []
+
+
+def test_a_store_that_is_unavailable_for_a_moment_does_not_end_a_rebuild(
+    stack: Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    naps: list[float] = []
+    client = Lambda(stack, unavailable={0, 2, 3})
+    assert run(stack, "rebuild", "b", client=client, naps=naps) == OK
+
+    begun = {"rebuild": {"board": "b"}}
+    continued = {"rebuild": {"board": "b", "begin": False}}
+    assert client.payloads[:2] == [begun, begun]
+    assert client.payloads[2:] == [continued] * (len(client.payloads) - 2)
+    # 1 s for the first failure; after an answer 1 s and 2 s for two in a row; beside them the waits of the rebuild.
+    assert [nap for nap in naps if nap < 20] == [1.0, 1.0, 2.0]
+    seen = capsys.readouterr()
+    assert seen.out == "b: rebuild done\n"
+    assert "StoreUnavailableError: Rankings is throttled; trying again in 1.0 s (attempt 2 of 6)\n" in seen.err
+    assert "trying again in 2.0 s (attempt 3 of 6)\n" in seen.err
+
+
+@pytest.mark.parametrize("command", [("rebuild", "b"), ("audit",), ("dlq", "list"), ("parked", "replay")])
+def test_a_store_that_stays_unavailable_ends_it_with_what_to_do(
+    stack: Stack, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    naps: list[float] = []
+    client = Lambda(stack, unavailable=range(100))
+    assert run(stack, *command, client=client, naps=naps) == UNREACHABLE
+
+    assert len(client.payloads) == 6
+    assert naps == [1.0, 2.0, 4.0, 8.0, 16.0]
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == (
+        "standings: StoreUnavailableError: Rankings is throttled; the function failed 6 times in a row: "
+        "run the same command again later"
+    )
+
+
+def test_any_other_error_of_the_function_ends_it_at_once(stack: Stack) -> None:
+    client = Lambda(stack)
+    assert run(stack, "rebuild", "nobody", client=client) == UNREACHABLE
+    assert len(client.payloads) == 1
 
 
 def test_errors_say_what_they_are(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:

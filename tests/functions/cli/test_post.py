@@ -114,28 +114,28 @@ def test_one_event(queue: Queue, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "BOARD MEMBER METRIC=AMOUNT, or --csv FILE, or --jsonl FILE"),
-        (["b", "m"], "BOARD MEMBER METRIC=AMOUNT"),
-        (["b", "m", "3"], "'3' is no NAME=VALUE"),
-        (["b", "m", "points=1e3"], "metrics.points: must be a plain number"),
-        (["b", "m", "Points=1"], "'Points' can be no metric"),
-        (["b", "m", "points=1", "points=2"], "a metric is given twice"),
-        (["a b", "m", "points=1"], "board: must be"),
-        (["b", "", "points=1"], "member: must have"),
+        ([], "expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE"),
+        (["b", "m"], "expected BOARD MEMBER METRIC=AMOUNT"),
+        (["b", "m", "3"], "expected NAME=VALUE, got '3'"),
+        (["b", "m", "points=1e3"], "metrics.points: expected a plain number"),
+        (["b", "m", "Points=1"], "metrics: expected a metric's name (a-z, then a-z, 0-9 and _, at most 64), got 'Points'"),
+        (["b", "m", "points=1", "points=2"], "expected each metric once, got points=1 points=2"),
+        (["a b", "m", "points=1"], "board: expected 1 to 128 of"),
+        (["b", "", "points=1"], "member: expected 1 to 256 bytes of UTF-8, got 0"),
         (["b", "m\udcff", "points=1"], "not valid UTF-8"),
         (["b", "m", "points=1", "--at", "now"], "at: expected an RFC 3339 instant"),
-        (["b", "m", "points=1", "--id", ""], "id: must be text"),
-        (["b", "m", "points=1", "--source", "x"], "--source is nothing for one event"),
+        (["b", "m", "points=1", "--id", ""], "id: expected text of 1 to 128 characters, got ''"),
+        (["b", "m", "points=1", "--source", "x"], "--source does not apply to one event"),
         (["b", "m", "points=1.5", "--boards", str(BOARDS_FILE)], "expected at most 0 decimals"),
         (["b", "m", "points=1", "--boards", "nowhere.toml"], "nowhere.toml: "),
         (["--csv", "nowhere.csv", "--board", "b"], "nowhere.csv cannot be read: "),
-        (["--csv", "rows.csv", "--id", "x"], "--id is nothing for a file"),
-        (["--csv", "-", "--state", "x"], "--state is nothing for standard input"),
-        (["--jsonl", "rows.csv", "--column", "a=b"], "--column is nothing for --jsonl"),
-        (["--jsonl", "rows.csv", "points=1"], "BOARD MEMBER METRIC=AMOUNT is nothing for --jsonl"),
-        (["--csv", "rows.csv"], "no column 'board'"),
-        (["--csv", "rows.csv", "--board", "b", "x=1e3"], "metrics.x: must be a plain number"),
-        (["--csv", "rows.csv", "--board", "b", "--state", "no/folder"], "what is posted cannot be remembered"),
+        (["--csv", "rows.csv", "--id", "x"], "--id does not apply to a file"),
+        (["--csv", "-", "--state", "x"], "--state does not apply to standard input"),
+        (["--jsonl", "rows.csv", "--column", "a=b"], "--column does not apply to --jsonl"),
+        (["--jsonl", "rows.csv", "points=1"], "BOARD MEMBER METRIC=AMOUNT does not apply to --jsonl"),
+        (["--csv", "rows.csv"], "expected a column 'board', got 'member', 'points'"),
+        (["--csv", "rows.csv", "--board", "b", "x=1e3"], "metrics.x: expected a plain number"),
+        (["--csv", "rows.csv", "--board", "b", "--state", "no/folder"], "cannot record what is posted"),
     ],
 )
 def test_mistakes_of_the_command(
@@ -191,7 +191,7 @@ def test_a_file_that_changed_is_posted_from_the_start(queue: Queue, capsys: pyte
     write("a,1", "b,3", "c,4")
     capsys.readouterr()
     assert post_csv(queue) == OK
-    assert "rows.csv is not what it was up to line 3, or read in another way" in capsys.readouterr().err
+    assert "rows.csv or the options have changed since its first 3 lines were posted" in capsys.readouterr().err
     after = queue.take()
     assert [(event["member"], event["metrics"]["points"]) for event in after] == [("a", 1), ("b", 3), ("c", 4)]
     assert [event["id"] for event in after[:1]] == [event["id"] for event in before[:1]]
@@ -222,9 +222,9 @@ def test_rows_that_are_no_events_are_named_and_the_rest_goes_on(
     write("a,1", 'b,"3,5"', "c,3", "d")
     assert post_csv(queue) == DIFFERS
     said = capsys.readouterr()
-    assert "rows.csv:3: metrics.points: must be a plain number such as 3, -2 or 11.25, is '3,5'\n" in said.err
-    assert "rows.csv:5: has 1 columns, the header 2\n" in said.err
-    assert said.out.endswith("; rows left out, being no events: 2\n")
+    assert "rows.csv:3: metrics.points: expected a plain number such as 3, -2 or 11.25, got '3,5'\n" in said.err
+    assert "rows.csv:5: expected 2 columns as in the header, got 1\n" in said.err
+    assert said.out.endswith("; rows skipped: 2\n")
     assert queue.members() == ["a", "c"]
 
     assert post_csv(queue, "--json") == DIFFERS
@@ -247,24 +247,24 @@ def test_what_the_queue_never_takes_is_named_and_passed(queue: Queue, capsys: py
 def test_what_the_queue_does_not_take_now_is_gone_on_with(
     queue: Queue, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "_MAX_NAP_S_LENGTH", 0.0)
+    monkeypatch.setattr(outbox, "_MAX_RETRY_S", 0.0)
     queue.refuses = lambda body: ("InternalError", False) if '"m17"' in body else None
     write(*(f"m{n:02},{n}" for n in range(30)))
     assert post_csv(queue, "--json") == UNREACHABLE
     said = capsys.readouterr()
-    assert "the queue has not taken all rows after line 11 of rows.csv: InternalError: ; the same command" in said.err
+    assert "the queue did not accept all rows after line 11 of rows.csv: InternalError: ; run the same" in said.err
     assert json.loads(said.out)["finished"] is False
     assert remembered()["mark"]["rows"] == 10
 
     queue.refuses = lambda _: None
     queue.take()
     assert post_csv(queue) == OK
-    assert "10 rows were posted before; going on after line 11" in capsys.readouterr().err
+    assert "10 rows were posted before; continuing after line 11" in capsys.readouterr().err
     assert queue.members() == [f"m{n:02}" for n in range(10, 30)]
 
     queue.refuses = lambda _: ("InternalError", False)
     assert post(queue, "b", "m", "points=1", "--id", "x") == UNREACHABLE
-    assert "the same with --id x does" in capsys.readouterr().err
+    assert "run the same command again with --id x: the event counts once" in capsys.readouterr().err
 
 
 def test_a_queue_that_is_closed_ends_it(
@@ -283,7 +283,7 @@ def test_a_queue_that_is_closed_ends_it(
 def test_receipts_that_may_be_gone(
     queue: Queue, clock: ManualClock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "_MAX_NAP_S_LENGTH", 0.0)
+    monkeypatch.setattr(outbox, "_MAX_RETRY_S", 0.0)
     write("a,1", "b,2")
     queue.refuses = lambda _: ("InternalError", False)
     assert post_csv(queue) == UNREACHABLE
@@ -317,13 +317,13 @@ def test_a_state_that_is_of_something_else(queue: Queue, capsys: pytest.CaptureF
     write("a,1")
     assert post_csv(queue) == OK
     assert post_csv(queue, to="other") == WRONG
-    assert "rows.csv.posted is of another queue, https://queue.invalid/activity" in capsys.readouterr().err
+    assert "rows.csv.posted: expected the queue https://queue.invalid/other, got https://queue.invalid/activity" in capsys.readouterr().err
     assert post_csv(queue, "--state", "other", to="other") == OK
     assert remembered("other")["queue"] == "https://queue.invalid/other"
     for content in ("{", "[]", '{"queue": "x"}'):
         Path("rows.csv.posted").write_text(content)
         assert post_csv(queue) == WRONG
-        assert "rows.csv.posted does not say what was posted" in capsys.readouterr().err
+        assert "rows.csv.posted: expected a record of posted rows, got " in capsys.readouterr().err
     assert post_csv(queue, "--again") == OK
 
 
@@ -354,7 +354,7 @@ def test_standard_input(
     line = '{"member":"m","metrics":{"points":1}}\n'
     given(line * 2)
     assert post(queue, "--jsonl", "-", "--board", "b") == WRONG
-    assert "--source gives it one" in capsys.readouterr().err
+    assert "use --source NAME" in capsys.readouterr().err
     ids = []
     for _ in range(2):
         given(line * 2)
@@ -370,7 +370,7 @@ def test_a_dry_run_sends_and_remembers_nothing(queue: Queue, capsys: pytest.Capt
     assert post_csv(queue, "--dry-run") == DIFFERS
     said = capsys.readouterr()
     assert json.loads(said.out)["member"] == "a"
-    assert said.err.endswith("events: 1; rows left out, being none: 1\n")
+    assert said.err.endswith("events: 1; rows skipped: 1\n")
     assert post(queue, "b", "m", "points=1", "--dry-run") == OK
     assert json.loads(capsys.readouterr().out)["member"] == "m"
     assert (queue.requests, Path("rows.csv.posted").exists()) == (0, False)

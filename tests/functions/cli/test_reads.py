@@ -86,7 +86,7 @@ def test_json_is_what_the_api_answers(api: Api, capsys: pytest.CaptureFixture[st
 def test_a_long_list_is_read_page_by_page(
     api: Api, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("standings_cli.commands.rankings._MOST", 10)
+    monkeypatch.setattr("standings_cli.commands.rankings._PAGE_SIZE", 10)
     pages = [json.loads(line) for line in said(api, capsys, "--json", "top", "b", "--limit", "22", "--from", "2")]
 
     assert [len(page["entries"]) for page in pages] == [10, 10, 2]
@@ -158,13 +158,13 @@ def test_boards(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
         (["top", "b", "--metric", "pts"], WRONG, "has no metric 'pts'; there are: "),
         (["top", "b", "--metric", "kept"], WRONG, "'kept' of board 'b' is not ranked in 'all'"),
         (["top", "b", "--window", "fortnight"], WRONG, "is not ranked in 'fortnight'"),
-        (["top", "nothing"], WRONG, "board 'nothing' has no metric that is ranked"),
+        (["top", "nothing"], WRONG, "board 'nothing' has no ranked metric"),
         (["top", "a b"], WRONG, "expected a board name of 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., got 'a b'"),
-        (["top", ".."], WRONG, "'..' is no name"),
+        (["top", ".."], WRONG, "expected a name, got '..'"),
         (["top", "b", "--metric", "a/b"], WRONG, "there is nothing at"),
         (["top", "b", "--period", "2020-01-01"], WRONG, "could be read until"),
         (["rank", "b", "--score", "many"], WRONG, "score: must be a number"),
-        (["rank", "b", "\udcff"], WRONG, "its bytes are no UTF-8"),
+        (["rank", "b", "\udcff"], WRONG, "expected UTF-8, got "),
         (["around", "b", "m1", "--radius", "500"], WRONG, "radius: "),
     ],
 )
@@ -236,9 +236,9 @@ def test_the_check_of_a_boards_toml(api: Api, capsys: pytest.CaptureFixture[str]
 def test_a_board_with_nobody(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(api, capsys, "top", "empty", "--window", "all") == [
         "empty · points · all · 0 members · no change yet",
-        "nobody is ranked here yet",
+        "no member is ranked yet",
     ]
-    assert said(api, capsys, "top", "b", "--from", "999")[1] == "nobody stands this far down"
+    assert said(api, capsys, "top", "b", "--from", "999")[1] == "no member has so low a rank"
 
 
 def test_equals_are_numbered_as_is_asked_for(api: Api, capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,7 +131,7 @@ def signature_of(request: bytes) -> str:
 def test_the_signature_is_over_what_is_sent(stage: str, member: str) -> None:
     with answering((200, "{}")) as server:
         api = Api(server.address + stage, transport(server.address), Signature(KEYS, "eu-central-1"))
-        api.look(
+        api.read_if_changed(
             '"tag"', "boards", "Otters:2026.a-b_c", "points", "last-7-days", "rank", member=member, previous="true"
         )
 
@@ -206,7 +206,7 @@ def test_what_passes_is_asked_again_with_growing_jittered_naps(lost: tuple[int, 
         ((401, '{"message": "Unauthorized"}'), 1, WRONG, "a token (--token)"),
         ((400, "\x1b[2Jno"), 1, WRONG, "standings: HTTP 400: \\u001b[2Jno"),
         ((404, "[]"), 1, WRONG, "standings: HTTP 404: []"),
-        ((200, "<!doctype html>"), 1, WRONG, "is no API of Standings"),
+        ((200, "<!doctype html>"), 1, WRONG, "is not the API of a stack: expected JSON"),
     ],
 )
 def test_what_does_not_pass_is_told(

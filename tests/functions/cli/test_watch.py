@@ -17,6 +17,7 @@ from rich.console import Console
 from standings_cli.__main__ import main
 from standings_cli.commands import watch
 from standings_cli.commands.rankings import Question
+from standings_cli.commands.watched_ranking import WatchedRanking
 from standings_cli.stack.api import Api, transport
 from standings_cli.terminal.exit_status import OK, WRONG
 from tests.support.aws.gateway import Gateway, serving
@@ -91,7 +92,8 @@ def run_watch(
     arguments: dict[str, Any] = {"around": member, "radius": 1} if member else {"limit": 10}
     screen = console or Console(file=io.StringIO(), width=200, markup=False, highlight=False, emoji=False)
     with pytest.raises(KeyboardInterrupt):
-        watch.follow(watch.Watch(api, lambda _: question, arguments, member), screen, lambda: clock.milliseconds / 1000)
+        watched = WatchedRanking(api, lambda _: question, arguments, member)
+        watch.follow(watched, screen, lambda: clock.milliseconds / 1000)
     out = screen.file
     assert isinstance(out, io.StringIO)
     return out.getvalue(), session, sleeper
@@ -169,8 +171,8 @@ def test_a_member_with_its_neighbours_that_is_not_ranked_yet(
     assert [row[:-1] for row in tables(text)[0]] == [["2", "ben"], [">", "3", "dora"], ["4", "cleo"]]
     assert "new" not in text
     assert capsys.readouterr().err.splitlines() == [
-        "standings: board 'b' has no member 'dora'; waiting for it",
-        "standings: 'dora' is hidden; waiting for it",
+        "standings: board 'b' has no member 'dora'; still watching",
+        "standings: 'dora' is hidden; still watching",
     ]
 
 
@@ -282,5 +284,5 @@ def test_a_question_that_has_no_answer_ends_it(
     with broken(200, "<html>") as elsewhere:
         page = replace(api, url=elsewhere, session=transport(elsewhere, local=True))
         assert main(["watch", "b"], lambda _: SimpleNamespace(api=page)) == WRONG
-    assert "is no API of Standings" in capsys.readouterr().err
+    assert "is not the API of a stack: expected JSON" in capsys.readouterr().err
     assert stack.clock() == NOW

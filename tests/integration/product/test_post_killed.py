@@ -185,7 +185,7 @@ def test_ctrl_c_says_where_it_stopped_and_the_same_command_goes_on(tmp_path: Pat
         assert status == 130, err
         rows = runs.remembered()
         assert err.startswith("stopped after line ")
-        assert err.endswith("; the same command goes on there\n")
+        assert err.endswith("; run the same command again to continue\n")
         assert json.loads(out)["finished"] is False
 
         status, out, _ = runs.run(lambda *_: True)

@@ -51,7 +51,7 @@ def error(code: str, status: int) -> ClientError:
 
 
 def send(queue: Any, *batches: list[str], nap: Callable[[float], None] = lambda _: None) -> list[dict[int, str]]:
-    outbox = Outbox(queue, "queue", chance=lambda: 1.0, nap=nap)
+    outbox = Outbox(queue, "queue", chance=lambda: 1.0, sleep=nap)
     found = list(outbox.delivered(batches, lambda batch: [OutgoingMessage(body, {}) for body in batch]))
     assert [batch for batch, _ in found] == list(batches)
     return [refused for _, refused in found]
@@ -144,7 +144,7 @@ def test_nothing_is_tried_again_once_nobody_waits() -> None:
             return super().send_message_batch(QueueUrl, Entries)
 
     queue: Any = Half()
-    outbox = Outbox(queue, "queue", nap=lambda _: outbox._over.wait(60))
+    outbox = Outbox(queue, "queue", sleep=lambda _: outbox._closed.wait(60))
     sending = outbox.delivered([["a"], *[["b"]] * 8], lambda batch: [OutgoingMessage(body, {}) for body in batch])
     assert next(sending) == (["a"], {})
     sending.close()

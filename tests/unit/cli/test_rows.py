@@ -10,7 +10,8 @@ import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.events.event_rules import parse_event
-from standings_cli.post.rows import InputError, Reading, Row
+from standings_cli.post.errors import InputError
+from standings_cli.post.rows import Row, RowReader
 
 NOW = 1_795_256_100_000
 AT_NOW = "2026-11-21T10:15:00.000Z"
@@ -20,11 +21,11 @@ BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", preci
 
 def rows(text: str | bytes, form: str = "csv", source: str | None = "f", **options: Any) -> list[Row]:
     content = text if isinstance(text, bytes) else text.encode()
-    return list(Reading(form, source, **options).rows(io.BytesIO(content), lambda: NOW))
+    return list(RowReader(form, source, **options).read(io.BytesIO(content), lambda: NOW))
 
 
 def bodies(found: Iterable[Row]) -> list[str]:
-    assert all(row.message is not None for row in found), [row.wrong for row in found]
+    assert all(row.message is not None for row in found), [row.problem for row in found]
     return [row.message.body for row in found if row.message is not None]
 
 
@@ -37,7 +38,7 @@ def wrong(*cells: str, header: str = HEADER) -> str:
     assert row.message is None
     assert row.line == 2
     assert row.mark.wrong == 1
-    return row.wrong
+    return row.problem
 
 
 def test_a_row_of_csv_as_it_stands() -> None:
@@ -87,7 +88,7 @@ def test_times_of_csv(cell: str, at: str) -> None:
 
 @pytest.mark.parametrize("amount", ["1e3", " 3 ", "+3", "3.", ".5", "007", "NaN", "0x1", "-", "1_000", "３"])
 def test_an_amount_that_is_no_plain_number(amount: str) -> None:
-    assert wrong("1", "b", "m", "", amount).startswith("metrics.points: must be a plain number such as 3, -2 or 11.25")
+    assert wrong("1", "b", "m", "", amount).startswith("metrics.points: expected a plain number such as 3, -2 or 11.25")
 
 
 def test_amounts_are_never_rounded() -> None:
@@ -101,13 +102,13 @@ def test_amounts_are_never_rounded() -> None:
 @pytest.mark.parametrize(
     ("cells", "why"),
     [
-        (("1", "b", "m", "", "3,5"), "has 6 columns, the header 5"),
-        (("1", "b", "m", "", ""), "has no amount"),
+        (("1", "b", "m", "", "3,5"), "expected 5 columns as in the header, got 6"),
+        (("1", "b", "m", "", ""), "metrics: expected at least one amount, got none"),
         (("1", "b", "", "", "3"), "member: is missing"),
         (("1", "", "m", "", "3"), "board: is missing"),
-        (("1", "a b", "m", "", "3"), "board: must be 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., is 'a b'"),
-        (("1", "b", "m" * 257, "", "3"), "member: must have 1 to 256 bytes of UTF-8"),
-        (("1" * 129, "b", "m", "", "3"), "id: must be text of 1 to 128 characters"),
+        (("1", "a b", "m", "", "3"), "board: expected 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., got 'a b'"),
+        (("1", "b", "m" * 257, "", "3"), "member: expected 1 to 256 bytes of UTF-8, got 257: 'mmm"),
+        (("1" * 129, "b", "m", "", "3"), "id: expected text of 1 to 128 characters, got "),
         (("1", "b", "m", "yesterday", "3"), "at: expected an RFC 3339 instant"),
         (("1", "b", "m", "2026-11-21 10:00:00", "3"), "at: expected an RFC 3339 instant"),
         (("1", "b", "m", "1795259999", "3"), "at: expected an instant at most 5 minutes ahead"),
@@ -131,22 +132,22 @@ def test_a_bad_row_does_not_keep_its_neighbours() -> None:
         (8, True),
     ]
     assert found[-1].mark[:3] == (8, 5, 2)
-    assert "can't decode byte 0xff" in found[2].wrong
+    assert "can't decode byte 0xff" in found[2].problem
 
 
 @pytest.mark.parametrize(
     ("header", "options", "why"),
     [
-        ("", {}, "no column 'member'; its first line is empty"),
-        ("points,board\n", {}, "no column 'member'; there are 'points', 'board'; --column member=… says which it is"),
-        ("member,points\n", {}, "no column 'board'.*--board names that of all rows"),
-        ("member,board\n", {}, "no column is a metric"),
-        ("member,board,Points\n", {}, "column 'Points' can be no metric.*--ignore Points leaves it out"),
-        ("member,board,points,points\n", {}, "'points' is given twice"),
-        ("member,board,points\n", {"board": "b"}, "'board' is given twice"),
-        ("member,board,points\n", {"metrics": {"points": "1"}}, "'points' is given twice"),
-        ("member,board,points\n", {"columns": {"x": "at"}}, "no column 'x'"),
-        ("member,board,points\n", {"ignored": frozenset("x")}, "no column 'x'"),
+        ("", {}, "expected a column 'member', the first line is empty"),
+        ("points,board\n", {}, "expected a column 'member', got 'points', 'board': name it with --column member=COLUMN"),
+        ("member,points\n", {}, "expected a column 'board'.*or --board for all rows"),
+        ("member,board\n", {}, "expected a metric's column, got none"),
+        ("member,board,Points\n", {}, "column 'Points': expected a metric's name.*skip it with --ignore Points"),
+        ("member,board,points,points\n", {}, "expected 'points' once"),
+        ("member,board,points\n", {"board": "b"}, "expected 'board' once"),
+        ("member,board,points\n", {"metrics": {"points": "1"}}, "expected 'points' once"),
+        ("member,board,points\n", {"columns": {"x": "at"}}, "expected a column 'x'"),
+        ("member,board,points\n", {"ignored": frozenset("x")}, "expected a column 'x'"),
         ("member,board,poi\xffnts\n", {}, "the header cannot be read"),
     ],
 )
@@ -168,30 +169,30 @@ def test_json_lines_are_sent_as_they_stand() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("nothing", "no JSON: "),
-        ('{"id":"1"', "no JSON: "),
-        ("[]", "must be a JSON object"),
-        ("{}", "must be a JSON object"),
+        ("nothing", "expected JSON: "),
+        ('{"id":"1"', "expected JSON: "),
+        ("[]", "expected a JSON object"),
+        ("{}", "expected a JSON object"),
         ('{"id":"1","board":"b","member":"m"}', "metrics: is missing"),
-        ('{"id":"1","board":"b","member":"m","metrics":{},"score":1}', "'score': no such field"),
-        ('{"id":"1","updates":[],"member":"m"}', "'member': no such field"),
-        ('{"id":1,"board":"b","member":"m","metrics":{}}', "id: must be text of 1 to 128 characters"),
-        ('{"id":"1","board":"b","member":"m","metrics":{},"at":null}', "at: must be text"),
-        ('{"id":"1","board":"..","member":"m","metrics":{}}', "board: must be"),
-        ('{"id":"1","board":"b","member":"' + "m" * 1_048_576 + '","metrics":{}}', "member: must have 1 to 256"),
+        ('{"id":"1","board":"b","member":"m","metrics":{},"score":1}', "expected the fields at, board, id, member, metrics, got 'score'"),
+        ('{"id":"1","updates":[],"member":"m"}', "expected the fields at, id, updates, got 'member'"),
+        ('{"id":1,"board":"b","member":"m","metrics":{}}', "id: expected text of 1 to 128 characters, got "),
+        ('{"id":"1","board":"b","member":"m","metrics":{},"at":null}', "at: expected text, got null"),
+        ('{"id":"1","board":"..","member":"m","metrics":{}}', "board: expected 1 to 128"),
+        ('{"id":"1","board":"b","member":"' + "m" * 1_048_576 + '","metrics":{}}', "member: expected 1 to 256"),
         ('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "body: has 10486"),
     ],
 )
 def test_a_json_line_that_is_no_event(line: str, why: str) -> None:
     (row,) = rows(line, "jsonl")
     assert row.message is None
-    assert row.wrong.startswith(why)
+    assert row.problem.startswith(why)
 
 
 def test_what_a_boards_toml_does_not_allow_is_told_beforehand() -> None:
     good, bad = rows(HEADER + "1,b,m,,1.25\n2,b,m,,1.255\n", boards=BOARDS)
     assert good.message is not None
-    assert bad.wrong == "metrics.points: expected at most 2 decimals, got 1.255"
+    assert bad.problem == "metrics.points: expected at most 2 decimals, got 1.255"
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
@@ -237,7 +238,7 @@ def test_what_an_id_is_made_from() -> None:
 
 def test_standard_input_without_a_name_needs_ids() -> None:
     assert ids(rows(HEADER + "1,b,m,,1\n", source=None)) == ["1"]
-    with pytest.raises(InputError, match="--source gives it one"):
+    with pytest.raises(InputError, match="use --source NAME"):
         rows(HEADER + ",b,m,,1\n", source=None)
 
 

@@ -1,0 +1,83 @@
+"""Calls a stack's maintenance function until its task is done."""
+
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from standings.ports.errors import StoreUnavailableError
+from standings_cli.stack.backoff import backoff
+from standings_cli.terminal.text import shown
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+_MAX_PAUSE_S: Final = 30.0
+"""The function is called at least this often while it waits, to show that it still does."""
+
+_ATTEMPTS: Final = 6
+_FIRST_RETRY_S: Final = 1.0
+
+
+class FunctionError(Exception):
+    """The function failed. The message is the function's own error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """A stack's maintenance function."""
+
+    client: "LambdaClient"
+    function: str
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
+
+    def answers(self, task: str, arguments: Mapping[str, Any], action: str | None = None) -> Iterator[dict[str, Any]]:
+        """Call the function until the task is done, and return each answer. A list is called for once.
+
+        `action` names the part of the task to do, such as `replay`. While the store is unavailable the call is tried
+        again, six times in a row at most. Raises FunctionError.
+        """
+        remaining = dict(arguments)
+        while True:
+            answer = self._answer({task: remaining if action is None else {action: remaining}})
+            yield answer
+            if answer["done"] or action == "list":
+                return
+            if "cursor" in answer:
+                remaining["cursor"] = answer["cursor"]
+            elif action is None:
+                remaining["begin"] = False
+            self.sleep(min(answer.get("wait") or 0.0, _MAX_PAUSE_S))
+
+    def _answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        for attempt in range(1, _ATTEMPTS + 1):
+            failed, answer = self._invoke(event)
+            if not failed:
+                return answer
+            error = f"{answer.get('errorType', 'error')}: {answer.get('errorMessage', '')}"
+            if answer.get("errorType") != StoreUnavailableError.__name__:
+                raise FunctionError(error)
+            if attempt < _ATTEMPTS:
+                pause = backoff(attempt, _FIRST_RETRY_S, _MAX_PAUSE_S, self.chance)
+                retry = f"trying again in {pause:.1f} s (attempt {attempt + 1} of {_ATTEMPTS})"
+                print(f"standings: {shown(error)}; {retry}", file=sys.stderr, flush=True)
+                self.sleep(pause)
+        raise FunctionError(
+            f"{error}; the function failed {_ATTEMPTS} times in a row: run the same command again later"
+        )
+
+    def _invoke(self, event: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
+        """Return whether the function failed, and its answer or error."""
+        response = self.client.invoke(FunctionName=self.function, Payload=json.dumps(event).encode())
+        content = response["Payload"].read()
+        failed = "FunctionError" in response
+        try:
+            return failed, json.loads(content)
+        except ValueError as undecodable:
+            if not failed:
+                raise
+            raise FunctionError(content.decode(errors="replace")) from undecodable
