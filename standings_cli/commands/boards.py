@@ -63,15 +63,8 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
         return OK
     screen = console()
     screen.print(_DEFINITION.format_map(answer))
-    rows = table(
-        ("metric", "left"),
-        ("aggregate", "left"),
-        ("decimals", "right"),
-        ("order", "left"),
-        ("ties by", "left"),
-        ("window", "left"),
-        ("current period", "left"),
-    )
+    columns = ("metric", "aggregate", "decimals", "order", "ties by", "window", "current period")
+    rows = table(*columns, right=("decimals",))
     for metric in answer["metrics"]:
         cells = [metric["metric"], metric["aggregate"], str(metric["precision"]), metric["order"], metric["ties"]]
         if not metric["windows"]:

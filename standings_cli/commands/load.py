@@ -18,9 +18,8 @@ from standings.domain.boards.boards_toml import read_span
 from standings.domain.events.event import RefusedEvent
 from standings.domain.events.instants import instant
 from standings.ingest.post_events import Posted
-from standings_cli.commands.options import Commands, number, whole
-from standings_cli.load.schedule import TOLERANCE_S, Schedule
-from standings_cli.load.summary import Summary
+from standings_cli.commands.options import Commands, number_from, whole_from
+from standings_cli.load.schedule import TOLERANCE_S, Schedule, Summary
 from standings_cli.load.traffic import Activity, Plan, activities
 from standings_cli.post.event_text import event_text
 from standings_cli.post.event_text import message as checked_message
@@ -46,14 +45,20 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("board")
     add = parser.add_argument
-    add("--rate", type=number(0.001), default=100.0, metavar="N", help="events a second (100)")
-    add("--seconds", type=number(0.001), metavar="S", help="how long (60, or until all --events are sent)")
-    add("--events", type=whole(1), metavar="N", help="how many events")
-    add("--boards", type=whole(1), default=1, metavar="N", help="use the boards BOARD-1 to BOARD-N (BOARD alone)")
-    add("--members", type=whole(1, _MAX_MEMBERS), default=10_000, metavar="N", help="how many members (10000)")
-    add("--skew", type=number(0), default=1.0, metavar="S", help="member k is as active as 1/k^S (1.0); 0: all equal")
-    add("--duplicates", type=number(0, 1), default=0.0, metavar="SHARE", help="the share of duplicates (0)")
-    add("--late", type=number(0, 1), default=0.0, metavar="SHARE", help="the share of late events (0)")
+    add("--rate", type=number_from(0.001), default=100.0, metavar="N", help="events a second (100)")
+    add("--seconds", type=number_from(0.001), metavar="S", help="how long (60, or until all --events are sent)")
+    add("--events", type=whole_from(1), metavar="N", help="how many events")
+    add("--boards", type=whole_from(1), default=1, metavar="N", help="use the boards BOARD-1 to BOARD-N (BOARD alone)")
+    add("--members", type=whole_from(1, _MAX_MEMBERS), default=10_000, metavar="N", help="how many members (10000)")
+    add(
+        "--skew",
+        type=number_from(0),
+        default=1.0,
+        metavar="S",
+        help="member k is as active as 1/k^S (1.0); 0: all equal",
+    )
+    add("--duplicates", type=number_from(0, 1), default=0.0, metavar="SHARE", help="the share of duplicates (0)")
+    add("--late", type=number_from(0, 1), default=0.0, metavar="SHARE", help="the share of late events (0)")
     add("--late-by", type=_span, default="1 day", metavar="SPAN", help='how late events are at most ("1 day")')
     add("--metric", default="points", help="the metric (points)")
     add("--amounts", type=_amounts, default="1", metavar="LEAST:MOST", help="the range of whole amounts (1)")

@@ -19,7 +19,8 @@ class Commands:
         self._stack_options = stack_options
 
     def add(self, name: str, **settings: Any) -> argparse.ArgumentParser:
-        """Add a command. Its parser's default `do` is the function that runs it."""
+        """Add a command. Its parser's default `do` runs it; its description is its help unless it has its own."""
+        settings.setdefault("description", f"{settings['help'][0].upper()}{settings['help'][1:]}.")
         parser: argparse.ArgumentParser = self._parsers.add_parser(name, parents=[self._stack_options], **settings)
         return parser
 
@@ -48,12 +49,12 @@ def add_stack_options(parser: argparse.ArgumentParser, *, again: bool) -> None:
     add("--json", "print JSON, one answer to a line", default=False, action="store_true")
 
 
-def number(least: float, most: float = math.inf) -> Callable[[str], float]:
+def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
     """Make an argument type: a finite number from `least` to `most`."""
     return _limited(float, "a number", least, most)
 
 
-def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
+def whole_from(least: int, most: float = math.inf) -> Callable[[str], int]:
     """Make an argument type: a whole number from `least` to `most`."""
     return _limited(int, "a whole number", least, most)
 

@@ -15,12 +15,11 @@ from standings.domain.boards.boards_toml import DefinitionError, parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.event import RefusedEvent
 from standings_cli.commands.options import Commands
-from standings_cli.post.errors import InputError
 from standings_cli.post.event_text import check_amount, event_text, message
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.post_file import FilePosting
 from standings_cli.post.rows import RowReader
-from standings_cli.post.source import STDIN
+from standings_cli.post.source import STDIN, InputError
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
 

@@ -1,12 +1,11 @@
 """`top`, `rank` and `around`: reads of a ranking."""
 
 import argparse
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from standings_cli.commands.options import Commands, whole
+from standings_cli.commands.options import Commands, whole_from
 from standings_cli.stack.api import Api, ApiError
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import OK
@@ -18,17 +17,8 @@ RADIUS: Final = 5
 _PAGE_SIZE: Final = 1_000
 """The most entries that the API returns at once."""
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The ranking that a command line reads: its path, and the arguments of every read."""
-
-    path: tuple[str, ...]
-    arguments: Mapping[str, str | None]
-
-    def read(self, api: Api, *path: str, **arguments: str | int | None) -> dict[str, Any]:
-        """Return the API's answer at a path below the ranking's."""
-        return api.read(*self.path, *path, **self.arguments, **arguments)
+RankingPath = tuple[tuple[str, ...], dict[str, str | None]]
+"""The path of a ranking in the API, and the arguments of every read of it."""
 
 
 def add(commands: Commands) -> None:
@@ -36,7 +26,6 @@ def add(commands: Commands) -> None:
     top = commands.add(
         "top",
         help="show the first entries of a ranking, or those from a rank on",
-        description="Show the first entries of a ranking, or those from a rank on.",
         epilog="--json prints one line for each page of up to 1000 entries.",
     )
     add_ranking(top)
@@ -45,8 +34,7 @@ def add(commands: Commands) -> None:
 
     rank = commands.add(
         "rank",
-        help="show a member's rank, or the rank that a score would have",
-        description="Show a member's rank, score and percentile, or the rank that a score would have.",
+        help="show a member's rank, score and percentile, or the rank that a score would have",
         epilog="Exit status 1 if the member is not ranked.",
     )
     add_ranking(rank)
@@ -57,8 +45,7 @@ def add(commands: Commands) -> None:
 
     around = commands.add(
         "around",
-        help="show a member with its neighbours",
-        description="Show a member with its neighbours on both sides.",
+        help="show a member with its neighbours on both sides",
         epilog="Exit status 1 if the member is not ranked.",
     )
     add_ranking(around)
@@ -73,20 +60,18 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", help="the ranked metric (the board's first)")
     parser.add_argument("--window", help="all, day, last-7-days, … (the metric's first)")
     parser.add_argument("--period", help="a past period: a day in it (2026-11-20) or an hour (2026-11-20T15)")
-    parser.add_argument(
-        "--method",
-        choices=("competition", "ordinal", "dense"),
-        help="how ties are numbered: competition (1224, the default), ordinal (1234) or dense (1223)",
-    )
+    methods = {"competition": "1224, the default", "ordinal": "1234", "dense": "1223"}
+    numbered = ", ".join(f"{name} ({ranks})" for name, ranks in methods.items())
+    parser.add_argument("--method", choices=methods, help=f"how ties are numbered: {numbered}")
 
 
 def add_entries(parser: argparse.ArgumentParser) -> None:
     """Add the options that select entries of a ranking."""
-    parser.add_argument("--limit", type=whole(1), default=TOP, metavar="N", help="how many entries (%(default)s)")
-    parser.add_argument("--from", type=whole(1), dest="start", metavar="RANK", help="begin at this position")
+    parser.add_argument("--limit", type=whole_from(1), default=TOP, metavar="N", help="how many entries (%(default)s)")
+    parser.add_argument("--from", type=whole_from(1), dest="start", metavar="RANK", help="begin at this position")
 
 
-def question(api: Api, options: argparse.Namespace) -> Question:
+def ranking_path(api: Api, options: argparse.Namespace) -> RankingPath:
     """Return the ranking that the options name. Reads the board's definition if they leave out metric or window."""
     metric, window = options.metric, options.window
     if metric is None or window is None:
@@ -97,7 +82,7 @@ def question(api: Api, options: argparse.Namespace) -> Question:
         metric = metric or next(iter(ranked))
         # For an unknown or unranked metric the API's error lists the others.
         window = window or (ranked[metric][0]["window"] if metric in ranked else "all")
-    return Question(("boards", options.board, metric, window), {"period": options.period, "method": options.method})
+    return ("boards", options.board, metric, window), {"period": options.period, "method": options.method}
 
 
 def _heading(answer: Mapping[str, Any]) -> str:
@@ -106,30 +91,24 @@ def _heading(answer: Mapping[str, Any]) -> str:
 
 
 def _top(connection: Connection, options: argparse.Namespace) -> int:
-    entries = []
-    for answer in _pages(connection.api, options):
+    api, entries, place = connection.api, list[dict[str, Any]](), {"rank": options.start}
+    path, arguments = ranking_path(api, options)
+    while True:
+        answer = api.read(*path, **arguments, limit=min(options.limit - len(entries), _PAGE_SIZE), **place)
         entries += answer["entries"]
         if options.json:
             print(as_json(answer), flush=True)
+        if len(entries) >= options.limit or answer["next"] is None:
+            break
+        place = {"cursor": answer["next"]}
     if not options.json:
         _show(answer, entries)
     return OK
 
 
-def _pages(api: Api, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    pages, remaining, place = question(api, options), options.limit, {"rank": options.start}
-    while True:
-        answer = pages.read(api, limit=min(remaining, _PAGE_SIZE), **place)
-        yield answer
-        remaining -= len(answer["entries"])
-        if remaining <= 0 or answer["next"] is None:
-            return
-        place = {"cursor": answer["next"]}
-
-
 def _around(connection: Connection, options: argparse.Namespace) -> int:
-    api = connection.api
-    answer = question(api, options).read(api, around=options.member, radius=options.radius)
+    path, arguments = ranking_path(connection.api, options)
+    answer = connection.api.read(*path, **arguments, around=options.member, radius=options.radius)
     if options.json:
         print(as_json(answer))
     else:
@@ -151,15 +130,20 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
         parser.error("expected either MEMBER or --score SCORE")
     if options.score is not None and options.previous:
         parser.error("--previous needs a MEMBER")
-    api = connection.api
-    previous = "true" if options.previous else None
-    answer = question(api, options).read(api, "rank", member=options.member, score=options.score, previous=previous)
+    path, arguments = ranking_path(connection.api, options)
+    arguments |= {"member": options.member, "score": options.score, "previous": "true" if options.previous else None}
+    answer = connection.api.read(*path, "rank", **arguments)
     if options.json:
         print(as_json(answer))
         return OK
     screen = console()
     screen.print(_heading(answer))
-    screen.print(_score_rank(answer) if options.member is None else _member_rank(answer))
+    if options.member is not None:
+        screen.print(_member_rank(answer))
+    else:
+        score, rank, above = number(answer["score"]), number(answer["rank"]), number(answer["above"])
+        beside = f"{number(answer['at'])} equal, {number(answer['below'])} behind"
+        screen.print(f"{score} would be rank {rank}: {above} ahead, {beside}")
     return OK
 
 
@@ -175,10 +159,3 @@ def _member_rank(answer: Mapping[str, Any]) -> str:
     by = answer["previous_rank"] - answer["rank"]
     moved = f"{number(abs(by))} {'up' if by > 0 else 'down'} from {number(answer['previous_rank'])}" if by else "as"
     return f"{text}, {moved} in the period before"
-
-
-def _score_rank(answer: Mapping[str, Any]) -> str:
-    return (
-        f"{number(answer['score'])} would be rank {number(answer['rank'])}: {number(answer['above'])} ahead, "
-        f"{number(answer['at'])} equal, {number(answer['below'])} behind"
-    )

@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from standings_cli.post.errors import InputError
 from standings_cli.post.rows import Mark
+from standings_cli.post.source import InputError
 
 
 @dataclass(frozen=True, slots=True)

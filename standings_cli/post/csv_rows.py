@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from standings.domain.boards.boards_toml import METRIC_NAME
 from standings.domain.events.event import RefusedEvent
-from standings_cli.post.errors import InputError
 from standings_cli.post.event_text import FIELDS, METRIC_RULE, EventText, event_text
-from standings_cli.post.source import Lines
+from standings_cli.post.source import InputError, Lines
 
 if TYPE_CHECKING:
     from standings_cli.post.rows import RowReader

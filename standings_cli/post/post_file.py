@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from standings.aws.sqs.sender import OutgoingMessage, batches
 from standings_cli.post.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from standings_cli.post.errors import InputError
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.rows import Mark, Row, RowReader
-from standings_cli.post.source import STDIN, Source
+from standings_cli.post.source import STDIN, InputError, Source
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE
 from standings_cli.terminal.progress import Meter

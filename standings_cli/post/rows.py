@@ -13,9 +13,8 @@ from standings.aws.sqs.sender import OutgoingMessage
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.event import RefusedEvent, shown
 from standings_cli.post.csv_rows import csv_rows
-from standings_cli.post.errors import InputError
 from standings_cli.post.event_text import EventText, message
-from standings_cli.post.source import Lines
+from standings_cli.post.source import InputError, Lines
 
 _WHITESPACE: Final = " \t\r\n"
 

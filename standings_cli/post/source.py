@@ -10,9 +10,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from standings_cli.post.errors import InputError
-
 STDIN: Final = "-"
+
+
+class InputError(Exception):
+    """A file, option or event that cannot be posted. The message says why."""
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -12,8 +12,6 @@ from standings_cli.terminal.text import number, shown
 
 _PIPE_WIDTH: Final = 10_000
 
-Side = Literal["left", "right"]
-
 
 def console() -> Console:
     """Make a console for results. It interprets no markup and no emoji codes, and colours no numbers."""
@@ -21,11 +19,11 @@ def console() -> Console:
     return Console(markup=False, highlight=False, emoji=False, width=width)
 
 
-def table(*columns: tuple[str, Side]) -> Table:
-    """Make a table without lines from the names and sides of its columns."""
+def table(*columns: str, right: Collection[str]) -> Table:
+    """Make a table without lines. The columns in `right` are aligned there."""
     empty = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name, side in columns:
-        empty.add_column(name, justify=side, overflow="fold", no_wrap=side == "right")
+    for name in columns:
+        empty.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=name in right)
     return empty
 
 
@@ -42,20 +40,15 @@ def standings(
     The entry of `member` is marked, and members in `bold` are bold. `movement` fills a column beside the rank. With
     `one_line` a long name is cut instead of folded.
     """
-    columns: list[tuple[str, Side]] = [("rank", "right"), ("member", "left"), ("score", "right")]
-    if movement is not None:
-        columns.insert(1, ("", "left"))
-    if member is not None:
-        columns.insert(0, ("", "left"))
-    rows = table(*columns)
+    mark, moved = [""] * (member is not None), [""] * (movement is not None)
+    rows = table(*mark, "rank", *moved, "member", "score", right=("rank", "score"))
     for entry in entries:
         name = Text(shown(entry["member"]))
         if one_line:
             name.no_wrap, name.overflow = True, "ellipsis"
-        cells: list[str | Text] = [number(entry["rank"]), name, number(entry["score"])]
+        cells: list[str | Text] = [] if member is None else [">" if entry["member"] == member else ""]
+        cells.append(number(entry["rank"]))
         if movement is not None:
-            cells.insert(1, movement(entry))
-        if member is not None:
-            cells.insert(0, ">" if entry["member"] == member else "")
-        rows.add_row(*cells, style="bold" if entry["member"] in bold else None)
+            cells.append(movement(entry))
+        rows.add_row(*cells, name, number(entry["score"]), style="bold" if entry["member"] in bold else None)
     return rows

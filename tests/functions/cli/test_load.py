@@ -133,7 +133,10 @@ def test_a_load_and_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
         (["b" * 127, "--boards", "100"], "board: expected 1 to 128 of"),
         (["b", "--metric", "Points"], "metrics: expected a metric's name"),
         (["b", "--run", "a b"], "--run: expected 1 to 64 of"),
-        (["b", "--duplicates", "0.6", "--late", "0.6"], "expected --duplicates and --late to be at most 1 together, got 1.2"),
+        (
+            ["b", "--duplicates", "0.6", "--late", "0.6"],
+            "expected --duplicates and --late to be at most 1 together, got 1.2",
+        ),
         (["b", "--rate", "1", "--seconds", "0.5"], "no event is due in 0.5 seconds"),
     ],
 )
@@ -189,7 +192,7 @@ def test_ctrl_c_says_what_was_sent(capsys: pytest.CaptureFixture[str], monkeypat
 
 def test_a_load_that_is_not_kept_up(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("standings_cli.commands.load.TOLERANCE_S", -1.0)
-    monkeypatch.setattr("standings_cli.load.summary.TOLERANCE_S", -1.0)
+    monkeypatch.setattr("standings_cli.load.schedule.TOLERANCE_S", -1.0)
     assert load(Queue(), "b", "--events", "200", "--rate", "1000") == DIFFERS
     said = capsys.readouterr()
     assert said.err == "the queue accepts less than 1000 events/s\n"

@@ -65,7 +65,8 @@ def run(stack: Stack, *arguments: str, client: Any = None, naps: list[float] | N
         if naps is not None:
             naps.append(seconds)
 
-    maintenance = Maintenance(client or Lambda(stack), "maintenance", pass_time, chance=lambda: 1.0)
+    client = client or Lambda(stack)
+    maintenance = Maintenance(client, "maintenance", pass_time, chance=lambda: 1.0)
     return main(list(arguments), lambda _: SimpleNamespace(maintenance=maintenance))
 
 

@@ -118,7 +118,10 @@ def test_one_event(queue: Queue, capsys: pytest.CaptureFixture[str]) -> None:
         (["b", "m"], "expected BOARD MEMBER METRIC=AMOUNT"),
         (["b", "m", "3"], "expected NAME=VALUE, got '3'"),
         (["b", "m", "points=1e3"], "metrics.points: expected a plain number"),
-        (["b", "m", "Points=1"], "metrics: expected a metric's name (a-z, then a-z, 0-9 and _, at most 64), got 'Points'"),
+        (
+            ["b", "m", "Points=1"],
+            "metrics: expected a metric's name (a-z, then a-z, 0-9 and _, at most 64), got 'Points'",
+        ),
         (["b", "m", "points=1", "points=2"], "expected each metric once, got points=1 points=2"),
         (["a b", "m", "points=1"], "board: expected 1 to 128 of"),
         (["b", "", "points=1"], "member: expected 1 to 256 bytes of UTF-8, got 0"),
@@ -317,7 +320,10 @@ def test_a_state_that_is_of_something_else(queue: Queue, capsys: pytest.CaptureF
     write("a,1")
     assert post_csv(queue) == OK
     assert post_csv(queue, to="other") == WRONG
-    assert "rows.csv.posted: expected the queue https://queue.invalid/other, got https://queue.invalid/activity" in capsys.readouterr().err
+    assert (
+        "rows.csv.posted: expected the queue https://queue.invalid/other, got https://queue.invalid/activity"
+        in capsys.readouterr().err
+    )
     assert post_csv(queue, "--state", "other", to="other") == OK
     assert remembered("other")["queue"] == "https://queue.invalid/other"
     for content in ("{", "[]", '{"queue": "x"}'):

@@ -16,8 +16,6 @@ from rich.console import Console
 
 from standings_cli.__main__ import main
 from standings_cli.commands import watch
-from standings_cli.commands.rankings import Question
-from standings_cli.commands.watched_ranking import WatchedRanking
 from standings_cli.stack.api import Api, transport
 from standings_cli.terminal.exit_status import OK, WRONG
 from tests.support.aws.gateway import Gateway, serving
@@ -88,11 +86,11 @@ def run_watch(
     session = session or Counting(address)
     sleeper = Sleeper(clock, happenings, lambda: len(session.statuses))
     api = Api(address, session, attempts=1, sleep=sleeper, chance=lambda: 1.0)
-    question = Question(("boards", "b", "points", "all"), {"period": None, "method": None})
+    path = (("boards", "b", "points", "all"), dict[str, str | None](period=None, method=None))
     arguments: dict[str, Any] = {"around": member, "radius": 1} if member else {"limit": 10}
     screen = console or Console(file=io.StringIO(), width=200, markup=False, highlight=False, emoji=False)
     with pytest.raises(KeyboardInterrupt):
-        watched = WatchedRanking(api, lambda _: question, arguments, member)
+        watched = watch.Watch(api, lambda _: path, arguments, member)
         watch.follow(watched, screen, lambda: clock.milliseconds / 1000)
     out = screen.file
     assert isinstance(out, io.StringIO)

@@ -10,8 +10,8 @@ import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.events.event_rules import parse_event
-from standings_cli.post.errors import InputError
 from standings_cli.post.rows import Row, RowReader
+from standings_cli.post.source import InputError
 
 NOW = 1_795_256_100_000
 AT_NOW = "2026-11-21T10:15:00.000Z"
@@ -139,7 +139,11 @@ def test_a_bad_row_does_not_keep_its_neighbours() -> None:
     ("header", "options", "why"),
     [
         ("", {}, "expected a column 'member', the first line is empty"),
-        ("points,board\n", {}, "expected a column 'member', got 'points', 'board': name it with --column member=COLUMN"),
+        (
+            "points,board\n",
+            {},
+            "expected a column 'member', got 'points', 'board': name it with --column member=COLUMN",
+        ),
         ("member,points\n", {}, "expected a column 'board'.*or --board for all rows"),
         ("member,board\n", {}, "expected a metric's column, got none"),
         ("member,board,Points\n", {}, "column 'Points': expected a metric's name.*skip it with --ignore Points"),
@@ -174,7 +178,10 @@ def test_json_lines_are_sent_as_they_stand() -> None:
         ("[]", "expected a JSON object"),
         ("{}", "expected a JSON object"),
         ('{"id":"1","board":"b","member":"m"}', "metrics: is missing"),
-        ('{"id":"1","board":"b","member":"m","metrics":{},"score":1}', "expected the fields at, board, id, member, metrics, got 'score'"),
+        (
+            '{"id":"1","board":"b","member":"m","metrics":{},"score":1}',
+            "expected the fields at, board, id, member, metrics, got 'score'",
+        ),
         ('{"id":"1","updates":[],"member":"m"}', "expected the fields at, id, updates, got 'member'"),
         ('{"id":1,"board":"b","member":"m","metrics":{}}', "id: expected text of 1 to 128 characters, got "),
         ('{"id":"1","board":"b","member":"m","metrics":{},"at":null}', "at: expected text, got null"),
