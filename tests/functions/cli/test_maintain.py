@@ -27,7 +27,7 @@ NOW = 1_795_256_100_000
 class Lambda:
     """Invokes a function as the service does: JSON in and out, errors as content.
 
-    `unavailable` holds the numbers of the calls, from 0, in which the store is unavailable once the function has worked.
+    In the calls whose numbers, from 0, are in `unavailable`, the store fails after the function has worked.
     """
 
     def __init__(self, stack: Stack, unavailable: Container[int] = ()) -> None:

@@ -1,0 +1,74 @@
+"""The live page when the API is away, nobody is ranked or nobody looks, and for every reader."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from demo.embedded.stack import Deployment
+from tests.support.browser.live_page import AXE, Shown
+
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
+
+
+def test_it_says_so_when_the_api_is_away_and_goes_on_when_it_is_back(shown: Shown) -> None:
+    shown.open()
+    before = shown.members()
+    shown.page.context.set_offline(True)
+    expect(shown.page.locator("#state")).to_have_attribute("data-is", "offline")
+    expect(shown.page.locator("#note")).to_contain_text("cannot be reached")
+    assert shown.members() == before
+    shown.picture("offline")
+    shown.page.context.set_offline(False)
+    expect(shown.page.locator("#state")).to_have_attribute("data-is", "live")
+    expect(shown.page.locator("#note")).to_be_hidden()
+    shown.complaints = [one for one in shown.complaints if "ERR_INTERNET_DISCONNECTED" not in one]
+
+
+def test_nobody_and_nothing_are_said_as_such(shown: Shown) -> None:
+    shown.open(board="demo-nobody")
+    expect(shown.page.locator("#empty")).to_have_text("Nobody is ranked in this period yet.")
+    shown.picture("empty")
+    shown.open(window="day", period="2001-01-01")
+    expect(shown.page.locator("#empty")).to_have_text("No longer kept.")
+    shown.picture("gone")
+    shown.complaints = [one for one in shown.complaints if "404" not in one]
+
+
+def test_it_asks_no_more_while_nobody_looks(shown: Shown) -> None:
+    shown.open()
+    asked: list[str] = []
+    shown.page.on("request", lambda request: asked.append(request.url))
+    shown.page.evaluate(
+        "Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    shown.page.wait_for_timeout(500)
+    asked.clear()
+    shown.page.wait_for_timeout(5_000)
+    assert asked == []
+    shown.page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+    shown.until(lambda: bool(asked), "asks again")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("name", "width", "height"), [("desk", 1100, 900), ("phone", 390, 800), ("wall", 1920, 1080)])
+def test_it_is_fit_for_everyone(
+    browser: Browser, deployment: Deployment, scheme: Any, name: str, width: int, height: int
+) -> None:
+    # The policy would keep the checker out as well.
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"
+    )
+    shown = Shown(context.new_page(), deployment.api_url)
+    if name == "wall":
+        shown.open(window="day", kiosk="")
+    else:
+        shown.open(window="day", member="member-7")
+        expect(shown.page.locator("#picture rect.here")).to_have_count(1)
+    shown.picture(f"{name}-{scheme}")
+    assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shown.page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = shown.page.evaluate("axe.run().then(found => found.violations.map(one => [one.id, one.impact]))")
+    assert [rule for rule, impact in found if impact in {"serious", "critical"}] == []
+    context.close()

@@ -1,0 +1,73 @@
+"""The live page in a browser, and the board that it shows. Pictures are left in `.local/pictures`."""
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import uuid4
+
+from playwright.sync_api import Page, expect
+
+from demo.embedded.stack import LOCAL
+from demo.reads import Reader
+
+AXE: Final = LOCAL / "axe-core" / "node_modules" / "axe-core" / "axe.min.js"
+PICTURES: Final = LOCAL / "pictures"
+BOARD: Final = "demo-page"
+HOSTILE: Final = (
+    "<img src=x onerror=alert(1)>",
+    '"><script>alert(2)</script>',
+    "\u202egnp.exe",
+    "{{7*7}} &amp; ${x}",
+    "用户 مرحبا",
+    "a" * 200,
+)
+PATIENCE_MS: Final = 20_000
+SHOWN: Final = 50
+
+
+def event(member: str, points: int, at: datetime | None = None) -> str:
+    when = (at or datetime.now(UTC)).isoformat()
+    said = {"id": uuid4().hex, "board": BOARD, "member": member, "at": when, "metrics": {"points": points}}
+    return json.dumps(said)
+
+
+class Shown:
+    """A page that is looked at, and what it complained about."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self.address = address
+        self.complaints: list[str] = []
+        page.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: self.complaints.append(f"dialog {dialog.message}"))
+
+    def _heard(self, message: Any) -> None:
+        if message.type in {"error", "warning"}:
+            self.complaints.append(message.text)
+
+    def open(self, **arguments: str) -> None:
+        given = "&".join(f"{name}={value}" for name, value in {"board": BOARD, **arguments}.items())
+        self.page.goto(f"{self.address}/?{given}")
+        expect(self.page.locator("#state")).to_have_attribute("data-is", "live")
+
+    def members(self) -> list[str]:
+        return self.page.locator("#rows td.who button").all_text_contents()
+
+    def until(self, is_so: Callable[[], bool], what: str, seconds: float = PATIENCE_MS / 1000) -> None:
+        began = time.monotonic()
+        while not is_so():
+            assert time.monotonic() - began < seconds, what
+            self.page.wait_for_timeout(50)
+
+    def picture(self, name: str) -> None:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=PICTURES / f"{name}.png")
+
+
+def listed(reader: Reader, window: str = "all") -> list[str]:
+    return [entry["member"] for page in reader.pages(window, None) for entry in page["entries"]]
