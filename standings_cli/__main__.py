@@ -33,14 +33,11 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
     options = parser().parse_args(arguments)
     try:
         status: int = options.do(connect(options), options)
-    except ApiError as error:
+    except (ApiError, StackError, FunctionError, ClientError, BotoCoreError) as error:
         print(f"standings: {shown(str(error))}", file=sys.stderr)
-        if error.is_temporary:
+        if not isinstance(error, ApiError) or error.is_temporary:
             return UNREACHABLE
         return DIFFERS if error.kind in UNRANKED else WRONG
-    except (StackError, FunctionError, ClientError, BotoCoreError) as error:
-        print(f"standings: {shown(str(error))}", file=sys.stderr)
-        return UNREACHABLE
     except KeyboardInterrupt:
         resumes = getattr(options, "resumes", True)
         print("stopped; run the same command again to continue" if resumes else "stopped", file=sys.stderr)

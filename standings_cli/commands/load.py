@@ -70,9 +70,15 @@ def add(commands: Commands) -> None:
 def _load(connection: Connection, options: argparse.Namespace) -> int:
     seconds = options.seconds or (math.inf if options.events else 60.0)
     events = min(options.events or math.inf, options.rate * seconds)
-    plan = _plan(options)
+    boards = [f"{options.board}-{k}" for k in range(1, options.boards + 1)] if options.boards > 1 else [options.board]
+    shares = (options.skew, options.duplicates, options.late)
+    plan = Plan(boards, options.members, *shares, options.late_by, *options.amounts)
     run = options.run or token_hex(4)
-    problem = _problem(options, plan, run) if events >= 1 else f"no event is due in {seconds:g} seconds: use --rate"
+    problem = (
+        _problem(options, plan, run)
+        if events >= 1
+        else f"no event is due in {seconds:g} seconds: raise --rate or --seconds"
+    )
     if problem:
         print(f"standings: {problem}", file=sys.stderr)
         return WRONG
@@ -121,19 +127,6 @@ def _message(run: str, metric: str, first: int, rate: float, number: int, activi
         "metrics": {metric: activity.amount},
     }
     return message_of(Posted(json.dumps(event), at_filled_in=True, board=activity.board))
-
-
-def _plan(options: argparse.Namespace) -> Plan:
-    boards = [f"{options.board}-{number}" for number in range(1, options.boards + 1)]
-    return Plan(
-        boards if options.boards > 1 else [options.board],
-        options.members,
-        options.skew,
-        options.duplicates,
-        options.late,
-        options.late_by,
-        *options.amounts,
-    )
 
 
 def _problem(options: argparse.Namespace, plan: Plan, run: str) -> str | None:

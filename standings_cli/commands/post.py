@@ -24,30 +24,25 @@ from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
 
 _EXPLANATION: Final = """
-One event:
-  standings post BOARD MEMBER points=3 distance=11.2
-  This prints the event's id. Posted again with --id it counts once.
+One event: `standings post BOARD MEMBER points=3 distance=11.2` prints the event's id. Posted again
+with --id it counts once.
 
 Files (.gz too; - is standard input):
   --jsonl  Each line is an event, as in the README's section Events. `id` and `at` may be absent.
   --csv    The first line names the columns id, board, member and at. Every other column is a metric.
-           --column member=user_id reads the member from the column user_id. --ignore skips a column.
-           --board sets the board of all rows. METRIC=AMOUNT adds the same amount to every row.
-           An empty cell is absent. Amounts are plain numbers (3, -2, 11.25). `at` is RFC 3339, or
-           seconds since 1970, or milliseconds (12 digits and more).
+           --column member=user_id reads the member from the column user_id. METRIC=AMOUNT adds the
+           same amount to every row. Amounts are plain numbers (3, -2, 11.25). `at` is RFC 3339, or
+           seconds since 1970, or milliseconds (12 digits and more). An empty cell is absent.
 
 A row without `at` happened now. A row without `id` gets an id from the file's name (or --source), its
-content and the count of equal rows before it. So a row that is posted again counts once, even after
-other rows were added. A corrected row is a new event. If another file of the same name has equal rows
-for other activity, give it another --source.
+content and the count of equal rows before it: posted again it counts once. A corrected row is a new
+event. If another file of the same name has equal rows for other activity, give it another --source.
 
-FILE.posted beside the file (or --state) records what the queue has accepted. After an interruption,
-run the same command again to continue. Later it posts the rows that were appended. If rows before
-those have changed, the file is posted from the start; rows that were counted before count once.
+FILE.posted (or --state) records what the queue has accepted. After an interruption, or once rows were
+appended, run the same command again. If earlier rows have changed, it posts all; none counts twice.
 
 A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. The
-writer sends events that it refuses to the dead-letter queue: `standings dlq list`. With --boards, rows
-that break the rules of boards.toml are skipped before they are posted.
+writer sends events that it refuses to the dead-letter queue: `standings dlq list`.
 """
 
 
@@ -67,9 +62,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--id", help="the id of the one event (random)")
     parser.add_argument("--at", metavar="TIME", help="when the one event happened (now)")
     parser.add_argument("--board", help="the board of rows that name none")
-    parser.add_argument(
-        "--column", action="append", default=[], metavar="NAME=COLUMN", help="the column of a field or metric"
-    )
+    parser.add_argument("--column", action="append", default=[], metavar="NAME=COLUMN", help="read it from a column")
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="skip a column")
     parser.add_argument("--source", metavar="NAME", help="make ids from this instead of the file's name")
     parser.add_argument("--state", metavar="FILE", help="where to record what is posted (FILE.posted)")

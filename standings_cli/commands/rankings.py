@@ -14,9 +14,7 @@ from standings_cli.terminal.text import as_json, members, number, ranking, shown
 
 TOP: Final = 10
 RADIUS: Final = 5
-_PAGE_SIZE: Final = 1_000
-"""The most entries that the API returns at once."""
-
+_PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
 RankingPath = tuple[tuple[str, ...], dict[str, str | None]]
 """The path of a ranking in the API, and the arguments of every read of it."""
 

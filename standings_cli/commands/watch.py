@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from standings_cli.commands.options import Commands, number_from
@@ -25,12 +24,9 @@ from standings_cli.terminal.tables import console, standings
 from standings_cli.terminal.text import ago, as_json, members, number, ranking, shown
 
 _INTERVAL_S: Final = 2.0
-_MIN_INTERVAL_S: Final = 0.2
-_MAX_INTERVAL_S: Final = 3_600
 _MAX_RETRY_S: Final = 30.0
 _TICK_S: Final = 1.0
-_HEAD_LINES: Final = 3
-"""Lines above the entries: the ranking, its state, the names of the columns."""
+_HEAD_LINES: Final = 3  # above the entries: the ranking, its state, the names of the columns
 
 
 @dataclass
@@ -132,8 +128,8 @@ def add(commands: Commands) -> None:
     add = parser.add_argument
     add("--around", metavar="MEMBER", help="show this member with its neighbours")
     add("--radius", type=int, metavar="N", help=f"neighbours on each side ({RADIUS})")
-    every = number_from(_MIN_INTERVAL_S, _MAX_INTERVAL_S)
-    add("--every", type=every, default=_INTERVAL_S, metavar="SECONDS", help="seconds between reads (%(default)g)")
+    seconds = number_from(0.2, 3_600)
+    add("--every", type=seconds, default=_INTERVAL_S, metavar="SECONDS", help="seconds between reads (%(default)g)")
     parser.set_defaults(do=partial(_watch, parser), resumes=False)
 
 
@@ -181,7 +177,7 @@ def _view(watch: Watch, screen: Console, now: float) -> Group:
         return Group(state)
     heading = Text(ranking(watch.answer), style="bold", no_wrap=True, overflow="ellipsis")
     entries = _fitting(watch.answer["entries"], screen.height - _HEAD_LINES, watch.member)
-    return Group(heading, state, _table(watch, entries, one_line=True))
+    return Group(heading, state, standings(entries, watch.member, watch.moved, watch.movement, one_line=True))
 
 
 def _print(watch: Watch, screen: Console | None, now: float) -> None:
@@ -192,7 +188,7 @@ def _print(watch: Watch, screen: Console | None, now: float) -> None:
         print(as_json(watch.answer), flush=True)
     else:
         screen.print(f"{ranking(watch.answer)} · {_state(watch, now)}")
-        screen.print(_table(watch, watch.answer["entries"], one_line=False), "")
+        screen.print(standings(watch.answer["entries"], watch.member, watch.moved, watch.movement), "")
         screen.file.flush()
 
 
@@ -208,10 +204,6 @@ def _state(watch: Watch, now: float) -> str:
     changed = f"last change {ago(now - datetime.fromisoformat(as_of).timestamp())}" if as_of else "no change yet"
     empty = "" if watch.answer["entries"] else " · no member here yet"
     return f"{members(watch.answer['total'])} · {changed}{empty}"
-
-
-def _table(watch: Watch, entries: list[dict[str, Any]], *, one_line: bool) -> Table:
-    return standings(entries, watch.member, watch.moved, watch.movement, one_line=one_line)
 
 
 def _fitting(entries: list[dict[str, Any]], lines: int, member: str | None) -> list[dict[str, Any]]:

@@ -11,9 +11,7 @@ from typing import Any, Final, TypeVar
 from standings.aws.sqs.sender import MAX_ENTRIES
 from standings_cli.load.traffic import Activity
 
-TOLERANCE_S: Final = 1.0
-"""The delay up to which events count as sent when they were due."""
-
+TOLERANCE_S: Final = 1.0  # the delay up to which events count as sent when they were due
 _TICK_S: Final = 0.05
 _T = TypeVar("_T")
 

@@ -8,8 +8,7 @@ from itertools import accumulate
 from random import Random
 from typing import Final, NamedTuple
 
-REPEATED_WITHIN: Final = 1_000
-"""A duplicate repeats one of this many activities before it."""
+REPEATED_WITHIN: Final = 1_000  # a duplicate repeats one of this many activities before it
 
 
 @dataclass(frozen=True, slots=True)

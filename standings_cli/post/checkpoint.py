@@ -1,7 +1,7 @@
 """The file beside a posted file that records how far the queue has accepted it."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from standings_cli.post.rows import Mark
@@ -21,10 +21,6 @@ class Checkpoint:
     written: int
     mark: Mark
     finished: bool = False
-
-    def at(self, mark: Mark, now: int, *, finished: bool = False) -> "Checkpoint":
-        """Return the checkpoint at a later mark."""
-        return replace(self, mark=mark, written=now, finished=finished)
 
 
 def load_checkpoint(path: Path) -> Checkpoint | None:

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
 SENDERS: Final = 8
-MAX_WAITING: Final = 64
-"""The most batches that are being sent, or were accepted and wait for an earlier one."""
-
+MAX_WAITING: Final = 64  # batches that are being sent, or were accepted and wait for an earlier one
 _ATTEMPTS: Final = 8
 _FIRST_RETRY_S: Final = 0.25
 _MAX_RETRY_S: Final = 10.0
@@ -57,9 +55,10 @@ class Outbox:
                 for batch in batches:
                     waiting.append((batch, pool.submit(self._send, messages(batch))))
                     while waiting and (len(waiting) >= MAX_WAITING or waiting[0][1].done()):
-                        yield _first(waiting)
-                while waiting:
-                    yield _first(waiting)
+                        first, sent = waiting.popleft()
+                        yield first, sent.result()
+                for first, sent in waiting:
+                    yield first, sent.result()
             finally:
                 self._closed.set()
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -92,11 +91,6 @@ class Outbox:
         (self.sleep or self._closed.wait)(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
         if self._closed.is_set():
             raise NotTakenError("stopped")
-
-
-def _first(waiting: deque[tuple[_T, Future[dict[int, str]]]]) -> tuple[_T, dict[int, str]]:
-    batch, sent = waiting.popleft()
-    return batch, sent.result()
 
 
 def _is_temporary(error: Exception) -> bool:

@@ -3,12 +3,12 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from standings.aws.sqs.sender import OutgoingMessage, batches
 from standings_cli.post.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -19,8 +19,7 @@ from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE
 from standings_cli.terminal.progress import Meter
 
-SAFE_MS: Final = 29 * 86_400_000
-"""The age up to which an event may be sent again. Receipts are kept for 30 days."""
+SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts are kept for 30 days
 
 
 @dataclass
@@ -35,9 +34,7 @@ class FilePosting:
     as_json: bool = False
     now: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     _begun: float = field(default_factory=time.monotonic)
-    _read: Mark = field(default_factory=Mark)
-    """The place after the last row that was read."""
-
+    _read: Mark = field(default_factory=Mark)  # the place after the last row that was read
     _before: int = 0
     _posted: int = 0
 
@@ -63,7 +60,7 @@ class FilePosting:
             refused_rows = checkpoint.mark.wrong - self._read.wrong
             status = None
             messages = self._saving_first(self._valid(rows, meter.say), checkpoint)
-            sending = outbox.delivered(batches(messages, itemgetter(0)), _messages)
+            sending = outbox.delivered(batches(messages, itemgetter(0)), lambda batch: [item[0] for item in batch])
             try:
                 with closing(sending):
                     for batch, refused in sending:
@@ -71,13 +68,9 @@ class FilePosting:
                             meter.say(f"{self._place(batch[position][1])}: the queue refuses it: {reason}")
                         refused_rows += len(refused)
                         self._posted += len(batch) - len(refused)
-                        mark = batch[-1][1].mark
-                        checkpoint = checkpoint.at(mark._replace(wrong=mark.wrong + refused_rows), self.now())
-                        self._save(checkpoint)
+                        checkpoint = self._save(checkpoint, batch[-1][1].mark, refused_rows)
                         meter.move(self._source.share, f"{self._posted:,} events")
-                mark = self._read._replace(wrong=self._read.wrong + refused_rows)
-                checkpoint = checkpoint.at(mark, self.now(), finished=True)
-                self._save(checkpoint)
+                checkpoint = self._save(checkpoint, self._read, refused_rows, finished=True)
             except NotTakenError as error:
                 status = UNREACHABLE
                 meter.say(
@@ -114,7 +107,7 @@ class FilePosting:
             self._before = saved.mark.rows
             if self._before and not saved.finished:
                 meter.say(f"{self._before:,} rows were posted before; continuing after line {saved.mark.line}")
-            return saved.at(saved.mark, now), rows
+            return replace(saved, written=now, finished=False), rows
         self._refuse_if_old(saved.begun, "has changed, and rows of it may")
         meter.say(
             f"{self.name} or the options have changed since its first {saved.mark.line} lines were posted: "
@@ -168,16 +161,19 @@ class FilePosting:
     ) -> Iterator[tuple[OutgoingMessage, Row]]:
         """Return the same messages; before the first, save that some may have been sent."""
         for number, message in enumerate(messages):
-            if not number:
-                self._save(checkpoint)
+            if not number and self._state is not None:
+                save_checkpoint(self._state, checkpoint)
             yield message
 
     def _place(self, row: Row) -> str:
         return f"{self.name}:{row.line}"
 
-    def _save(self, checkpoint: Checkpoint) -> None:
+    def _save(self, checkpoint: Checkpoint, mark: Mark, refused_rows: int, *, finished: bool = False) -> Checkpoint:
+        mark = mark._replace(wrong=mark.wrong + refused_rows)
+        checkpoint = replace(checkpoint, mark=mark, written=self.now(), finished=finished)
         if self._state is not None:
             save_checkpoint(self._state, checkpoint)
+        return checkpoint
 
     def _advice(self) -> str:
         if self._state is None:
@@ -199,10 +195,6 @@ class FilePosting:
         print(text + (f"; rows skipped: {wrong:,}" if wrong else ""))
         if self._posted:
             _say("`standings dlq list` shows events that the writer refuses")
-
-
-def _messages(batch: Sequence[tuple[OutgoingMessage, Any]]) -> list[OutgoingMessage]:
-    return [message for message, _ in batch]
 
 
 def _say(text: str) -> None:

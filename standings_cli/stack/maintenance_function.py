@@ -15,9 +15,7 @@ from standings_cli.terminal.text import shown
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-_MAX_PAUSE_S: Final = 30.0
-"""The function is called at least this often while it waits, to show that it still does."""
-
+_MAX_PAUSE_S: Final = 30.0  # a waiting task is asked at least this often, to show its progress
 _ATTEMPTS: Final = 6
 _FIRST_RETRY_S: Final = 1.0
 

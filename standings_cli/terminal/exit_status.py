@@ -3,17 +3,7 @@
 from typing import Final
 
 OK: Final = 0
-"""Success."""
-
-DIFFERS: Final = 1
-"""Done, but check the result: the audit found differences, events were refused or skipped, a member is not ranked, or
-`boards.toml` has a mistake."""
-
-WRONG: Final = 2
-"""A mistake in the command or its input."""
-
-UNREACHABLE: Final = 3
-"""The stack could not be reached, or it failed."""
-
-INTERRUPTED: Final = 130
-"""Ended by Ctrl-C. `watch` ends by Ctrl-C with 0."""
+DIFFERS: Final = 1  # done, but check the result: differences, refused or skipped events, a member that is not ranked
+WRONG: Final = 2  # a mistake in the command or its input
+UNREACHABLE: Final = 3  # the stack could not be reached, or it failed
+INTERRUPTED: Final = 130  # Ctrl-C; `watch` ends by it with 0

@@ -1,4 +1,4 @@
-"""`standings load`: what it sends and when, what it says of it, and that the writer counts it once."""
+"""`standings load`: what it sends and when, its summary, and that the writer counts a run once."""
 
 import json
 import math
@@ -24,7 +24,7 @@ NOW = 1_795_256_100_000
 
 @dataclass
 class Time:
-    """A clock that sleep moves, and what takes its time."""
+    """A clock that only sleeping moves."""
 
     now: float = 100.0
     naps: list[float] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Queue:
 
 @pytest.fixture(autouse=True)
 def _own_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is, the command's time passes by sleeping alone."""
+    """The command's time passes only when it sleeps, however slow the machine is."""
     time = Time()
     monkeypatch.setattr("standings_cli.commands.load.Schedule", partial(Schedule, clock=time, sleep=time.sleep))
     monkeypatch.setattr("time.monotonic", time)
@@ -68,14 +68,14 @@ def load(queue: Queue, *arguments: str) -> int:
 def test_events_are_sent_when_they_are_due() -> None:
     time = Time()
     schedule = Schedule(rate=30.0, events=100, seconds=math.inf, clock=time, sleep=time.sleep)
-    found: list[int] = []
+    numbers: list[int] = []
     for batch in schedule.batches(count()):
         assert 1 <= len(batch) <= 10
         for number, thing in batch:
-            assert number == thing == len(found)
+            assert number == thing == len(numbers)
             assert (number + 1) / 30 <= time() - 100 + 1e-9 <= (number + 1) / 30 + 0.1
-            found.append(number)
-    assert len(found) == 100
+            numbers.append(number)
+    assert len(numbers) == 100
     assert schedule.most_behind < 0.1
 
 
@@ -103,22 +103,22 @@ def test_a_load_and_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     queue = Queue()
     shape = ["--rate", "5000", "--events", "500", "--members", "20", "--duplicates", "0.2", "--late", "0.1"]
     assert load(queue, "--json", "b", *shape, "--late-by", "2 hours", "--amounts=-5:5", "--run", "r") == OK
-    said = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
 
     ids = [event["id"] for event in queue.events()]
-    assert (said["run"], said["sent"], said["due"], said["kept_up"]) == ("r", 500, 500, True)
-    assert said["distinct"] == len(set(ids)) == 500 - said["duplicates"]
-    assert 60 < said["duplicates"] < 140
-    assert 20 < said["late"] < 80
-    assert said["rate"] > 0
+    assert (printed["run"], printed["sent"], printed["due"], printed["kept_up"]) == ("r", 500, 500, True)
+    assert printed["distinct"] == len(set(ids)) == 500 - printed["duplicates"]
+    assert 60 < printed["duplicates"] < 140
+    assert 20 < printed["late"] < 80
+    assert printed["rate"] > 0
     assert all(entry["MessageAttributes"]["at_filled_in"]["StringValue"] == "true" for entry in queue.entries)
     assert {event["metrics"]["points"] for event in queue.events()} == set(range(-5, 6))
 
     again = Queue()
     assert load(again, "b", *shape, "--late-by", "2 hours", "--amounts=-5:5", "--run", "r") == OK
     assert capsys.readouterr().out.startswith("sent 500 events in ")
-    told = [sorted((e["id"], e["member"], e["metrics"]["points"]) for e in each.events()) for each in (queue, again)]
-    assert told[0] == told[1]
+    posted = [sorted((e["id"], e["member"], e["metrics"]["points"]) for e in each.events()) for each in (queue, again)]
+    assert posted[0] == posted[1]
     other = Queue()
     assert load(other, "b", *shape, "--boards", "3", "--metric", "runs") == OK
     assert not {event["id"] for event in other.events()} & set(ids)
@@ -173,9 +173,9 @@ def test_a_queue_that_does_not_take_it(capsys: pytest.CaptureFixture[str], monke
     monkeypatch.setattr(outbox, "_MAX_RETRY_S", 0.0)
     queue = Queue(failed=[{"Id": "0", "Code": "InternalError", "SenderFault": False}])
     assert load(queue, "b", "--events", "1", "--rate", "100") == UNREACHABLE
-    said = capsys.readouterr()
-    assert "the queue did not accept all events: InternalError" in said.err
-    assert "the rate of 100 events/s was not reached" in said.out
+    printed = capsys.readouterr()
+    assert "the queue did not accept all events: InternalError" in printed.err
+    assert "the rate of 100 events/s was not reached" in printed.out
 
 
 def test_ctrl_c_says_what_was_sent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,18 +185,18 @@ def test_ctrl_c_says_what_was_sent(capsys: pytest.CaptureFixture[str], monkeypat
     queue = Queue()
     monkeypatch.setattr(queue, "send_message_batch", interrupted)
     assert load(queue, "b", "--events", "5") == INTERRUPTED
-    said = capsys.readouterr()
-    assert said.err == "stopped\n"
-    assert said.out.startswith("sent 0 events in ")
+    printed = capsys.readouterr()
+    assert printed.err == "stopped\n"
+    assert printed.out.startswith("sent 0 events in ")
 
 
 def test_a_load_that_is_not_kept_up(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("standings_cli.commands.load.TOLERANCE_S", -1.0)
     monkeypatch.setattr("standings_cli.load.schedule.TOLERANCE_S", -1.0)
     assert load(Queue(), "b", "--events", "200", "--rate", "1000") == DIFFERS
-    said = capsys.readouterr()
-    assert said.err == "the queue accepts less than 1000 events/s\n"
-    assert "the rate of 1000 events/s was not reached: events were sent up to " in said.out
+    printed = capsys.readouterr()
+    assert printed.err == "the queue accepts less than 1000 events/s\n"
+    assert "the rate of 1000 events/s was not reached: events were sent up to " in printed.out
 
 
 @pytest.fixture

@@ -83,9 +83,9 @@ def test_an_audit_a_rebuild_and_an_audit(stack: Stack, capsys: pytest.CaptureFix
     assert '"member": "m7"' in out
 
     assert run(stack, "rebuild", "b") == OK
-    seen = capsys.readouterr()
-    assert seen.out == "b: rebuild done\n"
-    assert "announced: waiting 180 s" in seen.err
+    printed = capsys.readouterr()
+    assert printed.out == "b: rebuild done\n"
+    assert "announced: waiting 180 s" in printed.err
     assert run(stack, "audit", "b", "--grace", "60") == OK
 
 
@@ -145,10 +145,10 @@ def test_a_store_that_is_unavailable_for_a_moment_does_not_end_a_rebuild(
     assert client.payloads[2:] == [continued] * (len(client.payloads) - 2)
     # 1 s for the first failure; after an answer 1 s and 2 s for two in a row; beside them the waits of the rebuild.
     assert [nap for nap in naps if nap < 20] == [1.0, 1.0, 2.0]
-    seen = capsys.readouterr()
-    assert seen.out == "b: rebuild done\n"
-    assert "StoreUnavailableError: Rankings is throttled; trying again in 1.0 s (attempt 2 of 6)\n" in seen.err
-    assert "trying again in 2.0 s (attempt 3 of 6)\n" in seen.err
+    printed = capsys.readouterr()
+    assert printed.out == "b: rebuild done\n"
+    assert "StoreUnavailableError: Rankings is throttled; trying again in 1.0 s (attempt 2 of 6)\n" in printed.err
+    assert "trying again in 2.0 s (attempt 3 of 6)\n" in printed.err
 
 
 @pytest.mark.parametrize("command", [("rebuild", "b"), ("audit",), ("dlq", "list"), ("parked", "replay")])

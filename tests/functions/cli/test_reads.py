@@ -58,13 +58,13 @@ def run(api: Api, *arguments: str) -> int:
     return main(list(arguments), lambda _: SimpleNamespace(api=api))
 
 
-def said(api: Api, capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+def printed(api: Api, capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     assert run(api, *arguments) == OK
     return capsys.readouterr().out.splitlines()
 
 
 def test_the_top_of_a_board_by_its_name_alone(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    heading, names, *rows = said(api, capsys, "top", "b")
+    heading, names, *rows = printed(api, capsys, "top", "b")
 
     assert heading == "b · points · day · 2026-11-21 · 26 members · last change 2026-11-21 10:15:00 UTC"
     assert names.split() == ["rank", "member", "score"]
@@ -73,13 +73,13 @@ def test_the_top_of_a_board_by_its_name_alone(api: Api, capsys: pytest.CaptureFi
 
 def test_json_is_what_the_api_answers(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     path = ("boards", "b", "points", "last-24-hours")
-    (line,) = said(api, capsys, "--json", "top", "b", "--window", "last-24-hours", "--limit", "3", "--from", "4")
+    (line,) = printed(api, capsys, "--json", "top", "b", "--window", "last-24-hours", "--limit", "3", "--from", "4")
     assert json.loads(line) == api.read(*path, limit=3, rank=4)
-    (line,) = said(api, capsys, "around", "b", "m7", "--window", "last-24-hours", "--radius", "2", "--json")
+    (line,) = printed(api, capsys, "around", "b", "m7", "--window", "last-24-hours", "--radius", "2", "--json")
     assert json.loads(line) == api.read(*path, around="m7", radius=2)
-    (line,) = said(api, capsys, "rank", "b", "m7", "--window", "last-24-hours", "--previous", "--json")
+    (line,) = printed(api, capsys, "rank", "b", "m7", "--window", "last-24-hours", "--previous", "--json")
     assert json.loads(line) == api.read(*path, "rank", member="m7", previous="true")
-    (line,) = said(api, capsys, "rank", "b", "--window", "all", "--score", "100.5", "--json")
+    (line,) = printed(api, capsys, "rank", "b", "--window", "all", "--score", "100.5", "--json")
     assert json.loads(line) == api.read("boards", "b", "points", "all", "rank", score="100.5")
 
 
@@ -87,34 +87,34 @@ def test_a_long_list_is_read_page_by_page(
     api: Api, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("standings_cli.commands.rankings._PAGE_SIZE", 10)
-    pages = [json.loads(line) for line in said(api, capsys, "--json", "top", "b", "--limit", "22", "--from", "2")]
+    pages = [json.loads(line) for line in printed(api, capsys, "--json", "top", "b", "--limit", "22", "--from", "2")]
 
     assert [len(page["entries"]) for page in pages] == [10, 10, 2]
     whole = api.read("boards", "b", "points", "day", limit=22, rank=2)["entries"]
     assert [entry for page in pages for entry in page["entries"]] == whole
-    assert len(said(api, capsys, "top", "b", "--limit", "1000")) == 2 + 26
+    assert len(printed(api, capsys, "top", "b", "--limit", "1000")) == 2 + 26
 
 
 def test_ranks(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    _, rank = said(api, capsys, "rank", "b", "m20", "--previous", "--window", "last-24-hours")
+    _, rank = printed(api, capsys, "rank", "b", "m20", "--previous", "--window", "last-24-hours")
     assert rank == "m20: rank 5 of 26, score 205, percentile 84.62, as in the period before"
-    _, rank = said(api, capsys, "rank", "b", "m2", "--previous", "--window", "last-24-hours")
+    _, rank = printed(api, capsys, "rank", "b", "m2", "--previous", "--window", "last-24-hours")
     assert rank == "m2: rank 22 of 26, score 31.5, percentile 19.23, 1 up from 23 in the period before"
-    _, rank = said(api, capsys, "rank", "b", "m3", "--previous", "--window", "last-24-hours")
+    _, rank = printed(api, capsys, "rank", "b", "m3", "--previous", "--window", "last-24-hours")
     assert rank == "m3: rank 23 of 26, score 31.25, percentile 15.38, 1 down from 22 in the period before"
-    _, rank = said(api, capsys, "rank", "b", "m20", "--previous", "--window", "day")
+    _, rank = printed(api, capsys, "rank", "b", "m20", "--previous", "--window", "day")
     assert rank == "m20: rank 5 of 26, score 205, percentile 84.62, not ranked in the period before"
-    _, rank = said(api, capsys, "rank", "b", "--score", "235.75")
+    _, rank = printed(api, capsys, "rank", "b", "--score", "235.75")
     assert rank == "235.75 would be rank 2: 1 ahead, 1 equal, 24 behind"
 
 
 def test_around_marks_the_member(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [row.split() for row in said(api, capsys, "around", "b", "m3", "--radius", "1")[2:]]
+    rows = [row.split() for row in printed(api, capsys, "around", "b", "m3", "--radius", "1")[2:]]
     assert rows == [["22", "m2", "31.5"], [">", "23", "m3", "31.25"], ["24", "m1", "10.25"]]
 
 
 @pytest.mark.parametrize("member", [*HOSTILE, *ODD])
-def test_any_member_can_be_asked_for_and_none_is_more_than_text(
+def test_any_member_can_be_read_and_is_shown_as_plain_text(
     api: Api, capsys: pytest.CaptureFixture[str], member: str
 ) -> None:
     for command in (["rank", "odd:1", member], ["around", "odd:1", member], ["--json", "rank", "odd:1", member]):
@@ -126,7 +126,7 @@ def test_any_member_can_be_asked_for_and_none_is_more_than_text(
 
 
 def test_names_are_escaped_and_no_markup(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    text = "\n".join(said(api, capsys, "top", "odd:1", "--metric", "best", "--limit", "50"))
+    text = "\n".join(printed(api, capsys, "top", "odd:1", "--metric", "best", "--limit", "50"))
 
     for name in ("\\u001b[31mred\\u0007", "[bold]x[/bold]", ":smile:", "a\\u000ab", "\\u202egnp.exe", "\\u009b2J"):
         assert name in text
@@ -134,9 +134,9 @@ def test_names_are_escaped_and_no_markup(api: Api, capsys: pytest.CaptureFixture
 
 
 def test_boards(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(api, capsys, "boards", "list") == ["b", "odd:1"]
-    assert said(api, capsys, "boards", "list", "--prefix", "odd:") == ["odd:1"]
-    heading, *rows = said(api, capsys, "boards", "show", "b")
+    assert printed(api, capsys, "boards", "list") == ["b", "odd:1"]
+    assert printed(api, capsys, "boards", "list", "--prefix", "odd:") == ["odd:1"]
+    heading, *rows = printed(api, capsys, "boards", "show", "b")
     assert heading.startswith("b · family * · UTC · weeks from monday · members open")
     assert [" ".join(row.split()) for row in rows[1:]] == [
         "kept sum 0 descending member not ranked",
@@ -145,7 +145,7 @@ def test_boards(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
         "last-24-hours 2026-11-20 11:00 to 2026-11-21 11:00",
         "best max 0 descending member all",
     ]
-    (line,) = said(api, capsys, "boards", "show", "b", "--json")
+    (line,) = printed(api, capsys, "boards", "show", "b", "--json")
     assert json.loads(line) == api.read("boards", "b")
 
 
@@ -168,7 +168,7 @@ def test_boards(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
         (["around", "b", "m1", "--radius", "500"], WRONG, "radius: "),
     ],
 )
-def test_a_wrong_question_is_told_in_a_sentence(
+def test_a_mistake_is_one_line_on_standard_error(
     api: Api, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, words: str
 ) -> None:
     assert run(api, *arguments) == status
@@ -195,7 +195,7 @@ def test_a_wrong_question_is_told_in_a_sentence(
         ["boards", "list", "--endpoint-url", "ftp://example.org"],
     ],
 )
-def test_a_wrong_command_line_says_how_it_goes(
+def test_a_wrong_command_line_prints_its_usage(
     api: Api, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -224,7 +224,7 @@ def test_every_command_has_help(api: Api, capsys: pytest.CaptureFixture[str], co
 
 
 def test_the_check_of_a_boards_toml(api: Api, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert said(api, capsys, "boards", "check") == ["boards.toml: 2 families of boards"]
+    assert printed(api, capsys, "boards", "check") == ["boards.toml: 2 families of boards"]
 
     wrong = tmp_path / "boards.toml"
     wrong.write_text('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["fortnight"] }\n', "utf-8")
@@ -234,14 +234,14 @@ def test_the_check_of_a_boards_toml(api: Api, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_board_with_nobody(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(api, capsys, "top", "empty", "--window", "all") == [
+    assert printed(api, capsys, "top", "empty", "--window", "all") == [
         "empty · points · all · 0 members · no change yet",
         "no member is ranked yet",
     ]
-    assert said(api, capsys, "top", "b", "--from", "999")[1] == "no member has so low a rank"
+    assert printed(api, capsys, "top", "b", "--from", "999")[1] == "no member has so low a rank"
 
 
-def test_equals_are_numbered_as_is_asked_for(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ties_are_numbered_by_the_method(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     for method, last in (("competition", "1"), ("ordinal", "16"), ("dense", "1")):
-        rows = said(api, capsys, "top", "odd:1", "--method", method, "--limit", "16")
+        rows = printed(api, capsys, "top", "odd:1", "--method", method, "--limit", "16")
         assert rows[-1].split()[0] == last

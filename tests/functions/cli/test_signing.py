@@ -1,4 +1,4 @@
-"""Requests of the command line as a gateway receives them: signed over exactly what was sent, retried within bounds."""
+"""Requests as a gateway receives them: the signature covers exactly what was sent, and retries are bounded."""
 
 import hashlib
 import hmac
@@ -26,7 +26,7 @@ _UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 
 class Raw(socketserver.ThreadingTCPServer):
-    """Keeps requests byte by byte, and answers as it is told; a status of 0 hangs up, 1 does so within the body."""
+    """Keeps the bytes of requests, and gives the answers of a test. Status 0 hangs up, 1 hangs up within the body."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -73,7 +73,7 @@ def answering(*answers: tuple[int, str]) -> Iterator[Raw]:
 
 
 def parts(request: bytes) -> tuple[bytes, dict[str, str]]:
-    """The target of a raw request, and its headers."""
+    """Return the target and the headers of a raw request."""
     first, *lines = request.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, target, _ = first.split(b" ")
     assert method == b"GET"
@@ -82,12 +82,12 @@ def parts(request: bytes) -> tuple[bytes, dict[str, str]]:
 
 
 def encoded(text: bytes) -> str:
-    """All but unreserved characters as %XX."""
+    """Encode all but unreserved characters as %XX."""
     return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in text)
 
 
 def expected_signature(request: bytes, region: str) -> str:
-    """What AWS makes of a raw request, by its own description of Signature Version 4, not by botocore.
+    """Compute the signature of a raw request from AWS's description of Signature Version 4, without botocore.
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
     """
@@ -170,7 +170,7 @@ def test_a_token_goes_as_it_is_and_anyone_sends_nothing() -> None:
 
 
 def test_each_attempt_is_signed_with_the_keys_of_its_moment() -> None:
-    """What expires within minutes is renewed whenever it is used."""
+    """Credentials that expire within minutes are renewed at each use."""
     tokens = count(1)
 
     def renewed() -> dict[str, str]:
@@ -223,7 +223,7 @@ def test_what_does_not_pass_is_told(
 def test_the_options_say_how_an_api_is_asked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With an address no stack is asked for; keys come from the environment, like those of all AWS clients."""
+    """With --api-url no stack is read. Credentials come from the environment, as for all AWS clients."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS.access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     with answering((200, '{"boards": [{"board": "b"}], "next": null}')) as server:

@@ -18,7 +18,7 @@ HEADER = "member,points\n"
 
 
 class Queue:
-    """Keeps what it is sent; `refuses` says why it does not take a body, and whether that is the sender's fault."""
+    """Keeps what is sent. `refuses` returns a code for a refused body, and whether the sender is at fault."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
@@ -41,7 +41,7 @@ class Queue:
         return {"Failed": failed} if failed else {}
 
     def take(self) -> list[dict[str, Any]]:
-        """The events that came since the last look, in the order of their members."""
+        """Return and forget the events, in the order of their members."""
         entries, self.entries = self.entries, []
         return sorted((json.loads(entry["MessageBody"]) for entry in entries), key=lambda event: event["member"])
 
@@ -65,5 +65,5 @@ def write(*rows: str, header: str = HEADER) -> Path:
 
 
 def remembered(file: str = "rows.csv.posted") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(file).read_text())
-    return found
+    checkpoint: dict[str, Any] = json.loads(Path(file).read_text())
+    return checkpoint

@@ -19,13 +19,13 @@ def rows(text: str | bytes, form: str = "csv", source: str | None = "f", **optio
     return list(RowReader(form, source, **options).read(io.BytesIO(content), lambda: NOW))
 
 
-def bodies(found: Iterable[Row]) -> list[str]:
-    assert all(row.message is not None for row in found), [row.problem for row in found]
-    return [row.message.body for row in found if row.message is not None]
+def bodies(parsed: Iterable[Row]) -> list[str]:
+    assert all(row.message is not None for row in parsed), [row.problem for row in parsed]
+    return [row.message.body for row in parsed if row.message is not None]
 
 
-def ids(found: Iterable[Row]) -> list[str]:
-    return [json.loads(body)["id"] for body in bodies(found)]
+def ids(parsed: Iterable[Row]) -> list[str]:
+    return [json.loads(body)["id"] for body in bodies(parsed)]
 
 
 def wrong(*cells: str, header: str = HEADER) -> str:

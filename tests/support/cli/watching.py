@@ -16,7 +16,7 @@ HOSTILE = "\x1b]0;owned\x07[red]用户"
 
 
 class Sleeper:
-    """Passes time on a clock; at each full look, the next thing happens; after the last, Ctrl-C."""
+    """Passes time on a clock. After each read the next thing happens; after the last, Ctrl-C."""
 
     def __init__(self, clock: ManualClock, happenings: Sequence[Callable[[], Any]], looks: Callable[[], int]) -> None:
         self._clock = clock
@@ -36,7 +36,7 @@ class Sleeper:
 
 
 class Counting:
-    """Connections that count what is asked, and what is answered without a body."""
+    """Connections that keep the status of each answer; 0 for none."""
 
     def __init__(self, address: str) -> None:
         self._session = transport(address, local=True)
@@ -57,7 +57,7 @@ def run_watch(
     session: Any = None,
     member: str | None = None,
 ) -> tuple[str, Counting, Sleeper]:
-    """What a watch has written until nothing more happened."""
+    """Run a watch until nothing more happens, and return what it has written."""
     session = session or Counting(address)
     sleeper = Sleeper(clock, happenings, lambda: len(session.statuses))
     api = Api(address, session, attempts=1, sleep=sleeper, chance=lambda: 1.0)
@@ -73,7 +73,7 @@ def run_watch(
 
 
 def terminal(width: int, height: int = 24) -> Console:
-    """A terminal that keeps what is drawn."""
+    """Make a terminal that keeps what is drawn."""
     return Console(
         file=io.StringIO(), width=width, height=height, force_terminal=True, color_system=None, markup=False,
         highlight=False, emoji=False, _environ={"TERM": "xterm"},
@@ -81,5 +81,5 @@ def terminal(width: int, height: int = 24) -> Console:
 
 
 def tables(text: str) -> list[list[list[str]]]:
-    """The tables that went into a pipe, row by row."""
+    """Return the tables that were written to a pipe, row by row."""
     return [[row.split() for row in part.splitlines()[2:]] for part in text.strip().split("\n\n")]

@@ -62,8 +62,8 @@ def test_an_amount_that_is_no_plain_number(amount: str) -> None:
 
 def test_amounts_are_never_rounded() -> None:
     amounts = ["0", "-0.0", "-12", "123456789012345.678901234567890", "1" * 40]
-    found = bodies(rows(HEADER + "".join(f"{n},b,m,,{amount}\n" for n, amount in enumerate(amounts))))
-    assert [body.rpartition(":")[2] for body in found] == [f"{amount}}}}}" for amount in amounts]
+    parsed = bodies(rows(HEADER + "".join(f"{n},b,m,,{amount}\n" for n, amount in enumerate(amounts))))
+    assert [body.rpartition(":")[2] for body in parsed] == [f"{amount}}}}}" for amount in amounts]
     (body,) = bodies(rows('{"id":"1","board":"b","member":"m","metrics":{"points": 1.10000000000000000001}}', "jsonl"))
     assert body.endswith('{"points": 1.10000000000000000001}}')
 
@@ -91,17 +91,17 @@ def test_a_row_of_csv_that_is_no_event(cells: tuple[str, ...], why: str) -> None
 
 def test_a_bad_row_does_not_keep_its_neighbours() -> None:
     text = HEADER.encode() + b'1,b,m,,1\n2,b,"m\nn",,2\n3,b,\xff,,3\n\n4,b,m,,x\n5,b,m,,5\n'
-    found = rows(text)
+    parsed = rows(text)
 
-    assert [(row.line, row.message is not None) for row in found] == [
+    assert [(row.line, row.message is not None) for row in parsed] == [
         (2, True),
         (3, True),
         (5, False),
         (7, False),
         (8, True),
     ]
-    assert found[-1].mark[:3] == (8, 5, 2)
-    assert "can't decode byte 0xff" in found[2].problem
+    assert parsed[-1].mark[:3] == (8, 5, 2)
+    assert "can't decode byte 0xff" in parsed[2].problem
 
 
 @pytest.mark.parametrize(

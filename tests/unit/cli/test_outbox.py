@@ -1,4 +1,4 @@
-"""The way to a queue that does not take everything at once."""
+"""Batches on their way to a queue that does not accept everything at once."""
 
 import threading
 from collections import Counter
@@ -15,7 +15,7 @@ Answer = Callable[[list[dict[str, Any]]], dict[str, Any]]
 
 
 class Queue:
-    """Answers requests by what a test says, and then takes all."""
+    """Gives the answers of a test in turn, and then accepts everything."""
 
     def __init__(self, *answers: Answer | Exception) -> None:
         self._answers = iter(answers)
@@ -30,10 +30,10 @@ class Queue:
             answer = next(self._answers, None)
         if isinstance(answer, Exception):
             raise answer
-        said = answer(Entries) if answer else {}
-        failed = {entry["Id"] for entry in said.get("Failed", [])}
+        response = answer(Entries) if answer else {}
+        failed = {entry["Id"] for entry in response.get("Failed", [])}
         self.taken.update(entry["MessageBody"] for entry in Entries if entry["Id"] not in failed)
-        return said
+        return response
 
 
 def fails(code: str, *positions: int, sender: bool = False) -> Answer:
@@ -46,15 +46,15 @@ def fails(code: str, *positions: int, sender: bool = False) -> Answer:
 
 
 def error(code: str, status: int) -> ClientError:
-    said: Any = {"Error": {"Code": code, "Message": "m"}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return ClientError(said, "SendMessageBatch")
+    response: Any = {"Error": {"Code": code, "Message": "m"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "SendMessageBatch")
 
 
 def send(queue: Any, *batches: list[str], nap: Callable[[float], None] = lambda _: None) -> list[dict[int, str]]:
     outbox = Outbox(queue, "queue", chance=lambda: 1.0, sleep=nap)
-    found = list(outbox.delivered(batches, lambda batch: [OutgoingMessage(body, {}) for body in batch]))
-    assert [batch for batch, _ in found] == list(batches)
-    return [refused for _, refused in found]
+    returned = list(outbox.delivered(batches, lambda batch: [OutgoingMessage(body, {}) for body in batch]))
+    assert [batch for batch, _ in returned] == list(batches)
+    return [refused for _, refused in returned]
 
 
 def test_what_fails_is_sent_again_alone() -> None:
@@ -109,9 +109,9 @@ def test_attempts_end() -> None:
 
 
 def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
-    """The first is held until as many as may wait are on their way; nothing after it comes back before."""
+    """The first is held until the outbox is full. No later batch comes back before it."""
     full = threading.Event()
-    asked: list[str] = []
+    taken_up: list[str] = []
 
     class Slow(Queue):
         def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
@@ -121,18 +121,18 @@ def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
 
     def batches() -> Iterator[list[str]]:
         for number in range(3 * MAX_WAITING):
-            asked.append(str(number))
+            taken_up.append(str(number))
             if number == MAX_WAITING - 1:
                 full.set()
             yield [str(number)]
 
     queue: Any = Slow()
     outbox = Outbox(queue, "queue")
-    found = []
+    returned = []
     for batch, _ in outbox.delivered(batches(), lambda batch: [OutgoingMessage(body, {}) for body in batch]):
-        found += batch
-        assert len(asked) - len(found) <= MAX_WAITING
-    assert found == asked
+        returned += batch
+        assert len(taken_up) - len(returned) <= MAX_WAITING
+    assert returned == taken_up
 
 
 def test_nothing_is_tried_again_once_nobody_waits() -> None:

@@ -1,4 +1,4 @@
-"""Made-up activity: of the shape that was asked for, and the same for the same seed."""
+"""Random activity has the requested shape, and is the same for the same seed."""
 
 from collections import Counter
 from dataclasses import replace
@@ -23,15 +23,15 @@ def test_the_same_for_the_same_seed() -> None:
 
 
 def test_shares_are_those_that_were_asked_for() -> None:
-    found = made(PLAN)
-    distinct = {activity.number: activity for activity in found}
+    activity_list = made(PLAN)
+    distinct = {activity.number: activity for activity in activity_list}
     assert sorted(distinct) == list(range(len(distinct)))
     assert 1 - len(distinct) / MANY == pytest.approx(0.1, abs=0.01)
     late = [activity.behind for activity in distinct.values() if activity.behind]
     assert len(late) / MANY == pytest.approx(0.05, abs=0.01)
     assert 1 <= min(late) < 1_000
     assert 59_000 < max(late) <= 60_000
-    assert {activity.amount for activity in found} == set(range(1, 101))
+    assert {activity.amount for activity in activity_list} == set(range(1, 101))
 
 
 def test_what_comes_again_is_what_came_lately() -> None:

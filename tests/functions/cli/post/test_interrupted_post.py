@@ -18,10 +18,10 @@ def test_rows_that_are_no_events_are_named_and_the_rest_goes_on(
 ) -> None:
     write("a,1", 'b,"3,5"', "c,3", "d")
     assert post_csv(queue) == DIFFERS
-    said = capsys.readouterr()
-    assert "rows.csv:3: metrics.points: expected a plain number such as 3, -2 or 11.25, got '3,5'\n" in said.err
-    assert "rows.csv:5: expected 2 columns as in the header, got 1\n" in said.err
-    assert said.out.endswith("; rows skipped: 2\n")
+    printed = capsys.readouterr()
+    assert "rows.csv:3: metrics.points: expected a plain number such as 3, -2 or 11.25, got '3,5'\n" in printed.err
+    assert "rows.csv:5: expected 2 columns as in the header, got 1\n" in printed.err
+    assert printed.out.endswith("; rows skipped: 2\n")
     assert queue.members() == ["a", "c"]
 
     assert post_csv(queue, "--json") == DIFFERS
@@ -48,9 +48,9 @@ def test_what_the_queue_does_not_take_now_is_gone_on_with(
     queue.refuses = lambda body: ("InternalError", False) if '"m17"' in body else None
     write(*(f"m{n:02},{n}" for n in range(30)))
     assert post_csv(queue, "--json") == UNREACHABLE
-    said = capsys.readouterr()
-    assert "the queue did not accept all rows after line 11 of rows.csv: InternalError: ; run the same" in said.err
-    assert json.loads(said.out)["finished"] is False
+    printed = capsys.readouterr()
+    assert "the queue did not accept all rows after line 11 of rows.csv: InternalError: ; run the same" in printed.err
+    assert json.loads(printed.out)["finished"] is False
     assert remembered()["mark"]["rows"] == 10
 
     queue.refuses = lambda _: None

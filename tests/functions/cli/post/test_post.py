@@ -68,10 +68,10 @@ def test_mistakes_of_the_command(
 ) -> None:
     write("m,1")
     assert post(queue, *arguments) == WRONG
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("standings: ")
-    assert why in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("standings: ")
+    assert why in printed.err
     assert queue.requests == 0
     assert [file.name for file in Path().iterdir()] == ["rows.csv"]
 
@@ -85,15 +85,15 @@ def test_files_exclude_each_other(queue: Queue) -> None:
 def test_a_file_is_posted_once_and_what_is_appended_alone(queue: Queue, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(*(f"m{n:02},{n}" for n in range(25)))
     assert post_csv(queue) == OK
-    said = capsys.readouterr()
-    assert said.out.startswith("posted 25 events of rows.csv in ")
-    assert "standings dlq list" in said.err
+    printed = capsys.readouterr()
+    assert printed.out.startswith("posted 25 events of rows.csv in ")
+    assert "standings dlq list" in printed.err
     assert queue.members() == [f"m{n:02}" for n in range(25)]
     assert queue.requests == 3
 
     assert post_csv(queue) == OK
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("all 25 events of rows.csv were posted before\n", "")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("all 25 events of rows.csv were posted before\n", "")
     with file.open("a") as opened:
         opened.write("m00,0\nlast,7\n")
     assert post_csv(queue, "--json") == OK
@@ -182,9 +182,9 @@ def test_standard_input(
 def test_a_dry_run_sends_and_remembers_nothing(queue: Queue, capsys: pytest.CaptureFixture[str]) -> None:
     write("a,1", "b,x")
     assert post_csv(queue, "--dry-run") == DIFFERS
-    said = capsys.readouterr()
-    assert json.loads(said.out)["member"] == "a"
-    assert said.err.endswith("events: 1; rows skipped: 1\n")
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["member"] == "a"
+    assert printed.err.endswith("events: 1; rows skipped: 1\n")
     assert post(queue, "b", "m", "points=1", "--dry-run") == OK
     assert json.loads(capsys.readouterr().out)["member"] == "m"
     assert (queue.requests, Path("rows.csv.posted").exists()) == (0, False)
@@ -217,5 +217,5 @@ def test_a_file_that_is_posted_again_a_day_later_counts_once(queue: Queue, clock
     assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
     project(stack)
     assert stack.dead_letters.reasons() == []
-    found = stack.entries("/boards/b/points/all")
-    assert {entry["member"]: entry["score"] for entry in found} == {"a": 2, "b": 2}
+    entries = stack.entries("/boards/b/points/all")
+    assert {entry["member"]: entry["score"] for entry in entries} == {"a": 2, "b": 2}

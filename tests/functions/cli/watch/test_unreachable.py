@@ -20,7 +20,7 @@ from tests.support.cli.watching import NOW, Counting, run_watch, terminal
 
 
 class Broken(HTTPServer):
-    """An API that answers as it is told."""
+    """An API that always gives the same answer."""
 
     answers: tuple[int, str] = (503, "")
 
@@ -36,7 +36,7 @@ class _Broken(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nobody reads along."""
+        """Keep quiet."""
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def broken(status: int, body: str = "") -> Iterator[str]:
 
 
 class Moving:
-    """Connections to an address that can be changed: an API that is away, and comes back."""
+    """Connections to an API whose address a test changes, to take it away and bring it back."""
 
     def __init__(self, address: str) -> None:
         self._counting = Counting(address)
@@ -84,13 +84,13 @@ def test_an_api_that_is_away_is_waited_for(stack: Stack, gateway: Gateway) -> No
         )
 
     assert moving.statuses == [200, 0, 0, 503, 304, 304]
-    # 2 s as ever, then 4, 8 and 16 while nothing answers, and 2 again.
+    # 2 s while it answers, then 4, 8 and 16, and 2 again.
     assert sum(sleeper.naps[:2]) == 2
     assert sum(sleeper.naps[2:30]) == 4 + 8 + 16
     shown = [part for part in text.split("\x1b[2K") if "not reachable since" in part]
     assert "trying again: Could not connect to the endpoint URL" in shown[0]
     assert "trying again: HTTP 503: Service Unavailable" in shown[-1]
-    # What was known stays there.
+    # The last entries stay on the screen.
     assert text.count("anna") >= 28
     last = text[text.rindex("not reachable") :]
     assert "4 members · last change" in last
