@@ -1,7 +1,7 @@
-"""`sam local invoke` of every function on every sample event, and `sam local start-api`, as a newcomer runs them.
+"""`sam local invoke` of every function with every sample event, and `sam local start-api`.
 
-The functions run in Lambda's own image, against the stack that `make serve` has. The image is pulled, unless
-SAM_SKIP_PULL_IMAGE says that it is there.
+The functions run in Lambda's own image, against the stack of `make serve`. The image is pulled unless
+SAM_SKIP_PULL_IMAGE is set.
 """
 
 import json
@@ -52,7 +52,7 @@ def deployment() -> Iterator[Deployment]:
         pytest.skip(f"no Docker engine answers: {found.stderr.strip()}")
     with pytest.MonkeyPatch.context() as patch:
         if sys.platform == "linux":
-            # Where an engine does not name the bridge's own address, it is the first of its network.
+            # If an engine does not name the bridge's address, it is the first of its network.
             network = json.loads(found.stdout)
             first = str(ip_network(network["Subnet"])[1])
             patch.setattr(emulator, "HOST", network.get("Gateway") or first)
@@ -62,7 +62,7 @@ def deployment() -> Iterator[Deployment]:
 
 @pytest.fixture(scope="module")
 def project(deployment: Deployment, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project, built, with the file that `make serve` writes for its functions."""
+    """Build the project, with the environment file that `make serve` writes for its functions."""
     found = tmp_path_factory.mktemp("project")
     for name in ("template.yaml", "samconfig.toml"):
         shutil.copy(PROJECT / name, found)
@@ -128,7 +128,7 @@ def api(project: Path, tmp_path: Path) -> Iterator[str]:
 
 
 def ask(api: str, path: str, method: str = "GET", body: Any = None) -> tuple[int, Any]:
-    """An answer of the API, once it is up."""
+    """Return an answer of the API, once it is up."""
     data = None if body is None else json.dumps(body).encode()
     headers: Mapping[str, str] = {"Content-Type": "application/json"} if data else {}
     request = urllib.request.Request(api + path, data, dict(headers), method=method)  # noqa: S310 - loopback
@@ -147,7 +147,7 @@ def ask(api: str, path: str, method: str = "GET", body: Any = None) -> tuple[int
 
 
 def test_the_api(api: str, deployment: Deployment) -> None:
-    """The routes of writes go to the command function, all else to the query function, as on AWS."""
+    """Writes go to the command function, reads to the query function, as on AWS."""
     board = "/boards/demo-local"
     events = [{"id": f"local-{n}", "board": "demo-local", "member": n, "metrics": {"points": 3}} for n in ("a", "b")]
     status, answer = ask(api, "/events", "POST", events)

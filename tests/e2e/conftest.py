@@ -1,4 +1,4 @@
-"""One deployed stack that tests share: those of the xdist group `deployment`, which run in one process.
+"""A deployed stack that the tests of the xdist group `deployment` share. They run in one process.
 
 Each of them has boards of its own there, and looks only at what it has posted itself.
 """

@@ -1,4 +1,4 @@
-"""`sam build` on its own: a layer that fits what was asked for and has no more, and no layer of a bad file."""
+"""`sam build` makes a layer with the pinned packages and nothing else, and fails for a bad boards.toml."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ FUNCTIONS: Final = {
     "WriterFunction": {"app.py"},
 }
 MAX_BYTES: Final = {"StandingsLayer": 12_000_000, "QueryFunction": 200_000}
-"""Unpacked; other functions have a handler of 20 kB at most. Lambda takes 250 MB with layers."""
+"""Unpacked. Each function adds a handler of at most 20 kB; Lambda accepts 250 MB with layers."""
 MACHINES: Final = {"x86_64": 62, "arm64": 183}
 """https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html: e_machine, at byte 18"""
 
@@ -78,7 +78,7 @@ def test_the_layer_fits_runtime_and_processor(project: Path, parameters: tuple[s
 
 
 def assert_no_more_than_is_needed(build: Path, processor: str) -> None:
-    """Code, the packages that are asked for with their licences, compiled files for one processor; nothing else."""
+    """The layer holds code, the pinned packages with their licences, and compiled files for one processor."""
     assert {path.name for path in build.iterdir()} == {"StandingsLayer", "template.yaml", *FUNCTIONS}
     for function, expected in FUNCTIONS.items():
         assert set(files(build / function)) == expected
@@ -95,7 +95,7 @@ def assert_no_more_than_is_needed(build: Path, processor: str) -> None:
         if name.endswith(".so"):
             assert int.from_bytes((layer / name).read_bytes()[18:20], "little") == MACHINES[processor], name
         elif "__pycache__" in name:
-            # Compiled ahead only where the building Python is that of the functions, and from what is there.
+            # Bytecode is there only if the building Python is the functions' own, and only of sources that are there.
             assert f".{own_tag()}." in name, name
             source = Path(name).parent.parent / f"{Path(name).name.partition('.')[0]}.py"
             assert (layer / source).exists(), name
@@ -106,13 +106,13 @@ def assert_no_more_than_is_needed(build: Path, processor: str) -> None:
 
 
 def own_tag() -> str:
-    """How the Python of sam's builds marks what it compiles."""
+    """Return the tag that the building Python gives to bytecode."""
     runtime = stack.target()[0].rpartition("=python")[2]
     return f"cpython-{runtime.replace('.', '')}"
 
 
 def files(directory: Path) -> dict[str, str]:
-    """Digests of all files by their names within a directory."""
+    """Return the digest of each file by its path within a directory."""
     return {
         path.relative_to(directory).as_posix(): sha256(path.read_bytes()).hexdigest()
         for path in sorted(directory.rglob("*"))
@@ -121,9 +121,9 @@ def files(directory: Path) -> dict[str, str]:
 
 
 def test_two_builds_of_the_same_tree_are_the_same(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Byte for byte, in another folder and at another time: one of them is that of the demo, which may be of long ago.
+    """They are equal byte for byte, in another folder and at another time: one is the demo's, which may be old.
 
-    Both are for the Python that builds, so compiled files are among them.
+    Both are for the building Python, so they include bytecode.
     """
     target = stack.target()
     built = build(project, *target)

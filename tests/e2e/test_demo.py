@@ -1,4 +1,4 @@
-"""The real template, deployed into the embedded AWS: every rank right, and stacks side by side."""
+"""The real template in the embedded AWS: every rank is right, and stacks do not disturb each other."""
 
 import json
 import os
@@ -226,4 +226,4 @@ def _event(member: str, metrics: dict[str, int] | None = None, board: str = "dem
 
 
 def _ignore(*_: int) -> None:
-    """Nobody looks at the progress of a test."""
+    """Ignore progress."""

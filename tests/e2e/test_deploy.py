@@ -1,6 +1,6 @@
 """`sam deploy` creates the stack and updates it in place, and `sam delete` leaves nothing of a trial.
 
-An update changes a parameter and `boards.toml`; what was counted stays counted, and once.
+An update changes a parameter and `boards.toml`. Events that were counted before count once after it.
 """
 
 import json
@@ -41,7 +41,7 @@ class Trial:
         return stack._client(service, self.endpoint)
 
     def sam(self, name: str, *arguments: str | Path) -> str:
-        """Run sam as a person would; ProcessError where it fails. Returns what it said."""
+        """Run sam as a person would, and return its output. Raises ProcessError if it fails."""
         log = self.log.parent / f"{name}.log"
         run(
             [stack._sam(), *arguments],
@@ -53,7 +53,7 @@ class Trial:
         return log.read_text(encoding="utf-8")
 
     def build(self) -> Path:
-        """The template of what the copy has now, built."""
+        """Build the copy, and return the built template."""
         self.sam("build", "build", "--parameter-overrides", *stack.target())
         return self.project / ".aws-sam" / "build" / "template.yaml"
 
@@ -73,7 +73,7 @@ class Trial:
         return stack._describe(self.endpoint, self.log)
 
     def resources(self) -> dict[str, str]:
-        """Physical ids by logical id."""
+        """Return the physical ids by logical id."""
         pages = self.client("cloudformation").describe_stack_resources(StackName=NAME)["StackResources"]
         return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in pages}
 
@@ -103,7 +103,7 @@ def get(deployment: Deployment, path: str) -> tuple[int, dict[str, Any]]:
 
 
 def lists(deployment: Deployment) -> dict[str, Any]:
-    """What every ranking of the board says, without the time of the last change."""
+    """Return every ranking of the board, without the time of its last change."""
     found = {}
     for window in ("all", "day", "week", "month", "year", "last-7-days"):
         status, page = get(deployment, f"/boards/{BOARD}/points/{window}?limit=1000")
@@ -140,7 +140,7 @@ def test_an_update_loses_nothing_and_a_deletion_leaves_nothing(trial: Trial) -> 
     boards.write_text(text.replace(FAMILY, f"{FAMILY}\n{best}"), encoding="utf-8")
     after = trial.deploy(trial.build(), "FunctionMemory=512")
 
-    # In place: what holds data is what it was.
+    # The update is in place: tables and queues are the same.
     now = trial.resources()
     names = ("ScoresTable", "ReceiptsTable", "RankingsTable", "ActivityQueue", "ActivityDeadLetterQueue", "Api")
     assert {name: now[name] for name in names} == {name: kept[name] for name in names}
@@ -150,12 +150,12 @@ def test_an_update_loses_nothing_and_a_deletion_leaves_nothing(trial: Trial) -> 
     writer = functions.get_function_configuration(FunctionName=after.outputs["WriterFunctionName"])
     assert writer["MemorySize"] == 512
 
-    # Every event of before once more, and one that only the changed board takes.
+    # All earlier events again, and one that only the changed board accepts.
     post(after, [*activity.messages, event("demo-new", 1, {"best": 7})])
     assert lists(after) == ranks
     status, page = get(after, "/boards/demo-new/best/all")
     assert (status, page["entries"]) == (200, [{"rank": 1, "member": "m", "score": 7}])
-    # The board that had events before says that its new ranking has to be built.
+    # On a board with events, the new ranking answers that it has to be built.
     assert get(after, f"/boards/{BOARD}/best/all")[1]["type"] == "urn:standings:not-built"
 
     trial.client("s3").put_object(Bucket=after.outputs["FailureBucketName"], Key="parked/x.json", Body=b"{}")
@@ -164,7 +164,7 @@ def test_an_update_loses_nothing_and_a_deletion_leaves_nothing(trial: Trial) -> 
 
 
 def left(trial: Trial) -> dict[str, list[str]]:
-    """What there still is, by kind; but sam's own bucket for its uploads."""
+    """Return what is left, by kind, without sam's own bucket for uploads."""
     functions, sqs = trial.client("lambda"), trial.client("sqs")
     found = {
         "stacks": [one["StackName"] for one in trial.client("cloudformation").describe_stacks()["Stacks"]],

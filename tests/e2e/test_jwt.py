@@ -1,7 +1,7 @@
-"""Tokens in the place of signatures, on the deployed stack: who may call what, by keys that are made here.
+"""A deployed stack with JWTs instead of IAM signatures: which token may call which route.
 
-The embedded AWS looks at a token's signature, issuer, audience, times and scopes as API Gateway does; not at
-signatures of AWS IAM, of which `tests/template/test_parameters.py` shows that routes ask for them by default.
+The embedded AWS checks a token's signature, issuer, audience, times and scopes like API Gateway. It checks no IAM
+signatures; `tests/template/test_parameters.py` shows that routes require them by default.
 """
 
 import json
@@ -38,7 +38,7 @@ HOUR: Final = 3600
 
 
 class Call(NamedTuple):
-    """A route, the scope that it needs, and how it answers those who have it."""
+    """A route, the scope that it needs, and its answer to a token with that scope."""
 
     method: str
     path: str
@@ -54,20 +54,20 @@ CALLS: Final = [
     Call("POST", "/boards/demo-jwt/points/all/ranks", {"members": ["u1"]}, "standings/read", HTTPStatus.OK),
     Call("POST", "/events", EVENT, "standings/write", HTTPStatus.ACCEPTED),
     Call("PUT", "/boards/demo-jwt/member?id=u1", {"hidden": True}, "standings/admin", HTTPStatus.OK),
-    # Nobody of that name: the function says so, and so was reached.
+    # The function answers that there is no such member, so the request reached it.
     Call("DELETE", "/boards/demo-jwt/member?id=nobody", None, "standings/admin", HTTPStatus.NOT_FOUND),
 ]
 
 
 @dataclass
 class Issuer:
-    """Signs tokens, and says at an address on loopback by which key they are known."""
+    """Signs tokens, and serves the public key at an address on loopback."""
 
     address: str = ""
     key: RSAPrivateKey = field(default_factory=lambda: generate_private_key(65537, 2048))
 
     def token(self, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
-        """A token that is good for everything, but for what is said of it."""
+        """Make a token that is valid for everything, except for the given claims."""
         now = int(time.time())
         said: dict[str, Any] = {
             "iss": self.address,
@@ -106,7 +106,7 @@ def published(issuer: Issuer) -> Iterator[None]:
             self.wfile.write(json.dumps(said).encode())
 
         def log_message(self, *_: Any) -> None:
-            """Nobody reads it."""
+            """Keep quiet."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         issuer.address = f"http://127.0.0.1:{server.server_port}"
@@ -232,7 +232,7 @@ def preflight(deployment: Deployment, origin: str) -> tuple[int, Message]:
     reason="ministack 1.5.33 keeps a template's CorsConfiguration under names that it does not look for",
 )
 def test_pages_of_the_origin_that_was_named_may_call(deployment: Deployment, issuer: Issuer) -> None:
-    """What the template says of it is asserted in `tests/template/test_parameters.py`."""
+    """`tests/template/test_parameters.py` checks the template's part of this."""
     status, headers = preflight(deployment, ORIGIN)
     assert (status, headers["Access-Control-Allow-Origin"]) == (HTTPStatus.NO_CONTENT, ORIGIN)
     assert {"GET", "POST", "PUT", "DELETE"} == set(headers["Access-Control-Allow-Methods"].split(","))

@@ -1,7 +1,7 @@
-"""The built functions in Lambda's own runtime, each on its sample events, beside the stack that the template makes.
+"""The built functions in Lambda's own runtime, each with its sample events, beside the deployed stack.
 
-Layer and functions are those that `sam build` made. They run under the runtime interface emulator that sam puts into
-its containers, with Lambda's Python client, and nothing else to import but what Lambda brings: no Docker is needed.
+`sam build` made the layer and the functions. They run without Docker: under the runtime interface emulator of sam's
+containers, with Lambda's Python client. They can import only what Lambda brings.
 """
 
 import json
@@ -43,14 +43,14 @@ def emulator() -> Path:
 
 
 class Runtime:
-    """One function, started and kept warm as Lambda does it."""
+    """A function that is started and kept warm as on Lambda."""
 
     def __init__(self, address: str, log: Path) -> None:
         self._address = address
         self.log = log
 
     def invoke(self, event: str) -> dict[str, Any]:
-        """The answer to a sample event; an error of the function is one of the test."""
+        """Return the answer to a sample event. The test fails if the function does."""
         body = (EVENTS / f"{event}.json").read_bytes()
         request = urllib.request.Request(f"{self._address}/2015-03-31/functions/function/invocations", body)  # noqa: S310 - loopback
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -67,7 +67,7 @@ class Runtime:
         return answer
 
     def metrics(self) -> set[str]:
-        """The names of the metrics that it has written to its log."""
+        """Return the names of the metrics in the function's log."""
         lines = self.log.read_text(encoding="utf-8").splitlines()
         told = [json.loads(line) for line in lines if '"_aws"' in line]
         return {one["Name"] for line in told for each in line["_aws"]["CloudWatchMetrics"] for one in each["Metrics"]}
@@ -75,7 +75,7 @@ class Runtime:
 
 @contextmanager
 def running(function: str, build: Path, variables: Mapping[str, str], directory: Path) -> Iterator[Runtime]:
-    """A built function with its layer; what it is told besides is what Lambda tells."""
+    """Start a built function with its layer, in the environment that Lambda gives it."""
     task, log = build / function, directory / f"{function}.log"
     environment = {
         "PATH": os.environ["PATH"],
@@ -97,7 +97,7 @@ def running(function: str, build: Path, variables: Mapping[str, str], directory:
 
 
 def start(task: Path, environment: Mapping[str, str], log: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """An emulator and its address; it ends at once where another program has taken one of its ports."""
+    """Start an emulator; it ends at once if another program has one of its ports."""
     for _ in range(ATTEMPTS):
         address = f"127.0.0.1:{free_port()}"
         command: list[str | Path] = [emulator(), "--runtime-interface-emulator-address", address]
@@ -125,7 +125,7 @@ def functions(deployment: Deployment, tmp_path: Path) -> Iterator[dict[str, Runt
 
 
 def test_every_sample_does_its_work(deployment: Deployment, functions: dict[str, Runtime]) -> None:
-    """One after the other, as their effects build up; beside them the stack's own functions are at work."""
+    """Functions run one after the other, since each builds on the effects of the last. The stack's own run too."""
     invoked = {path.stem for path in EVENTS.glob("*.json")}
 
     def invoke(function: str, event: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A newcomer's path: what README and docs tell people to type is typed here, line by line, beside `make serve`."""
+"""Every command that README and docs show is run, line by line, beside `make serve`."""
 
 import os
 import subprocess
@@ -18,10 +18,10 @@ pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("se
 PATIENCE_S: Final = 300
 OUTSIDE: Final = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
 LONG: Final = {"make test", "make soak", "make bench", "make bench SIZE=small"}
-"""Hours, or minutes: only whether make knows them is tried here."""
+"""Targets that take minutes or hours: here make only has to know them."""
 SERVES: Final = "make serve"
 
-# What is new on a queue takes a moment to show: whoever types is slower than this.
+# An event takes a moment to show. A person who types is slower than these pauses.
 PRELUDE: Final = """
 set -euo pipefail
 again() { for pause in 0 1 1 2 2 4 4 8; do sleep "$pause"; "$@" && return 0; done; return 1; }
@@ -33,7 +33,7 @@ set -x
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """`make serve`, as someone has it in another terminal."""
+    """Run `make serve`, as in another terminal."""
     for tool in ("sam/bin/sam", "ministack/bin/ministack"):
         if not (LOCAL / "tools" / tool).exists():
             pytest.skip(f"{tool} is missing, `make setup` installs it")

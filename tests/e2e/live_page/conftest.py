@@ -17,7 +17,7 @@ from tests.support.browser.live_page import AXE, BOARD, HOSTILE, Shown, event
 
 @pytest.fixture(scope="module", autouse=True)
 def _activity(deployment: Deployment) -> Iterator[None]:
-    """A full board, and an event of someone far down now and then, for as long as the tests look."""
+    """Fill the board, and post an event of a low-ranked member now and then while the tests run."""
     if not AXE.exists():
         pytest.skip(f"{AXE} is missing, `make setup` installs it")
     rng, now = Random(1), datetime.now(UTC)

@@ -39,7 +39,7 @@ def test_an_overtaking_is_seen_soon_after_its_event(shown: Shown, reader: Reader
     shown.page.on("request", lambda request: asked.append(request.url))
     shown.until(lambda: shown.members()[0] == second, "the new order on the page")
 
-    # It asks every two seconds: the first answer that has it may just have been asked for before.
+    # The page reads every two seconds. Its first read may have begun just before the event was counted.
     assert len([url for url in asked if "/points/all?" in url]) <= 2
     print(f"seen {time.monotonic() - posted:.2f} s after the event, counted {counted - posted:.2f} s after it")
     expect(shown.page.locator("#said")).to_have_text(f"{second} leads now")

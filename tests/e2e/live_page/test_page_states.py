@@ -1,4 +1,4 @@
-"""The live page when the API is away, nobody is ranked or nobody looks, and for every reader."""
+"""The live page when the API is unreachable, a ranking is empty or the tab is hidden; its accessibility."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_it_asks_no_more_while_nobody_looks(shown: Shown) -> None:
 def test_it_is_fit_for_everyone(
     browser: Browser, deployment: Deployment, scheme: Any, name: str, width: int, height: int
 ) -> None:
-    # The policy would keep the checker out as well.
+    # The page's content security policy would block the checker too.
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"
     )

@@ -34,7 +34,7 @@ def event(member: str, points: int, at: datetime | None = None) -> str:
 
 
 class Shown:
-    """A page that is looked at, and what it complained about."""
+    """An open page, and the errors and warnings of its console."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page
