@@ -100,9 +100,9 @@ def expected_signature(request: bytes, region: str) -> str:
     canonical_query = "&".join(
         sorted(f"{encoded(unquote_to_bytes(name))}={encoded(unquote_to_bytes(value))}" for name, _, value in pairs)
     )
-    scheme, _, said = headers["authorization"].partition(" ")
+    scheme, _, parameters = headers["authorization"].partition(" ")
     assert scheme == "AWS4-HMAC-SHA256"
-    fields = dict(field.split("=", 1) for field in said.split(", "))
+    fields = dict(field.split("=", 1) for field in parameters.split(", "))
     day, at = headers["x-amz-date"][:8], headers["x-amz-date"]
     scope = f"{day}/{region}/execute-api/aws4_request"
     assert fields["Credential"] == f"{KEYS.access_key}/{scope}"
