@@ -37,7 +37,7 @@ def test_json_lines_are_sent_as_they_stand() -> None:
         ('{"id":"1","board":"b","member":"m","metrics":{},"at":null}', "at: expected text, got null"),
         ('{"id":"1","board":"..","member":"m","metrics":{}}', "board: expected 1 to 128"),
         ('{"id":"1","board":"b","member":"' + "m" * 1_048_576 + '","metrics":{}}', "member: expected 1 to 256"),
-        ('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "body: has 10486"),
+        ('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "body: expected at most 1048554 bytes"),
     ],
 )
 def test_a_json_line_that_is_no_event(line: str, why: str) -> None:
