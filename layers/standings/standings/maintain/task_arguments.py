@@ -12,8 +12,7 @@ class Task(NamedTuple):
     required: str | None = None
 
 
-Tasks = Mapping[str, Union[Task, "Tasks"]]
-"""Tasks by name, or groups of tasks."""
+Tasks = Mapping[str, Union[Task, "Tasks"]]  # Tasks by name, or groups of tasks
 
 
 def task_of(event: Any, tasks: Tasks, group: str = "") -> tuple[Task, dict[str, Any]]:

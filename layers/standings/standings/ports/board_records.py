@@ -8,10 +8,7 @@ from standings.domain.boards.coverage import Coverage
 
 REBUILD: Final = "rebuild"
 DELETE: Final = "delete"
-
-BOARD_TTL_S: Final = 60
-"""Seconds for which a process caches a board's record."""
-
+BOARD_TTL_S: Final = 60  # Seconds for which a process caches a board's record
 MAX_ATTEMPT_S: Final = 60
 """Seconds for which a function uses a record that it took from the cache: the longest timeout in `template.yaml`, but
 for that of the maintenance function, which bounds its replays."""

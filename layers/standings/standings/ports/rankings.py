@@ -9,8 +9,7 @@ from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import Path
 from standings.ports.errors import CancelReason
 
-MAX_ACTIONS = 100
-"""Actions of one DynamoDB transaction."""
+MAX_ACTIONS = 100  # Actions of one DynamoDB transaction
 
 
 class RankingRow(NamedTuple):
@@ -47,8 +46,7 @@ class Lane(NamedTuple):
     written_at_ms: int | None
 
 
-Lanes = Mapping[int, Lane]
-"""The lanes of a node that exist, by number."""
+Lanes = Mapping[int, Lane]  # The lanes of a node that exist, by number
 
 
 class Removal(NamedTuple):

@@ -10,11 +10,8 @@ from standings.ports.errors import CancelReason
 REPLAYABLE_DAYS = 29
 """Days for which an event or a record may be replayed. Receipts and the versions of removed members last longer."""
 
-SLOTS = 64
-"""Slots over which the members of a board are spread."""
-
-MemberKey = tuple[str, str]
-"""A board and a member of it."""
+SLOTS = 64  # Slots over which the members of a board are spread
+MemberKey = tuple[str, str]  # A board and a member of it
 
 
 class Addition(NamedTuple):

@@ -11,11 +11,8 @@ from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavail
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict, RankingRow, Rankings
 from standings.runtime.retry import Backoff
 
-MAX_MOVES: Final = 5_000
-"""The most moves that are started before others are done: a few seconds of transactions."""
-
-AT_ONCE: Final = 3
-"""How often moves are corrected and retried without waiting."""
+MAX_MOVES: Final = 5_000  # The most moves that are started before others are done: a few seconds of transactions
+AT_ONCE: Final = 3  # How often moves are corrected and retried without waiting
 
 
 @dataclass(slots=True)

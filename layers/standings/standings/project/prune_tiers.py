@@ -16,12 +16,8 @@ from standings.runtime.retry import Clock
 CHANCE: Final = 1 / 16
 """The probability that a move out of a leaf triggers a check of that leaf's path (docs/decisions/0009)."""
 
-LOOKED_AT: Final = 4
-"""The most paths that are checked after one commit."""
-
-READ_AT_ONCE: Final = 50
-"""The most dead nodes that are read on each level of a tree."""
-
+LOOKED_AT: Final = 4  # The most paths that are checked after one commit
+READ_AT_ONCE: Final = 50  # The most dead nodes that are read on each level of a tree
 WORTH: Final = 150 * DAY
 """Removing a dead node costs as much as keeping it this long: rankings that end sooner are left to their TTL."""
 

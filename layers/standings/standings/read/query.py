@@ -5,8 +5,7 @@ from typing import Final
 from standings.read import member_ranks, pages, score_statistics
 from standings.read.reader import Question, Reader, method_of
 
-MAX_MEMBERS: Final = 100
-"""Members of a group."""
+MAX_MEMBERS: Final = 100  # Members of a group
 
 
 class Query:

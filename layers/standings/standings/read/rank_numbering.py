@@ -24,18 +24,12 @@ from standings.read.shard_merge import fair_share
 MAX_EQUALS: Final = 10_000
 """Members of equal score that are read for an ordinal rank, or to reach a position among them."""
 
-MAX_SCORES: Final = 100_000
-"""Different scores ahead that a dense rank counts."""
-
-ENTRIES_OF_A_NODE: Final = 36
-"""Entries of the index that cost as much as one node: half a read unit, 4 KB."""
-
+MAX_SCORES: Final = 100_000  # Different scores ahead that a dense rank counts
+ENTRIES_OF_A_NODE: Final = 36  # Entries of the index that cost as much as one node: half a read unit, 4 KB
 MAX_ENTRIES: Final = 200_000
 """Entries that are read instead of nodes. More would take seconds, while nodes are read in parallel."""
 
-MAX_TRIES: Final = 3
-"""How often `select` goes down the tiers while members move."""
-
+MAX_TRIES: Final = 3  # How often `select` goes down the tiers while members move
 _PAGE_SIZE: Final = 10_000
 
 

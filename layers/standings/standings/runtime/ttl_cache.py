@@ -6,14 +6,9 @@ from typing import Final, Generic, TypeVar
 
 from standings.runtime.retry import Clock
 
-RANKING_TTL_S: Final = 3600
-"""Seconds for which the number of a ranking's shards or lanes is cached. Both only grow."""
-
+RANKING_TTL_S: Final = 3600  # Seconds for which the number of a ranking's shards or lanes is cached. Both only grow.
 MAX_ENTRIES: Final = 10_000
-
-Instant = tuple[float, int]
-"""Seconds of the monotonic clock, milliseconds of the wall clock."""
-
+Instant = tuple[float, int]  # Seconds of the monotonic clock, milliseconds of the wall clock
 K = TypeVar("K")
 V = TypeVar("V")
 

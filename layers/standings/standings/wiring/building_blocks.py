@@ -20,17 +20,11 @@ from standings.domain.boards.definitions import Boards
 from standings.runtime.environment import BOARDS_FILE, required
 from standings.runtime.retry import Clock
 
-CONNECTIONS: Final = 18
-"""Connections of a client: more than a function's calls at any time."""
-
+CONNECTIONS: Final = 18  # Connections of a client: more than a function's calls at any time
 CONNECT_TIMEOUT_S: Final = 1.0
 READ_TIMEOUT_S: Final = 3.0
-ATTEMPTS: Final = 2
-"""Attempts that the SDK makes of a call. The services retry as well, until their deadline."""
-
-BETWEEN_ATTEMPTS_S: Final = 1.0
-"""Longest time that the SDK waits between two attempts."""
-
+ATTEMPTS: Final = 2  # Attempts that the SDK makes of a call. The services retry as well, until their deadline.
+BETWEEN_ATTEMPTS_S: Final = 1.0  # Longest time that the SDK waits between two attempts
 MAX_CALL_S_LENGTH: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
 """Seconds after which a call that hangs has failed."""
 

@@ -13,8 +13,7 @@ from standings.runtime.environment import required
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
-MAX_CALLS: Final = 8
-"""Transactions that a projector runs in parallel, each of another ranking."""
+MAX_CALLS: Final = 8  # Transactions that a projector runs in parallel, each of another ranking
 
 
 def run_parallel() -> RunParallel:

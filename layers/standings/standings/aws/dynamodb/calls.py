@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import client as stubs
 
 DynamoDBClient: TypeAlias = "stubs.DynamoDBClient"
-Item = Mapping[str, Mapping[str, Any]]
-"""An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`."""
-
+Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`
 IN_PROGRESS_WAIT: Final = 5.0
 MAX_KEYS: Final = 100
-UNPROCESSED_TIMEOUT_S: Final = 1.0
-"""Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed."""
+UNPROCESSED_TIMEOUT_S: Final = 1.0  # Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 _REASONS: Final = {

@@ -30,12 +30,8 @@ from standings.aws.sqs.sender import (
 from standings.maintain.failures.dead_letters import DeadLetter
 from standings.ports.errors import StoreUnavailableError
 
-MAX_HOLD_S: Final = 43_200
-"""The longest time for which SQS hides a message, in seconds."""
-
-WAIT: Final = 1
-"""Seconds to wait for a message. Without a wait SQS asks only some of the queue's servers."""
-
+MAX_HOLD_S: Final = 43_200  # The longest time for which SQS hides a message, in seconds
+WAIT: Final = 1  # Seconds to wait for a message. Without a wait SQS asks only some of the queue's servers.
 _ERRORS: Final = errors_as_unavailable("dead-letter queue")
 _T = TypeVar("_T")
 

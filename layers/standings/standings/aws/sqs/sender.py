@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import client as stubs
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
-MAX_BYTES: Final = 1_048_576
-"""The most bytes of a message, and of a batch of messages: bodies and attributes together."""
-
+MAX_BYTES: Final = 1_048_576  # The most bytes of a message, and of a batch of messages: bodies and attributes together
 MAX_ATTRIBUTES: Final = 10
 MAX_ENTRIES: Final = 10
 

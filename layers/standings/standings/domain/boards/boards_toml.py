@@ -20,9 +20,7 @@ _SPAN: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
 _SPAN_UNITS: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
 _FAMILY_KEYS: Final = ("keep", "late", "members", "metrics", "shards", "timezone", "week_start")
 _METRIC_KEYS: Final = ("aggregate", "order", "precision", "ties", "windows")
-
-_Path = tuple[str, ...]
-"""Keys from the top of the file to a value."""
+_Path = tuple[str, ...]  # Keys from the top of the file to a value
 
 
 class DefinitionError(ValueError):

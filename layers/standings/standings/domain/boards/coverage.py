@@ -18,8 +18,7 @@ from standings.domain.windows.window import Unit, window_of
 AHEAD: Final = 10 * MINUTE
 """Events may count in a bucket this long before it begins: `at` may be ahead, and clocks may be wrong."""
 
-Windows = frozenset[str]
-"""Codes of the windows of one metric that consist of the same kind of bucket."""
+Windows = frozenset[str]  # Codes of the windows of one metric that consist of the same kind of bucket
 
 
 class BucketCoverage(NamedTuple):

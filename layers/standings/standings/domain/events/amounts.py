@@ -7,8 +7,7 @@ from standings.domain.boards.definitions import MAX_UNITS, Metric
 from standings.domain.events.event import refuse
 
 MAX_DIGITS: Final = 15
-_SMALL: Final = 10**MAX_DIGITS - 1
-"""A whole number of at most this many units breaks no rule."""
+_SMALL: Final = 10**MAX_DIGITS - 1  # A whole number of at most this many units breaks no rule
 
 
 def parse_amount(field: str, value: Any, metric: Metric) -> int:

@@ -7,9 +7,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal, NoReturn
 
 MAX_SHOWN_LENGTH: Final = 80
-
-Field = Literal["id", "at", "member"]
-"""A field whose value must be text."""
+Field = Literal["id", "at", "member"]  # A field whose value must be text
 
 Rule = Literal[
     Field,

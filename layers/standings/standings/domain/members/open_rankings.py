@@ -13,8 +13,7 @@ SKIP_MARGIN: Final = HOUR
 """A period is skipped if it could last be read this long before an image was written. It is less than
 `REMOVAL_MARGIN`, so that a removed accumulator never looks like a score that fell."""
 
-AHEAD_MARGIN: Final = HOUR
-"""No event counts in a bucket that begins later than this after any clock's now."""
+AHEAD_MARGIN: Final = HOUR  # No event counts in a bucket that begins later than this after any clock's now
 
 
 def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:

@@ -12,11 +12,8 @@ from typing import Final
 from standings.domain.boards.definitions import MAX_UNITS, Metric
 from standings.domain.scoring.sort_order import decode_sortable, encode_sortable
 
-NO_TIE_KEY: Final = ""
-"""The tie key of events that were counted before tie keys were kept. It sorts before all others."""
-
-LONG_AGO: Final = -MAX_UNITS
-"""The instant that stands for NO_TIE_KEY."""
+NO_TIE_KEY: Final = ""  # The tie key of events that were counted before tie keys were kept. It sorts before all others.
+LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
 
 
 def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:

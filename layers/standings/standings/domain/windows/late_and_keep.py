@@ -6,9 +6,7 @@ from typing import Final
 from standings.domain.windows.calendar import DAY, HOUR, Calendar
 from standings.domain.windows.window import MAX_ROLLING_BUCKETS, Unit, Window
 
-MAX_LATE_AND_KEEP: Final = 400 * DAY
-"""`late` and `keep` are at most this long."""
-
+MAX_LATE_AND_KEEP: Final = 400 * DAY  # `late` and `keep` are at most this long
 _MAX_BUCKET_LENGTH: Final = 367 * DAY
 
 

@@ -4,9 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Unit = Literal["h", "d", "w", "m", "y"]
-"""An hour, a day, a week, a month or a year of the calendar."""
-
+Unit = Literal["h", "d", "w", "m", "y"]  # An hour, a day, a week, a month or a year of the calendar
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MAX_ROLLING_BUCKETS: Final = 90
 _UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}

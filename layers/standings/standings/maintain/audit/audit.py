@@ -36,11 +36,8 @@ from standings.ports.board_records import DELETE
 from standings.ports.scores import SLOTS
 from standings.runtime.retry import Clock, with_retry
 
-GRACE: Final = 15 * MINUTE
-"""Milliseconds after an item's last change in which the stream may bring it."""
-
-PAGE_SIZE: Final = 100
-"""Members that are listed and compared together."""
+GRACE: Final = 15 * MINUTE  # Milliseconds after an item's last change in which the stream may bring it
+PAGE_SIZE: Final = 100  # Members that are listed and compared together
 
 
 @dataclass(frozen=True)

@@ -24,15 +24,9 @@ from standings.maintain.audit.report import AuditCall, Kind
 SETTLING: Final = 10.0
 """Seconds after which the sorted index shows what its table has. It usually takes well under one second."""
 
-ROUNDS: Final = 4
-"""How often a leaf is read that does not come to rest, `SETTLING` seconds apart."""
-
-MAX_DOUBTS: Final = 64
-"""Leaves that wait together to be read again."""
-
-MAX_MEMBERS: Final = 100
-"""Members of entries that are compared together."""
-
+ROUNDS: Final = 4  # How often a leaf is read that does not come to rest, `SETTLING` seconds apart
+MAX_DOUBTS: Final = 64  # Leaves that wait together to be read again
+MAX_MEMBERS: Final = 100  # Members of entries that are compared together
 PAGE: Final = 500
 
 

@@ -14,21 +14,12 @@ from standings.ports.scores import REPLAYABLE_DAYS
 from standings.runtime.retry import Clock, with_retry
 
 MAX_REASONS: Final = 100
-MAX_HELD: Final = 100_000
-"""Messages held at once; SQS allows 120,000 in flight."""
-
+MAX_HELD: Final = 100_000  # Messages held at once; SQS allows 120,000 in flight
 MAX_EXCERPT_LENGTH: Final = 200
-EMPTY_ROUNDS: Final = 2
-"""Empty answers of the queue before it counts as empty."""
-
-RELEASED_TOGETHER: Final = 100
-"""Messages that are released between two checks of the deadline."""
-
-HOLD_MARGIN: Final = 30
-"""Seconds after a call's deadline when messages that it could not release show up again."""
-
-RECEIVED_TOO_OFTEN: Final = "received too often"
-"""The reason of messages that SQS itself moved to the queue."""
+EMPTY_ROUNDS: Final = 2  # Empty answers of the queue before it counts as empty
+RELEASED_TOGETHER: Final = 100  # Messages that are released between two checks of the deadline
+HOLD_MARGIN: Final = 30  # Seconds after a call's deadline when messages that it could not release show up again
+RECEIVED_TOO_OFTEN: Final = "received too often"  # The reason of messages that SQS itself moved to the queue
 
 
 class DeadLetter(NamedTuple):

@@ -8,12 +8,8 @@ from typing import Any, Final
 from standings.ports.objects import Objects, ParkedMember, StoredObject
 from standings.ports.scores import MemberKey
 
-PROJECTOR_PREFIX: Final = "parked/"
-"""Where the projector parks records, one in each object."""
-
-LAMBDA_PREFIX: Final = "aws/lambda/"
-"""Where Lambda puts the batches that it gave up."""
-
+PROJECTOR_PREFIX: Final = "parked/"  # Where the projector parks records, one in each object
+LAMBDA_PREFIX: Final = "aws/lambda/"  # Where Lambda puts the batches that it gave up
 PAGE: Final = 1_000
 
 Decode = Callable[[Any], ParkedMember | None]

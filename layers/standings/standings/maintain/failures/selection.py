@@ -6,12 +6,8 @@ from typing import Final, NamedTuple
 from standings.domain.windows.calendar import DAY
 from standings.ports.scores import REPLAYABLE_DAYS
 
-MAX_SHOWN: Final = 1_000
-"""Messages, objects or problems in one answer."""
-
-MAX_NAMES_SHOWN: Final = 10
-"""Boards, members or problems that are shown of one message or object."""
-
+MAX_SHOWN: Final = 1_000  # Messages, objects or problems in one answer
+MAX_NAMES_SHOWN: Final = 10  # Boards, members or problems that are shown of one message or object
 REPLAYABLE_MS: Final = REPLAYABLE_DAYS * DAY
 """What is older is not replayed: it might count twice, or be placed over something newer."""
 

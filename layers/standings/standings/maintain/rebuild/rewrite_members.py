@@ -9,11 +9,8 @@ from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavail
 from standings.ports.scores import ItemConflict, ReceiptConflict, Rewrite, Scores
 from standings.runtime.retry import Clock, with_retry
 
-MAX_TRIES: Final = 8
-"""Tries of a busy member, with some seconds of waiting in all, before the others go on."""
-
-Chunk = list[Image]
-"""Members that are written in one transaction."""
+MAX_TRIES: Final = 8  # Tries of a busy member, with some seconds of waiting in all, before the others go on
+Chunk = list[Image]  # Members that are written in one transaction
 
 
 class RewriteMembers:

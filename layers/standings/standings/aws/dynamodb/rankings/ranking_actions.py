@@ -18,12 +18,9 @@ EXPIRY_MARGIN: Final = 3 * DAY
 ROW_LIFETIME: Final = 60 * DAY
 """How long an entry without a score stays in a ranking that never ends: longer than a change can be replayed."""
 
-_OLDER: Final = "v < :v"
-"""The entry is older than the move."""
-
+_OLDER: Final = "v < :v"  # The entry is older than the move
 _UNRANKED: Final = "attribute_not_exists(s)"
-_RANKED_THERE: Final = "s = :s"
-"""The entry is where the move starts."""
+_RANKED_THERE: Final = "s = :s"  # The entry is where the move starts
 
 
 def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:

@@ -27,9 +27,7 @@ from standings.ports.board_records import BoardRecord
 from standings.ports.ranking_reads import Entry, Node, Span
 from standings.runtime.retry import Clock
 
-SIDE_BY_SIDE: Final = 16
-"""The most requests that one question sends in parallel."""
-
+SIDE_BY_SIDE: Final = 16  # The most requests that one question sends in parallel
 T = TypeVar("T")
 
 

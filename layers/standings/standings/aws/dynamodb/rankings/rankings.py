@@ -17,11 +17,8 @@ from standings.ports.rankings import MoveConflict, RankingRow
 from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
-MAX_LANES: Final = 4
-"""The most lanes of a ranking. A reader reads all lanes, so each costs as much as the first."""
-
-CONFLICTS: Final = 2
-"""Conflicts in a row on a ranking's tiers after which this process changes to another lane."""
+MAX_LANES: Final = 4  # The most lanes of a ranking. A reader reads all lanes, so each costs as much as the first.
+CONFLICTS: Final = 2  # Conflicts in a row on a ranking's tiers after which this process changes to another lane
 
 
 @dataclass(slots=True)

@@ -11,11 +11,8 @@ from standings.domain.windows.calendar import DAY, SECOND
 REMOVED_LIFETIME: Final = 60 * DAY
 """How long a removed member's item keeps its version. Everything older that can be replayed expires sooner."""
 
-MAX_NUMBER: Final = 10**38 - 1
-"""DynamoDB's numbers have 38 digits."""
-
-LAST_INSTANT: Final = 253_402_214_400_000
-"""The last day of Python's calendar, in milliseconds."""
+MAX_NUMBER: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits
+LAST_INSTANT: Final = 253_402_214_400_000  # The last day of Python's calendar, in milliseconds
 
 
 def decode_image(item: Item) -> Image:
