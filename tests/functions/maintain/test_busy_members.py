@@ -128,7 +128,7 @@ def go_on(store: Store, task: str, seconds: float) -> Progress:
     deadline = store.time.monotonic() + seconds
     store.latest = deadline + 2 * CALL
     registry = BoardCatalog(BOARDS, store, pacing)
-    service = Rebuild(registry, store, Backfill(store, pacing), _purge, pacing)  # type: ignore[arg-type]
+    service = Rebuild(registry, store, Backfill(store, pacing), lambda _: {}, _purge, pacing)  # type: ignore[arg-type]
     return service.go_on("b", task, deadline, begin=False)
 
 

@@ -31,7 +31,7 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCa
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
     activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
     return (
-        Rebuild(catalog, scores, backfill, purging.purge, clock),
+        Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
         Audits(catalog, evidence, clock),
         DeadLetterCare(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(

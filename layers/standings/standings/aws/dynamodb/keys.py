@@ -21,6 +21,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | g               | N    | sum of the amounts' absolute values: no accumulator can exceed it       |
 |                 | h               | BOOL | hidden; absent if not                                                   |
 |                 | x               | BOOL | removed; absent if not                                                  |
+|                 | y               | BOOL | was removed, and may be back; absent if not                             |
 |                 | a code of 3     | N    | accumulator of a metric's total                                         |
 |                 | code unit index | N    | accumulator of a bucket or calendar period, such as `b1bd20778`         |
 |                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring.ties`)                     |
@@ -51,7 +52,7 @@ BOARDS: Final = "#boards"
 PLACES: Final = "places"
 
 TIE_KEY_PREFIX: Final = "m"
-MEMBER_FIELDS: Final = frozenset({"pk", "sk", "v", "t", "g", "h", "x", "e"})
+MEMBER_FIELDS: Final = frozenset({"pk", "sk", "v", "t", "g", "h", "x", "y", "e"})
 """The attributes of a member's item that are not accumulators or tie keys."""
 
 _COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]

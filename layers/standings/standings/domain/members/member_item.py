@@ -17,6 +17,7 @@ class Image:
     - `abs_total` is at least the absolute value of any sum of accumulators.
     - `values` holds the accumulators by attribute name, `tie_keys` the tie keys of those that have one.
     - `removed` marks a removed member: the item has a version and no scores.
+    - `was_removed` stays when a removed member comes back: its rankings of before no longer follow from the item.
     """
 
     board: str
@@ -28,6 +29,7 @@ class Image:
     values: Mapping[str, int]
     tie_keys: Mapping[str, str] = field(default_factory=dict)
     removed: bool = False
+    was_removed: bool = False
 
     def without_scores(self) -> "Image":
         """The image after the item was deleted: the next version, without scores."""
@@ -68,4 +70,5 @@ def registered(family: Family, image: Image) -> Image:
 
 def removed(image: Image, written_at_ms: int) -> Image:
     """The image of a removed member: the next version, without scores."""
-    return replace(rewritten(replace(image, hidden=False, values={}, tie_keys={}), written_at_ms), removed=True)
+    empty = rewritten(replace(image, hidden=False, values={}, tie_keys={}), written_at_ms)
+    return replace(empty, removed=True, was_removed=True)

@@ -23,10 +23,12 @@ from typing import Final
 
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.definitions import Family
+from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image, registered, removed, rewritten
 from standings.domain.members.moves import Move
-from standings.domain.members.open_rankings import readable_rankings
+from standings.domain.members.open_rankings import open_rankings, readable_rankings
 from standings.domain.windows.calendar import SECOND
+from standings.maintain.audit.audit_reads import StoredRow
 from standings.maintain.rebuild.phases import (
     ANNOUNCED,
     LEAVING,
@@ -60,6 +62,10 @@ Purge = Callable[[str, Iterable[str], int, Callable[[], bool]], bool]
 """Purges a generation: (board, ranking codes, generation, whether time is over) -> whether all of it is gone."""
 
 
+Rows = Callable[[Sequence[tuple[Ranking, str]]], dict[tuple[Ranking, str], StoredRow]]
+"""Reads the rows of members, each in a ranking."""
+
+
 class NoSuchBoardError(ValueError):
     """The board has no events, or no family of `boards.toml` matches it."""
 
@@ -85,6 +91,7 @@ class Rebuild:
     catalog: BoardCatalog
     scores: Scores
     backfill: Backfill
+    rows: Rows
     purge: Purge
     clock: Clock
 
@@ -184,15 +191,33 @@ class _Run:
         """Place members in the new generation as their items are; returns those that were too busy."""
         now = self._now()
         members = self._rewrite(chunks, self._registered)
+        entries = self._entries_of_removed(members.done, now, record.latest)
         moves: list[Move] = []
         for image in members.done:
-            rankings = dict.fromkeys(readable_rankings(self._family, image, now))
-            moves += placings(image, [ranking._replace(generation=record.latest) for ranking in rankings])
+            rankings = [
+                ranking._replace(generation=record.latest) for ranking in readable_rankings(self._family, image, now)
+            ]
+            moves += placings(image, dict.fromkeys([*rankings, *entries.get(image.member, ())]))
             if len(moves) >= MAX_MOVES:
                 self._service.backfill.place(moves, self._deadline)
                 moves = []
         self._service.backfill.place(moves, self._deadline)
         return members.busy
+
+    def _entries_of_removed(self, images: Sequence[Image], now: int, generation: int) -> dict[str, list[Ranking]]:
+        """The rankings of a generation in which members have entries, of members that were ever removed.
+
+        A projector that did not know the new generation yet may have projected the removal in the old one alone. The
+        item no longer says in which rankings the member was, so its rows are read.
+        """
+        removed_members = [image.member for image in images if image.was_removed]
+        rankings = list(open_rankings(self._family, self._board, now)) if removed_members else []
+        rows = [(ranking._replace(generation=generation), name) for ranking in rankings for name in removed_members]
+        entries: dict[str, list[Ranking]] = {}
+        for (ranking, name), row in with_retry(partial(self._service.rows, rows), self._backoff).items():
+            if row.key is not None:
+                entries.setdefault(name, []).append(ranking)
+        return entries
 
     def _registered(self, image: Image) -> Image | None:
         """The next image of a registered member that lacks a 0 in a sum that is ranked by now; None for the others."""

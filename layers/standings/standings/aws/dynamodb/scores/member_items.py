@@ -33,6 +33,7 @@ def decode_image(item: Item) -> Image:
         values=values,
         tie_keys={name.removeprefix(TIE_KEY_PREFIX): value["S"] for name, value in rest if "S" in value},
         removed="x" in item,
+        was_removed="y" in item,
     )
 
 
@@ -55,6 +56,8 @@ def encode_image(image: Image) -> dict[str, Any]:
     item.update((TIE_KEY_PREFIX + name, {"S": tie_key}) for name, tie_key in image.tie_keys.items())
     if image.hidden:
         item["h"] = {"BOOL": True}
+    if image.was_removed:
+        item["y"] = {"BOOL": True}
     if image.removed:
         item["x"] = {"BOOL": True}
         item["e"] = {"N": str((image.written_at_ms + REMOVED_LIFETIME) // SECOND)}
