@@ -1,6 +1,6 @@
 """Runs all benchmarks, each in a process of its own: `python -m benchmarks [--size small] [NAME …]`.
 
-Whatever figure the README or a page shows comes from one of these.
+Every figure of the README and of the pages comes from one of these.
 """
 
 import argparse
@@ -14,43 +14,41 @@ from benchmarks.harness.results_file import SIZES
 from benchmarks.measure.speed import startup
 from tests.support.aws import redis_server
 
-ALL: Final = (
-    "units",
-    "reads",
-    "cost",
-    "lanes",
-    "ceiling",
-    "rolling",
-    "compared",
-    "curves",
-    "speed",
-    "budgets",
-    "safeguards",
-)
-"""In this order: later ones read what earlier ones found."""
-ELSEWHERE: Final = {"safeguards": "tests.faults.safeguards"}
-"""Modules of those that are no benchmarks."""
+MODULES: Final = {
+    "units": "benchmarks.measure.units",
+    "reads": "benchmarks.measure.reads",
+    "cost": "benchmarks.models.cost.cost",
+    "lanes": "benchmarks.measure.lanes",
+    "ceiling": "benchmarks.models.ceiling",
+    "rolling": "benchmarks.measure.rolling",
+    "compared": "benchmarks.measure.comparison.compared",
+    "curves": "benchmarks.measure.comparison.curves",
+    "speed": "benchmarks.measure.speed.speed",
+    "budgets": "benchmarks.pages.budgets",
+    "safeguards": "tests.faults.safeguards",
+}
+"""The benchmarks in the order in which they run: later ones read the results of earlier ones."""
 UNAVAILABLE: Final[Mapping[str, Callable[[], str | None]]] = {
     "compared": redis_server.unavailable,
     "speed": startup.unavailable,
 }
-"""For each benchmark that needs a program: why it cannot run on this machine, or None if it can."""
+"""For each benchmark that needs a program: a function that says why it cannot run here, or None if it can."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named benchmarks, or all; exit status 1 where one failed or was left out."""
+    """Run the named benchmarks, or all; the exit status is 1 if one failed or was left out."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--size", choices=SIZES, default=SIZES[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(ALL)}")
-    given = parser.parse_args(arguments)
-    unknown = sorted(set(given.names) - set(ALL))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(MODULES)}")
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.names) - MODULES.keys())
     if unknown:
-        parser.error(f"no such benchmark: {', '.join(unknown)}")
-    names = [name for name in ALL if not given.names or name in given.names]
+        parser.error(f"expected names of benchmarks ({', '.join(MODULES)}), got {', '.join(unknown)}")
+    names = [name for name in MODULES if not options.names or name in options.names]
     missing = {name: reason for name in names if name in UNAVAILABLE and (reason := UNAVAILABLE[name]())}
     for name, reason in missing.items():
         print(f"{name} will be left out: {reason}", flush=True)
-    failed = [name for name in names if name not in missing and run(name, given.size)]
+    failed = [name for name in names if name not in missing and run(name, options.size)]
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     for name, reason in missing.items():
@@ -62,7 +60,7 @@ def run(name: str, size: str) -> int:
     """Run one benchmark in a process of its own; return its exit status."""
     print(f"== {name}", flush=True)
     began = time.monotonic()
-    command = [sys.executable, "-m", ELSEWHERE.get(name, f"benchmarks.{name}"), "--size", size]
+    command = [sys.executable, "-m", MODULES[name], "--size", size]
     status = subprocess.run(command, check=False).returncode  # noqa: S603 - our own modules
     print(f"== {name}: {time.monotonic() - began:.0f} s", flush=True)
     return status

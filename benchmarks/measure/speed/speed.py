@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 
 from benchmarks.harness.results_file import output
-from benchmarks.measure.speed import pace, startup
+from benchmarks.measure.speed import batches, startup
 
 PAGE: Final = "docs/speed.md"
 COMMAND: Final = "make bench"
@@ -56,7 +56,7 @@ def measure(*, small: bool) -> dict[str, Any]:
             paces.append({**best, "loops_per_record": median(answer["loops_per_record"] for answer in answers)})
     return {
         "members": MEMBERS,
-        "batch": pace.BATCH,
+        "batch": batches.BATCH,
         "starts": starts,
         "paces": paces,
         "profiles": [_asked("profile", function, level, *board) for function in FUNCTIONS for level in LEVELS],

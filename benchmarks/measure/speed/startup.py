@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks.harness.results_file import REPOSITORY
-from benchmarks.measure.speed.pace import ENVIRONMENT
+from benchmarks.measure.speed.handlers import ENVIRONMENT
 
 FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance")
 BASE: Final = "boto3"

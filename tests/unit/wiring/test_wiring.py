@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from benchmarks.measure.speed.pace import ENVIRONMENT
+from benchmarks.measure.speed.handlers import ENVIRONMENT
 from standings.aws.dynamodb.calls import UNPROCESSED_TIMEOUT_S
 from standings.aws.dynamodb.rankings.ranking_reads import SIDE_BY_SIDE
 from standings.read.reader import LAST_READ_S

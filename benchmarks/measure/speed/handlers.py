@@ -1,0 +1,131 @@
+"""Loads a function's handler as Lambda does, over a store or a network that costs no time."""
+
+import importlib.util
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from io import BytesIO
+from types import ModuleType
+from typing import Any, Final
+from unittest import mock
+
+from botocore.awsrequest import AWSResponse
+
+from benchmarks.harness.results_file import REPOSITORY
+from standings.domain.boards.boards_toml import parse_boards
+from standings.project.commit_moves import one_by_one
+from standings.wiring import building_blocks, projector, writer
+
+ENVIRONMENT: Final = {
+    "AWS_DEFAULT_REGION": "eu-central-1",
+    "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": "none",
+    "POWERTOOLS_METRICS_NAMESPACE": "Standings",
+    "POWERTOOLS_SERVICE_NAME": "speed",
+    "SCORES_TABLE": "Scores",
+    "RECEIPTS_TABLE": "Receipts",
+    "RANKINGS_TABLE": "Rankings",
+    "ACTIVITY_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/000000000000/activity",
+    "DEAD_LETTER_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/000000000000/dead",
+    "FAILURE_BUCKET": "failures",
+}
+"""The environment variables of all functions."""
+
+_STORES: Final = (
+    (building_blocks, "DynamoBoards"),
+    (writer, "DynamoScores"),
+    (projector, "DynamoRankings"),
+    (projector, "DynamoTrees"),
+)
+
+
+class Accepting:
+    """Takes the place of every store of both functions (`ports`): accepts each write at once and holds nothing."""
+
+    def apply(self, *_: Any) -> list[Any]:
+        return []
+
+    def commit(self, *_: Any) -> list[Any]:
+        return []
+
+    def lanes(self, *_: Any) -> dict[Any, Any]:
+        return {}
+
+    def remove(self, *_: Any) -> list[Any]:
+        return []
+
+    def records(self, _: Any) -> dict[str, Any]:
+        return {}
+
+    def put(self, *_: Any) -> bool:
+        return True
+
+
+class _Raw(BytesIO):
+    """A response body with the interface of urllib3's."""
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+@dataclass
+class Transport:
+    """Takes the place of botocore's HTTP session: answers every request as DynamoDB does from empty tables.
+
+    `transactions` are the bodies of the TransactWriteItems requests, in order.
+    """
+
+    transactions: list[bytes] = field(default_factory=list)
+
+    def send(self, request: Any) -> AWSResponse:
+        target = request.headers["X-Amz-Target"].decode()
+        if target.endswith(".TransactWriteItems"):
+            self.transactions.append(request.body)
+        body = b'{"Responses":{}}' if target.endswith(".BatchGetItem") else b"{}"
+        headers: Any = {"x-amz-crc32": str(zlib.crc32(body)), "content-type": "application/x-amz-json-1.0"}
+        return AWSResponse(request.url, 200, headers, _Raw(body))
+
+
+class Context:
+    """The context of an invocation that has ten minutes left."""
+
+    function_name = "speed"
+    memory_limit_in_mb = 1024
+    invoked_function_arn = "arn:aws:lambda:eu-central-1:000000000000:function:speed"
+    aws_request_id = "00000000-0000-0000-0000-000000000000"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 600_000
+
+
+def load(function: str, boards: str, transport: Transport | None, *, one_thread: bool = False) -> ModuleType:
+    """Import a function's `app.py` with a `boards.toml` of this text.
+
+    Requests go to `transport`; with None the stores are stubbed. `one_thread` keeps the projector from using a pool.
+    """
+    spec = importlib.util.spec_from_file_location(function, REPOSITORY / "functions" / function / "app.py")
+    if spec is None or spec.loader is None:
+        raise LookupError(f"expected a function in functions/, got {function!r}")
+    app = importlib.util.module_from_spec(spec)
+    with ExitStack() as stubs:
+        stubs.enter_context(mock.patch.object(building_blocks, "boards", return_value=parse_boards(boards)))
+        if one_thread:
+            stubs.enter_context(mock.patch.object(projector, "run_parallel", return_value=one_by_one))
+        if transport is None:
+            for module, store in _STORES:
+                stubs.enter_context(mock.patch.object(module, store, return_value=Accepting()))
+        else:
+            client = building_blocks.client("dynamodb")
+            client._endpoint.http_session = transport  # noqa: SLF001 - botocore takes no session of ours
+            stubs.enter_context(mock.patch.object(building_blocks, "client", return_value=client))
+        spec.loader.exec_module(app)
+    return app
+
+
+def run(app: ModuleType, batches: Iterable[dict[str, Any]]) -> None:
+    """Pass batches to the handler; AssertionError if it reports a failed record."""
+    for batch in batches:
+        answer = app.handler(batch, Context())
+        if answer["batchItemFailures"]:
+            raise AssertionError(f"expected no failed records, got {answer}")
