@@ -1,1 +1,1 @@
-"""What benchmarks measure with: boards of known shape, and a client that counts units and round trips."""
+"""The tools of the benchmarks: boards of known shape, and a client that counts units and round trips."""

@@ -1,4 +1,4 @@
-"""What DynamoDB charges for one item: read and write units by the published rules.
+"""Read and write units of one item, by DynamoDB's published rules.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
@@ -23,7 +23,7 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Read and write units, and the round trips they took."""
+    """Read units, write units and round trips."""
 
     read: float = 0.0
     write: float = 0.0
@@ -38,14 +38,14 @@ class Units:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A global secondary index: its key, and what it projects (None: everything)."""
+    """A global secondary index: its key, and the attributes that it projects (None: all)."""
 
     name: str
     key: tuple[str, ...]
     projected: frozenset[str] | None
 
     def entry(self, item: Item | None) -> Item | None:
-        """Return what the index holds of an item, None if nothing."""
+        """Return the entry that the index has for an item, None if it has none."""
         if item is None or not all(name in item for name in self.key):
             return None
         if self.projected is None:
@@ -53,10 +53,12 @@ class Index:
         return {name: value for name, value in item.items() if name in self.projected}
 
     def write_units(self, before: Item | None, after: Item | None) -> float:
-        """Return what a write of the table costs here, where it is the same in a transaction.
+        """Return the units that a write of the table costs in this index, in a transaction or not.
 
-        A new or vanished entry is one write, another key a delete and a put, another projected
-        attribute one write, nothing of what is projected changed none.
+        - A new or a removed entry costs one write.
+        - An entry whose key changes costs a delete and a put.
+        - An entry with another projected attribute costs one write.
+        - An entry that stays the same costs nothing.
         """
         old, new = self.entry(before), self.entry(after)
         if old is None or new is None:
@@ -69,13 +71,14 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The key of a table and its indexes, as DescribeTable tells them."""
+    """The key of a table and its indexes."""
 
     key: tuple[str, ...]
     indexes: tuple[Index, ...]
 
     @staticmethod
     def of(description: Mapping[str, Any]) -> Schema:
+        """Return the schema in an answer of DescribeTable."""
         key = _key_names(description["KeySchema"])
         indexes = []
         for index in description.get("GlobalSecondaryIndexes", ()):
@@ -96,16 +99,16 @@ def _key_names(key_schema: list[dict[str, str]]) -> tuple[str, ...]:
 
 
 def read(size: int, *, consistent: bool) -> float:
-    """Return the units of reading this many bytes, or what is not there, at once."""
+    """Return the units of one read of so many bytes; a missing item has 0."""
     units = max(1, -(-size // READ_BYTES))
     return float(units) if consistent else units / 2
 
 
 def written(size: int) -> float:
-    """Return the units of writing an item whose larger self has this many bytes."""
+    """Return the units of one write; `size` is the larger of the item before and after it."""
     return float(max(1, -(-size // WRITE_BYTES)))
 
 
 def larger(*items: Item | None) -> int:
-    """Return the size of the largest of these items, 0 where there is none."""
+    """Return the size of the largest of these items, 0 if all are None."""
     return max((item_size(item) for item in items if item is not None), default=0)

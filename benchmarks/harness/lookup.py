@@ -1,4 +1,4 @@
-"""What a meter reads for itself: definitions of tables, and items before and after a write."""
+"""The reads of a meter: definitions of tables, and items before and after a write."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SHAPING: Final = ("ProjectionExpression", "FilterExpression", "Select")
 
 
 def text_of(value: Mapping[str, Any]) -> str:
-    """Return the text that stands for a typed value."""
+    """Return the text of a typed value."""
     ((_, plain),) = value.items()
     return plain if isinstance(plain, str) else repr(plain)
 
 
 class Lookup:
-    """Reads through a client, uncounted."""
+    """Reads through a client; nothing is counted."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class Lookup:
         return self._schemas[table]
 
     def identity(self, table: str, item: Item) -> Identity:
-        """Return what tells an item, or the item of a key, from all others."""
+        """Return the table and the key of an item, or of a key, as a tuple."""
         return (table, *(text_of(item[name]) for name in self.schema(table).key))
 
     def key(self, table: str, item: Item) -> Key:
@@ -45,28 +45,28 @@ class Lookup:
         return {self.identity(table, item): item for item in items}
 
     def item(self, table: str, key: Key) -> Item | None:
-        found: Item | None = self._client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
-        return found
+        item: Item | None = self._client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
+        return item
 
     def items(self, targets: Iterable[tuple[str, Key]]) -> dict[Identity, Item]:
-        """Return the items under these keys, as they are now."""
-        found: dict[Identity, Item] = {}
+        """Return the current items with these keys."""
+        by_identity: dict[Identity, Item] = {}
         keys = list({self.identity(table, key): (table, key) for table, key in targets}.values())
         for start in range(0, len(keys), _BATCH):
-            wanted: dict[str, Any] = {}
+            request: dict[str, Any] = {}
             for table, key in keys[start : start + _BATCH]:
-                wanted.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
-            while wanted:
-                answer = self._client.batch_get_item(RequestItems=wanted)
+                request.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
+            while request:
+                answer = self._client.batch_get_item(RequestItems=request)
                 for table, items in answer["Responses"].items():
-                    found |= self.by_identity(table, items)
-                wanted = answer.get("UnprocessedKeys", {})
-        return found
+                    by_identity |= self.by_identity(table, items)
+                request = answer.get("UnprocessedKeys", {})
+        return by_identity
 
     def rows_read(
         self, method: Callable[..., Any], request: Mapping[str, Any], answer: Mapping[str, Any]
     ) -> list[Item]:
-        """Return the rows that a page was made from, whole, also those that a filter left out."""
+        """Return the whole rows that a page was made from, including those that a filter dropped."""
         items: list[Item] = answer.get("Items", [])
         if not any(name in request for name in _SHAPING) or not answer["ScannedCount"]:
             return items
@@ -85,7 +85,7 @@ class Lookup:
 
 
 def partition_of(name: str, request: Mapping[str, Any]) -> str:
-    """Return the value that a Query asks of the partition key ``name``."""
+    """Return the value that a Query has for the partition key `name`."""
     names = tuple(request.get("ExpressionAttributeNames", {}).items())
     node = parse_condition("KeyConditionExpression", request["KeyConditionExpression"], names).node
     for test in node.parts if isinstance(node, Junction) else (node,):
@@ -94,4 +94,4 @@ def partition_of(name: str, request: Mapping[str, Any]) -> str:
             if (name,) in paths:
                 (placeholder,) = (operand.placeholder for operand in test.operands if operand.placeholder)
                 return text_of(request["ExpressionAttributeValues"][placeholder])
-    raise ValueError(f"no partition in {request['KeyConditionExpression']!r}")
+    raise ValueError(f"expected `{name} = :value`, got {request['KeyConditionExpression']!r}")

@@ -1,14 +1,13 @@
 """A client that counts what every request would cost on DynamoDB.
 
-It stands in front of an engine or a botocore client and is used in its place. It counts by the
-published rules, not by what the answers say: DynamoDB Local counts transactions with an index
-wrongly, and the engine counts nothing. What it must know beyond the answers, items before and
-after a write above all, it reads through the same client, uncounted. So it is slow, and it
-only counts right where nobody else writes the same items at the same moment.
+It wraps an engine or a botocore client. It counts by the published rules and ignores the consumed
+capacity in the answers: DynamoDB Local counts transactions with an index wrongly, and the engine
+counts nothing. It reads the items before and after each write through the same client, uncounted.
+So it is slow, and its counts are right only if no other client writes the same items meanwhile.
 
-A write whose condition fails, and every action of a cancelled transaction, costs as much as the
-item that is there, or would have been put there, but nothing in the indexes. The documentation
-does not say that a cancelled transaction is charged for both of its rounds; here it is.
+A failed condition, and every action of a cancelled transaction, costs as much as the larger of the
+current item and the item to be put, and nothing in the indexes. A cancelled transaction counts for
+both of its rounds; the documentation does not say whether DynamoDB charges both.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ EVERYWHERE: Final = "*"
 
 
 def _difference(later: Mapping[Name, Units], earlier: Mapping[Name, Units]) -> dict[Name, Units]:
-    found = {name: units - earlier.get(name, Units()) for name, units in later.items()}
-    return {name: units for name, units in found.items() if units != Units()}
+    differences = {name: units - earlier.get(name, Units()) for name, units in later.items()}
+    return {name: units for name, units in differences.items() if units != Units()}
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was counted up to a moment, or, as a difference, within a span.
+    """The counts up to a moment; the difference of two snapshots has the counts between them.
 
-    ``operations`` by name (``BatchGetItem``); ``targets`` by table (``Rankings``, or
-    ``Rankings/places`` for an index) and the text of the partition key, ``*`` for a Scan.
+    `operations` has units by name (`BatchGetItem`). `targets` has units by table (`Rankings`, or
+    `Rankings/places` for an index) and partition key (`*` for a Scan).
     """
 
     operations: Mapping[str, Units]
@@ -51,16 +50,16 @@ class Snapshot:
 
     @property
     def total(self) -> Units:
-        """Everything together."""
+        """The sum over all operations."""
         return sum(self.operations.values(), Units())
 
     @property
     def tables(self) -> dict[str, Units]:
-        """Sums by table and by index; round trips are counted by operation only."""
-        found: dict[str, Units] = defaultdict(Units)
+        """The sums by table and by index, without round trips."""
+        sums: dict[str, Units] = defaultdict(Units)
         for (table, _), units in self.targets.items():
-            found[table] += units
-        return dict(found)
+            sums[table] += units
+        return dict(sums)
 
     def __sub__(self, earlier: Snapshot) -> Snapshot:
         return Snapshot(
@@ -71,7 +70,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """One write of one item: what it would put there, if it says so, and what was there."""
+    """One write of one item: the item that it puts (None for an update or delete), and the item before it."""
 
     table: str
     key: Key
@@ -81,7 +80,7 @@ class _Write:
 
 
 class Meter:
-    """Counts in front of ``client``; operations that it does not know pass through uncounted."""
+    """Wraps `client` and counts; operations that it does not know pass through uncounted."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -93,7 +92,7 @@ class Meter:
         return getattr(self._client, name)
 
     def snapshot(self) -> Snapshot:
-        """Return what was counted so far; subtract an earlier one for a span."""
+        """Return the counts so far; subtract an earlier snapshot for the counts since."""
         return Snapshot(dict(self._operations), dict(self._targets))
 
     def get_item(self, **request: Any) -> Answer:
@@ -108,20 +107,20 @@ class Meter:
             left = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
             keys = [key for key in part["Keys"] if key not in left]
             if "ProjectionExpression" in part:
-                found = self._lookup.items((table, key) for key in keys)
+                items = self._lookup.items((table, key) for key in keys)
             else:
-                found = self._lookup.by_identity(table, answer["Responses"].get(table, []))
+                items = self._lookup.by_identity(table, answer["Responses"].get(table, []))
             for key in keys:
-                size = larger(found.get(self._lookup.identity(table, key)))
+                size = larger(items.get(self._lookup.identity(table, key)))
                 units = read(size, consistent=part.get("ConsistentRead", False))
                 self._count("BatchGetItem", table, key, Units(read=units))
         return answer
 
     def transact_get_items(self, **request: Any) -> Answer:
         answer = self._call("TransactGetItems", self._client.transact_get_items, request)
-        for action, found in zip(request["TransactItems"], answer["Responses"], strict=True):
+        for action, response in zip(request["TransactItems"], answer["Responses"], strict=True):
             get = action["Get"]
-            units = TRANSACTIONAL * read(self._size_of(found.get("Item"), get), consistent=True)
+            units = TRANSACTIONAL * read(self._size_of(response.get("Item"), get), consistent=True)
             self._count("TransactGetItems", get["TableName"], get["Key"], Units(read=units))
         return answer
 
@@ -157,7 +156,7 @@ class Meter:
         return self._write("TransactWriteItems", self._client.transact_write_items, request, writes)
 
     def _size_of(self, item: Item | None, request: Mapping[str, Any]) -> int:
-        """Return the size of an item that was read, of the whole even if only a part was answered."""
+        """Return the size of the whole item, even if the request projects a part of it."""
         if "ProjectionExpression" in request:
             item = self._lookup.item(request["TableName"], request["Key"])
         return larger(item)
@@ -181,30 +180,30 @@ class Meter:
     def _write(
         self, operation: str, method: Callable[..., Any], request: dict[str, Any], writes: Iterable[_Write]
     ) -> Answer:
-        known = self._with_items(writes)
+        before = self._with_items(writes)
         try:
             answer = self._call(operation, method, request)
         except ClientError as error:
             if error.response["Error"]["Code"] in _PAID_FAILURES:
-                for write in known:
+                for write in before:
                     self._charge(operation, write, write.put)
             raise
         except BaseException:
-            self._charge_done(operation, known, {}, sure=False)  # only the answer may have been lost
+            self._charge_done(operation, before, {}, sure=False)  # perhaps only the answer was lost
             raise
-        self._charge_done(operation, known, answer.get("UnprocessedItems", {}), sure=True)
+        self._charge_done(operation, before, answer.get("UnprocessedItems", {}), sure=True)
         return answer
 
     def _with_items(self, writes: Iterable[_Write]) -> list[_Write]:
-        """Fill in what is there before."""
-        asked = list(writes)
+        """Fill in the items before the writes."""
+        listed = list(writes)
         try:
-            found = self._lookup.items((write.table, write.key) for write in asked)
+            items = self._lookup.items((write.table, write.key) for write in listed)
         except ClientError as error:
             if error.response["Error"]["Code"] != "ValidationException":
                 raise
-            return asked  # what cannot be looked up cannot be written either, and that will be said
-        return [replace(write, before=found.get(self._identity(write))) for write in asked]
+            return listed  # the write will fail with the same error
+        return [replace(write, before=items.get(self._identity(write))) for write in listed]
 
     def _charge_done(
         self, operation: str, writes: list[_Write], undone: Mapping[str, list[Any]], *, sure: bool
@@ -237,8 +236,8 @@ class Meter:
     def _call(self, operation: str, method: Callable[..., Any], request: dict[str, Any]) -> Answer:
         self._operations[operation] += Units(round_trips=1)
         answer: Answer = method(**request)
-        again = answer.get("ResponseMetadata", {}).get("RetryAttempts", 0)
-        self._operations[operation] += Units(round_trips=again)
+        retries = answer.get("ResponseMetadata", {}).get("RetryAttempts", 0)
+        self._operations[operation] += Units(round_trips=retries)
         return answer
 
     def _count(self, operation: str, table: str, key: Key, units: Units) -> None:

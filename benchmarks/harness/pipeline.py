@@ -1,32 +1,105 @@
-"""Writer and projectors on one board of a known shape, every request counted: what events cost, which key is hot."""
+"""The writer and the projectors on an engine in this process; a meter counts every request."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any, Final
 
+import orjson
+
 from benchmarks.harness import population, shapes
 from benchmarks.harness.meter import Meter, Snapshot
 from benchmarks.harness.shapes import Scores
 from benchmarks.harness.virtual_time import conflict
-from benchmarks.measure.units import event, pacing, project_batch, write
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings
+from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.dynamodb.scores.stream_records import decode_change
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
-from standings.project.projector import Projector
-from standings.write.writer import Writer
+from standings.domain.boards.definitions import Boards
+from standings.project.projector import Projector, Record
+from standings.project.prune_tiers import PrunedRankings
+from standings.runtime.retry import Clock
+from standings.write.writer import QueueMessage, Writer
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
 BEFORE: Final = 500
-"""Events in a batch of those that give members their items, which are not counted."""
+"""Batch size of the events that create the members' items; these events are not measured."""
+_NEVER: Final = float("inf")
 
 
-class Met:
-    """A client whose first transactions meet somebody at the tiers, as those of several projectors do."""
+def pacing() -> Clock:
+    """Return a clock that stands still: cached board records never expire and no deadline passes."""
+    return Clock(lambda: population.NOW, lambda: 0.0, lambda _: None, lambda: 0.5)
+
+
+def event(event_id: str, board: str, member: str, metrics: Mapping[str, int]) -> Mapping[str, Any]:
+    """Return an event as a producer posts it."""
+    return {"id": event_id, "board": board, "member": member, "at": "2026-11-21T10:15:00Z", "metrics": metrics}
+
+
+class NoParking:
+    """Parks no record: AssertionError instead."""
+
+    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
+        raise AssertionError(f"{sequence}: {reason}") from bug
+
+
+class Pipeline:
+    """A writer and one projector. `prune` has the projector look for dead tiers, as the deployed one does.
+
+    Board records are read uncounted: a process reads each once a minute.
+    """
+
+    def __init__(self, boards: Boards, tools: Clock | None = None, *, prune: bool = False) -> None:
+        tools = tools or pacing()
+        self.client = Engine()
+        create_tables(self.client)
+        self.meter = Meter(self.client)
+        self.catalog = BoardCatalog(boards, DynamoBoards(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
+        self._writer = Writer(self.catalog, DynamoScores(self.meter, "Scores", "Receipts", tools), tools)  # type: ignore[arg-type]
+        rankings: Any = DynamoRankings(self.meter, "Rankings", tools)  # type: ignore[arg-type]
+        if prune:
+            trees = DynamoTrees(self.meter, "Rankings", tools)  # type: ignore[arg-type]
+            rankings = PrunedRankings(rankings, trees, tools, lambda _: None)
+        self.projectors = [Projector(self.catalog, rankings, tools)]
+        self._projected = 0
+
+    def write(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Apply one batch of events; AssertionError if one was not applied."""
+        messages = [QueueMessage(str(number), orjson.dumps(one).decode()) for number, one in enumerate(events)]
+        result = self._writer.write(messages, _NEVER)
+        if result.applied != len(messages):
+            raise AssertionError(f"expected {len(messages)} applied events, got {result}")
+
+    def project(self, size: int) -> None:
+        """Project the new records of the stream in batches of `size`; the projectors take turns."""
+        for turn, start in enumerate(range(self._projected, len(self.stream), size)):
+            projector = self.projectors[turn % len(self.projectors)]
+            project_batch(projector, self.stream[start : start + size])
+        self._projected = len(self.stream)
+
+    @property
+    def stream(self) -> Sequence[dict[str, Any]]:
+        """All records of the stream so far."""
+        (shard,) = self.client.stream("Scores")
+        return shard
+
+
+def project_batch(projector: Projector, records: Iterable[dict[str, Any]]) -> None:
+    """Project one batch of stream records; AssertionError if it failed."""
+    batch = [Record(one["dynamodb"]["SequenceNumber"], decode_change(one["dynamodb"])) for one in records]
+    result = projector.project(batch, NoParking(), _NEVER)
+    if result.failed is not None:
+        raise AssertionError(f"expected a projected batch, got {result}")
+
+
+class _Met:
+    """A client whose first transactions over tiers and entries are cancelled, as if they met another projector's."""
 
     def __init__(self, client: Any, times: int) -> None:
         self._client = client
@@ -36,7 +109,7 @@ class Met:
         return getattr(self._client, name)
 
     def transact_write_items(self, **request: Any) -> Any:
-        """Write, unless somebody is met."""
+        """Write, or cancel if transactions are left to cancel."""
         tiers = ["Update" in action for action in request["TransactItems"]]
         if self._times and any(tiers) and not all(tiers):
             self._times -= 1
@@ -44,66 +117,43 @@ class Met:
         return self._client.transact_write_items(**request)
 
 
-class Pipeline:
-    """A board with `scores`, of which the members in `chosen` have items and entries.
+class ShapedPipeline(Pipeline):
+    """A pipeline on a board with `scores`; the members in `chosen` have items and entries.
 
-    Of several lanes each has a projector of its own, and batches go to them in turn.
+    Each of several lanes has a projector of its own.
     """
 
     def __init__(self, definition: str, scores: Scores, chosen: Sequence[int], lanes: int = 1) -> None:
-        self.client = Engine()
-        create_tables(self.client)
-        self.meter = Meter(self.client)
-        boards = parse_boards(definition)
-        family = boards.family(population.BOARD)
-        if family is None:
-            raise LookupError(population.BOARD)
-        shapes.place(self.client, population.ranking_of(family), scores, chosen)
-        registry = BoardCatalog(boards, DynamoBoards(self.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
-        self._writer = Writer(registry, DynamoScores(self.meter, "Scores", "Receipts", pacing()), pacing())  # type: ignore[arg-type]
-        self._projectors = []
-        for lane in range(lanes):
-            chance = (lane + 0.5) / lanes
-            tools = replace(pacing(), sleep=lambda _: None, random=partial(float, chance))
-            # Each doubling of the lanes is worth two conflicts.
-            client = Met(self.meter, CONFLICTS * (lanes.bit_length() - 1))
-            rankings = DynamoRankings(client, "Rankings", tools, lanes)  # type: ignore[arg-type]
-            self._projectors.append(Projector(registry, rankings, tools))
-        self._seen = 0
-        self._events = 0
+        super().__init__(parse_boards(definition))
+        shapes.place(self.client, population.ranking_of(population.family(definition)), scores, chosen)
+        self.projectors = [self._projector(lane, lanes) for lane in range(lanes)]
+        self._batches = 0
         for start in range(0, len(chosen), BEFORE):
-            before = {population.member(number): scores[number] for number in chosen[start : start + BEFORE]}
-            self.write(before)
-        for projector in self._projectors:  # each has met whom it meets before anything is counted
-            project_batch(projector, self._records(self._seen, self._seen + BEFORE))
+            self.add({population.member(number): scores[number] for number in chosen[start : start + BEFORE]})
+        first = self.stream[:BEFORE]
+        for projector in self.projectors:  # all their conflicts happen here, before anything is measured
+            project_batch(projector, first)
         self.project(BEFORE)
 
-    def write(self, points: dict[str, int]) -> None:
-        """Apply one batch: an event for each member."""
-        self._events += 1
-        write(
-            self._writer,
-            [event(f"{self._events}-{name}", population.BOARD, name, amount) for name, amount in points.items()],
+    def _projector(self, lane: int, lanes: int) -> Projector:
+        """Make a projector that moves to one lane of so many: each doubling of the lanes takes some conflicts."""
+        tools = replace(pacing(), random=partial(float, (lane + 0.5) / lanes))
+        client = _Met(self.meter, CONFLICTS * (lanes.bit_length() - 1))
+        return Projector(self.catalog, DynamoRankings(client, "Rankings", tools, lanes), tools)  # type: ignore[arg-type]
+
+    def add(self, points: Mapping[str, int]) -> None:
+        """Apply one batch with an event for each member."""
+        self._batches += 1
+        self.write(
+            event(f"{self._batches}-{name}", population.BOARD, name, {"points": amount})
+            for name, amount in points.items()
         )
 
-    def project(self, batch: int) -> None:
-        """Project what is new in batches, by one projector after the other."""
-        (shard,) = self.client.stream("Scores")
-        for turn, start in enumerate(range(self._seen, len(shard), batch)):
-            projector = self._projectors[turn % len(self._projectors)]
-            project_batch(projector, self._records(start, start + batch))
-        self._seen = len(shard)
-
-    def _records(self, start: int, end: int) -> list[dict[str, Any]]:
-        (shard,) = self.client.stream("Scores")
-        return shard[start:end]
-
-
-def counted(pipeline: Pipeline, members: Sequence[str], batch: int, steps: tuple[int, int], seed: int = 1) -> Snapshot:
-    """What an event for each of some members costs in all, in batches."""
-    rng = Random(seed)
-    before = pipeline.meter.snapshot()
-    for start in range(0, len(members), batch):
-        pipeline.write({name: rng.randint(*steps) for name in members[start : start + batch]})
-    pipeline.project(batch)
-    return pipeline.meter.snapshot() - before
+    def cost(self, members: Sequence[str], batch: int, steps: tuple[int, int]) -> Snapshot:
+        """Apply and project an event for each of these members, in batches; return what that cost in all."""
+        rng = Random(1)
+        before = self.meter.snapshot()
+        for start in range(0, len(members), batch):
+            self.add({name: rng.randint(*steps) for name in members[start : start + batch]})
+        self.project(batch)
+        return self.meter.snapshot() - before

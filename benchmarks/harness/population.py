@@ -1,4 +1,4 @@
-"""A board with many members, put in place by the projector's own item builders rather than event by event."""
+"""Loads a board with many members in one step, with items from the projector's own builders."""
 
 from collections.abc import Collection, Iterable, Mapping
 from random import Random
@@ -22,30 +22,35 @@ BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = [
 
 
 def boards() -> Boards:
-    """Boards that rank `all` alone."""
+    """Return boards that rank `all` alone."""
     return parse_boards(BOARDS)
 
 
-def family() -> Family:
-    """Their only family."""
-    found = boards().family(BOARD)
-    if found is None:
-        raise LookupError(BOARD)
-    return found
+def sharded(shards: int) -> str:
+    """Return the same definition with so many shards."""
+    return BOARDS.replace('"*"]\n', f'"*"]\nshards = {shards}\n')
+
+
+def family(definition: str = BOARDS) -> Family:
+    """Return the family of the benchmarks' board in a `boards.toml` of this text."""
+    of_board = parse_boards(definition).family(BOARD)
+    if of_board is None:
+        raise LookupError(f"expected a family for {BOARD}, got none in {definition!r}")
+    return of_board
 
 
 def member(number: int) -> str:
-    """An id of 20 bytes."""
+    """Return a member's id, of 20 bytes."""
     return f"member-{number:013}"
 
 
 def lognormal(rng: Random, count: int) -> dict[str, int]:
-    """Scores with a median of 400, few of them many times that."""
+    """Draw log-normal scores with a median of 400; many members share a score."""
     return {member(number): max(1, round(rng.lognormvariate(5.99, 1.2))) for number in range(count)}
 
 
 def finegrained(rng: Random, count: int) -> dict[str, int]:
-    """Scores of the same shape with a median of 4,000,000 and below 2^28, which few members share."""
+    """Draw log-normal scores with a median of 4,000,000, all below 2^28; few members share a score."""
 
     def score() -> int:
         while (drawn := max(1, round(rng.lognormvariate(15.2, 1.2)))) >= BOUND:
@@ -56,7 +61,7 @@ def finegrained(rng: Random, count: int) -> dict[str, int]:
 
 
 def ranking_of(board_family: Family) -> Ranking:
-    """The ranking over `all` of the benchmarks' board."""
+    """Return the ranking over `all` of the benchmarks' board."""
     metric = board_family.metrics["points"]
     return Ranking(BOARD, metric, metric.windows[0], 0)
 
@@ -69,9 +74,9 @@ def place_members(
     entries: Collection[str] | None = None,
     lanes: int = 1,
 ) -> None:
-    """Put in place the entries of all members (or of those in `entries` only) and the tiers that count all of them.
+    """Load the tiers that count all members, and the entries of all members, or of those in `entries` only.
 
-    Of several lanes each counts as many members.
+    The members are divided equally among the lanes.
     """
     until = ranking.readable_until
     expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
@@ -95,14 +100,14 @@ def place_members(
 
 
 def _put_by(update: Mapping[str, Any]) -> dict[str, Any]:
-    """What an update that sets and adds leaves where nothing was: each value is named for its attribute.
+    """Return the item that an update with SET and ADD creates.
 
-    But for the one by which the version is more than the clock.
+    Each value is named after its attribute, except `:one`, which the update adds to the clock for the version.
     """
     values = {name[1:]: value for name, value in update["ExpressionAttributeValues"].items() if name != ":one"}
     return {**update["Key"], **values}
 
 
 def sample(rng: Random, names: Iterable[str], count: int) -> list[str]:
-    """Some of the members, each once."""
+    """Draw `count` different members."""
     return rng.sample(sorted(names), count)

@@ -1,4 +1,4 @@
-"""Boards for benchmarks, and questions about them: what each costs, and whether its answer is right."""
+"""Boards for benchmarks and questions about them: what each question costs and whether its answer is right."""
 
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
@@ -6,10 +6,9 @@ from statistics import mean
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
-from benchmarks.harness.meter import Meter
-from benchmarks.harness.trips import Ticks, Trips, standing
+from benchmarks.harness.pipeline import Pipeline, pacing
+from benchmarks.harness.trips import Ticks, Trips, rankings_reader
 from benchmarks.harness.truth import Truth
-from benchmarks.measure.units import pacing
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.ranking import Ranking
@@ -17,21 +16,19 @@ from standings.read.board_list import Directory
 from standings.read.query import Query
 from standings.read.reader import Question as About
 from standings.read.reader import Reader
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
 
-ASKED: Final = 100
-"""Members that are asked for one by one."""
+SAMPLE: Final = 100
+"""Members that are read one by one."""
 
 Answer = dict[str, Any]
 Draw = Callable[[Random, int], dict[str, int]]
-"""Makes up the scores of so many members."""
-Asked = tuple[Callable[[], Answer], Callable[[Answer], bool]]
-"""A question, and whether an answer to it is right."""
+"""Draws the scores of so many members."""
+Question = tuple[Callable[[], Answer], Callable[[Answer], bool]]
+"""A read, and a check whether its answer is right."""
 
 
 class Cost(NamedTuple):
-    """What one question cost."""
+    """What one question cost: read units, round trips one after the other, requests, rows read of an index."""
 
     units: float
     round_trips: int
@@ -40,38 +37,41 @@ class Cost(NamedTuple):
 
 
 class Board:
-    """A board put in place at once, and the services that answer questions about it, every request counted."""
+    """A board on an engine and the services that answer questions about it; every request is counted."""
 
     def __init__(self, boards: Boards, name: str = population.BOARD) -> None:
         self.name = name
-        self.client = Engine()
-        create_tables(self.client)
-        self._meter = Meter(self.client)
+        self.pipeline = Pipeline(boards)
+        self.client = self.pipeline.client
+        self._meter = self.pipeline.meter
         self._ticks = Ticks()
         self._trips = Trips(self._meter, self._ticks)
         self.boards = boards
-        reader = Reader(boards, standing(self._trips, self._ticks, pacing()), pacing())
+        reader = Reader(boards, rankings_reader(self._trips, self._ticks, pacing()), pacing())
         self.query = Query(reader)
         self.directory = Directory(reader)
-        self.asked = 0
 
     def ranking(self, window: str, periods_ago: int = 0) -> Ranking:
-        """The ranking of a window's current period, or of one before."""
+        """Return the ranking of a window's current period, or of an earlier one."""
         family = self.boards.family(self.name)
         if family is None:
-            raise LookupError(self.name)
+            raise LookupError(f"expected a family for {self.name}, got none")
         metric = family.metrics["points"]
         ranked = metric.window(window)
         if ranked is None:
-            raise LookupError(window)
+            raise LookupError(f"expected a window of {self.name}, got {window!r}")
         return Ranking(self.name, metric, ranked, metric.timetable.current(ranked, population.NOW) - periods_ago)
 
     def about(self, window: str, method: str | None = None) -> About:
-        """What a question about a window's current period is about."""
+        """Return the subject of a question about a window's current period."""
         return self.query.asked(self.name, "points", window, method=method)
 
+    def read_record(self) -> None:
+        """Have the services read the board's record, which no figure includes: they cache it for a minute."""
+        self.query.page(self.about("all"), limit=1, cursor=None)
+
     def cost(self, ask: Callable[[], Answer]) -> tuple[Answer, Cost]:
-        """What a question is answered, and what that costs."""
+        """Ask a question; return the answer and its cost."""
         before = self._meter.snapshot().total, self._ticks.now, self._trips.requests, self._trips.entries
         answer = ask()
         units = self._meter.snapshot().total - before[0]
@@ -80,16 +80,16 @@ class Board:
         )
         return answer, cost
 
-    def row(self, read: str, questions: Iterable[Asked]) -> Answer:
-        """The cost of a kind of read, over some questions; AssertionError for a wrong answer."""
+    def row(self, read: str, questions: Iterable[Question]) -> Answer:
+        """Ask questions of one kind and return what they cost; AssertionError for a wrong answer."""
         costs = []
         for ask, is_right in questions:
             answer, cost = self.cost(ask)
             if not is_right(answer):
-                raise AssertionError(f"{read}: {str(answer)[:500]}")
+                raise AssertionError(f"{read}: got the wrong answer {str(answer)[:500]}")
             costs.append(cost)
         if not costs:
-            raise AssertionError(f"{read}: nothing was asked")
+            raise AssertionError(f"{read}: expected at least one question, got none")
         return {
             "read": read,
             "asked": len(costs),
@@ -102,17 +102,16 @@ class Board:
 
 
 def placed(count: int, draw: Draw, shards: int = 1) -> tuple[Board, Truth]:
-    """A board that ranks `all` alone, with so many members, and the list that it should be."""
-    definition = population.BOARDS.replace('"*"]\n', f'"*"]\nshards = {shards}\n')
-    board = Board(parse_boards(definition))
+    """Return a board that ranks `all` alone, with so many members, and the sorted list of them."""
+    board = Board(parse_boards(population.sharded(shards)))
     scores = draw(Random(count), count)
     population.place_members(board.client, board.ranking("all"), scores)
-    board.query.page(board.about("all"), limit=1, cursor=None)  # reads the board's record
+    board.read_record()
     return board, Truth(scores)
 
 
 class Questions:
-    """Questions about `all` of one board, each with what is right."""
+    """Questions about `all` of one board, each with a check of its answer against the sorted list."""
 
     def __init__(self, board: Board, truth: Truth, rng: Random) -> None:
         self._board = board
@@ -120,33 +119,31 @@ class Questions:
         self._rng = rng
         self._about = board.about("all")
 
-    def page(self, first: int, limit: int = 100, cursor: str | None = None) -> Asked:
-        """A page of the list; without a cursor the first."""
+    def page(self, first: int, limit: int = 100, cursor: str | None = None) -> Question:
+        """Read the page that begins at position `first`, by its cursor; None for the first page."""
         query = self._board.query
         return (
             lambda: query.page(self._about, limit=limit, cursor=cursor),
             lambda page: self._truth.shows(page, first, limit),
         )
 
-    def at(self, position: int, limit: int = 100) -> Asked:
-        """The page at a position."""
+    def at(self, position: int, limit: int = 100) -> Question:
+        """Read the page at a position."""
         query = self._board.query
         return (
             lambda: query.page_at(self._about, rank=position, limit=limit),
             lambda page: self._truth.shows(page, position, limit),
         )
 
-    def turned(self, position: int, *, back: bool) -> Asked:
-        """The page after or before the one at a position, by its cursor."""
-        found = self._board.query.page_at(self._about, rank=position, limit=100)
-        return (
-            self.page(position - 100, cursor=found["previous"])
-            if back
-            else self.page(position + 100, cursor=found["next"])
-        )
+    def turned(self, position: int, *, back: bool) -> Question:
+        """Read the page after or before the one at a position, by its cursor."""
+        page = self._board.query.page_at(self._about, rank=position, limit=100)
+        if back:
+            return self.page(position - 100, cursor=page["previous"])
+        return self.page(position + 100, cursor=page["next"])
 
-    def around(self, member: str, radius: int = 5) -> Asked:
-        """A member and its neighbours."""
+    def around(self, member: str, radius: int = 5) -> Question:
+        """Read a member and its neighbours."""
         query = self._board.query
         first = max(1, self._truth.position(member) - radius)
         last = min(self._truth.total, self._truth.position(member) + radius)
@@ -155,8 +152,8 @@ class Questions:
             lambda page: self._truth.shows(page, first, last - first + 1),
         )
 
-    def rank(self, member: str, method: str = "competition") -> Asked:
-        """A member's rank."""
+    def rank(self, member: str, method: str = "competition") -> Question:
+        """Read a member's rank."""
         query = self._board.query
         expected = (self._truth.rank(member, method), self._truth.scores[member], self._truth.total)
         return (
@@ -164,8 +161,8 @@ class Questions:
             lambda answer: (answer["rank"], answer["score"], answer["total"]) == expected,
         )
 
-    def score(self, score: int) -> Asked:
-        """The rank that a score would have."""
+    def score(self, score: int) -> Question:
+        """Read the rank that a score would have."""
         query = self._board.query
         above = self._truth.ahead(score)
         at = self._truth.at_or_ahead(score) - above
@@ -175,8 +172,8 @@ class Questions:
             lambda answer: tuple(answer[name] for name in ("rank", "above", "at", "below")) == expected,
         )
 
-    def group(self, members: Sequence[str], method: str = "competition") -> Asked:
-        """The ranks of a group."""
+    def group(self, members: Sequence[str], method: str = "competition") -> Question:
+        """Read the ranks of a group."""
         query = self._board.query
         ranks = [self._truth.rank(member, method) for member in members]
         among = self._truth.group_ranks(members) if method == "competition" else None
@@ -190,22 +187,22 @@ class Questions:
 
         return lambda: query.group(self._board.about("all", method), members=members), is_right
 
-    def percentile(self, p: int) -> Asked:
-        """The score at a percentile."""
+    def percentile(self, p: int) -> Question:
+        """Read the score at a percentile."""
         query = self._board.query
         return (
             lambda: query.percentile(self._about, p=str(p)),
             lambda answer: self._truth.is_score_at(p, answer["score"]),
         )
 
-    def distribution(self, buckets: int) -> Asked:
-        """How many members have scores in each of some ranges."""
+    def distribution(self, buckets: int) -> Question:
+        """Read how many members each range of scores has."""
         query = self._board.query
         return (
             lambda: query.distribution(self._about, buckets=buckets),
             lambda answer: len(answer["buckets"]) <= buckets and self._truth.is_histogram(answer["buckets"]),
         )
 
-    def sample(self, count: int = ASKED) -> list[str]:
-        """Some members."""
+    def sample(self, count: int = SAMPLE) -> list[str]:
+        """Draw `count` different members."""
         return self._rng.sample(self._truth.order, count)

@@ -1,7 +1,7 @@
-"""Where benchmarks leave what they find.
+"""Writes the results of benchmarks and the pages that show them.
 
-A whole run writes `benchmarks/results` and the pages that show it. A small one (`--size small`) is there to see that
-everything runs: it writes the same files below `.local/bench`, and no page of the repository ever shows its figures.
+A full run writes `benchmarks/results` and the pages. A small run (`--size small`) shows that everything works: it
+writes the same files below `.local/bench`, and changes no page of the repository.
 """
 
 import argparse
@@ -34,7 +34,7 @@ class Output:
         tables: Mapping[str, Callable[[Any], Iterable[str]]],
         pictures: Mapping[str, str] | None = None,
     ) -> None:
-        """Keep a benchmark's result, and put the tables and pictures that are made of it where its page shows them."""
+        """Write a benchmark's result, its tables into its page, and its pictures."""
         self.keep(name, result)
         for mark, lines in tables.items():
             self.table(page, mark, command, lines(result))
@@ -46,33 +46,33 @@ class Output:
         self.place(f"benchmarks/results/{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
     def result(self, name: str) -> dict[str, Any]:
-        """The result that a benchmark has written; FileNotFoundError before it ran in this size."""
-        found: dict[str, Any] = json.loads(self._at(f"benchmarks/results/{name}.json").read_text(encoding="utf-8"))
-        return found
+        """Read a benchmark's result; FileNotFoundError if it has not run in this size yet."""
+        content: dict[str, Any] = json.loads(self._at(f"benchmarks/results/{name}.json").read_text(encoding="utf-8"))
+        return content
 
     def table(self, page: str, name: str, command: str, lines: Iterable[str]) -> None:
-        """Put lines between a page's marks of that name; LookupError for a page without them."""
+        """Write lines between the marks of that name in a page; LookupError if the page has no such marks."""
         place = self.place(page)
         if not place.exists():
             shutil.copyfile(REPOSITORY / page, place)
         marked.write(place, name, command, lines)
 
     def picture(self, path: str, svg: str) -> None:
-        """Write a picture."""
+        """Write a picture to this path of the repository."""
         self.place(path).write_text(svg, encoding="utf-8")
 
     def _at(self, path: str) -> Path:
         return self._root / path
 
     def place(self, path: str) -> Path:
-        """Where a file of the repository is written, in a folder that is there."""
+        """Return where to write a file of the repository; create its folder."""
         place = self._at(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         return place
 
 
 def output(arguments: Sequence[str], description: str | None) -> Output:
-    """Where a benchmark's command line says that its output goes."""
+    """Parse a benchmark's command line; return the output of that size."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes below .local/bench only")
     return Output(small=parser.parse_args(arguments).size == "small")

@@ -1,7 +1,7 @@
-"""Large boards of a known shape, whose scores are drawn in order: a list is sorted as soon as it is made.
+"""Large boards of a known shape, whose scores are drawn in descending order.
 
-Member 0 is the first of the list and the last number its last: nothing has to be sorted or searched for what is right,
-also of ten million. The tiers count everyone; entries are only put in place where they are asked for.
+Member 0 is the first of the list, member N-1 its last. So the right answers need no sorting and no search, even with
+ten million members. The tiers count all members; the caller names the members that get entries.
 """
 
 from array import array
@@ -28,33 +28,33 @@ HIGHEST: Final = 1_000_000
 MIDDLE: Final = 500_000
 TIER: Final = 1_000
 RARE: Final = 0.025
-"""The share of members above the hot tier, and of those below it."""
+"""The share of members above the hot tier, and also the share below it."""
 Scores = Sequence[int]
-"""From the highest to the lowest."""
+"""In descending order."""
 
 
 def tied(count: int) -> Scores:
-    """All equal."""
+    """Return equal scores."""
     return array("q", [MIDDLE]) * count
 
 
 def uniform(count: int) -> Scores:
-    """From 1 to 1,000,000, each as likely."""
+    """Draw scores from 1 to 1,000,000, all equally likely."""
     return array("q", (1 + int(share * HIGHEST) for share in _shares(count)))
 
 
 def lognormal(count: int) -> Scores:
-    """A median of some 4,000,000 and all below 2^28: few share a score."""
+    """Draw log-normal scores with a median of 4,000,000, all below 2^28; few members share a score."""
     return _lognormal(NormalDist(15.2, 1.2), count)
 
 
 def points(count: int) -> Scores:
-    """The same with a median of 400: many share a score, and a step of some points goes within a tier or two."""
+    """Draw log-normal scores with a median of 400; many members share a score, and steps cross few tiers."""
     return _lognormal(NormalDist(5.99, 1.2), count)
 
 
 def hot(count: int) -> Scores:
-    """95 of 100 members within one range of 1,000 scores, in the middle of others as in `uniform`."""
+    """Draw 95 of 100 scores from a range of 1,000 in the middle, the others as in `uniform`."""
 
     def score(share: float) -> int:
         if share < RARE:
@@ -73,9 +73,9 @@ def _lognormal(normal: NormalDist, count: int) -> Scores:
 
 
 def _shares(count: int) -> Iterator[float]:
-    """So many numbers between 0 and 1, drawn evenly, from the highest to the lowest.
+    """Draw uniform numbers between 0 and 1 in descending order.
 
-    Sums of exponential steps, divided by the last, are as sorted draws are: nothing has to be sorted.
+    Partial sums of exponential steps, divided by the last sum, have the distribution of sorted uniform draws.
     """
     rng = Random(count)
     sums = array("d", accumulate(rng.expovariate(1.0) for _ in range(count + 1)))
@@ -91,12 +91,12 @@ SHAPES: Final[dict[str, Callable[[int], Scores]]] = {
 
 
 def number_of(name: str) -> int:
-    """Which member a name is: the inverse of `population.member`."""
+    """Return the number of a member; the inverse of `population.member`."""
     return int(name.removeprefix("member-"))
 
 
 class Names(Sequence[str]):
-    """The names of so many members, none of them kept."""
+    """The names of members, made when they are read."""
 
     def __init__(self, numbers: range) -> None:
         self._numbers = numbers
@@ -109,8 +109,8 @@ class Names(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        found = self._numbers[index]
-        return Names(found) if isinstance(found, range) else member(found)
+        chosen = self._numbers[index]
+        return Names(chosen) if isinstance(chosen, range) else member(chosen)
 
 
 class ByName(Mapping[str, int]):
@@ -130,7 +130,7 @@ class ByName(Mapping[str, int]):
 
 
 class Sorted(Truth):
-    """A list that was made sorted (`Truth`)."""
+    """The right answers (`Truth`) about scores in descending order."""
 
     def __init__(self, scores: Scores) -> None:
         self.scores = ByName(scores)
@@ -139,33 +139,33 @@ class Sorted(Truth):
         self._distinct = []
 
     def position(self, name: str) -> int:
-        """Where a member stands: as its name says."""
+        """Return a member's position: its number plus 1."""
         return number_of(name) + 1
 
 
 def tiers(scores: Scores) -> dict[Path, Counter[int]]:
-    """Every counter of the tiers of scores of 1 and more, leaf by leaf."""
+    """Return the counters of all tiers by node; every score must be at least 1."""
     nodes: defaultdict[Path, Counter[int]] = defaultdict(Counter)
     for _, leaf in groupby(scores, key=lambda score: score // FANOUT):
         counts = Counter(leaf)
-        # Within a leaf digits go with the list, one for each score.
+        # In a leaf the digit is one higher for the next lower score.
         first = next(iter(counts))
-        way = path(sort_value(first, descending=True))
-        nodes[way[:-1]].update({way[-1] + first - score: count for score, count in counts.items()})
-        for length in range(len(way) - 1):
-            nodes[way[:length]][way[length]] += counts.total()
+        digits = path(sort_value(first, descending=True))
+        nodes[digits[:-1]].update({digits[-1] + first - score: count for score, count in counts.items()})
+        for length in range(len(digits) - 1):
+            nodes[digits[:length]][digits[length]] += counts.total()
     return nodes
 
 
 def place(client: Engine, ranking: Ranking, scores: Scores, entries: Iterable[int]) -> None:
-    """Put in place the tiers that count everybody, and the entries of some members by number."""
+    """Load the tiers that count all members, and the entries of the members with these numbers."""
     version, written_at_ms = {"N": str(NOW)}, {"N": str(NOW)}
 
     def nodes() -> Iterator[dict[str, Any]]:
-        for way, counters in tiers(scores).items():
-            named = {"n": {"NS": [str(ranking.metric.shards)]}} if not way and ranking.metric.shards > 1 else {}
+        for node, counters in tiers(scores).items():
+            named = {"n": {"NS": [str(ranking.metric.shards)]}} if not node and ranking.metric.shards > 1 else {}
             counted = {counter_name(digit): {"N": str(count)} for digit, count in counters.items()}
-            yield {"pk": {"S": node_key(ranking, way)}, "t": written_at_ms, "v": version, **named, **counted}
+            yield {"pk": {"S": node_key(ranking, node)}, "t": written_at_ms, "v": version, **named, **counted}
 
     client.load("Rankings", nodes())
     client.load("Rankings", (_entry(ranking, number, scores[number]) for number in sorted(set(entries))))

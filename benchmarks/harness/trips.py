@@ -1,8 +1,8 @@
-"""Counts how many round trips a question takes one after the other, and how many rows it reads of an index.
+"""Counts the consecutive round trips of a question, and the rows that it reads of an index.
 
-Requests that go side by side are one round trip. What goes side by side is what the readers' pool is given:
-`SideBySide` takes its place, does each job at once and keeps a clock on which every request takes one tick, and only as
-many are under way as the pool has workers. So the number is exact, whatever this machine is busy with.
+Requests side by side count as one round trip. `SideBySide` replaces the thread pool of the store: it runs each job at
+once, on a clock where every request takes one tick and each worker does one job at a time. So the count is exact,
+however busy this machine is.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _READS: Final = {"get_item", "batch_get_item", "query"}
 
 
 class Ticks:
-    """A clock that goes by round trips."""
+    """A clock that counts round trips."""
 
     def __init__(self) -> None:
         self.now = 0
 
 
 class Trips:
-    """A client in front of a meter: every request is one tick; `entries` are the rows that queries of an index read."""
+    """Wraps a meter: every request takes one tick; `entries` counts the rows that queries of an index read."""
 
     def __init__(self, meter: Meter, ticks: Ticks) -> None:
         self._meter = meter
@@ -56,47 +56,47 @@ class Trips:
 
 
 class Job(Future[T]):
-    """What a job gave, and when: whoever asks has waited until then."""
+    """The result of a job; reading it moves the clock on to the tick at which the job ended."""
 
-    def __init__(self, ticks: Ticks, done: int) -> None:
+    def __init__(self, ticks: Ticks, end: int) -> None:
         super().__init__()
         self._ticks = ticks
-        self._done = done
+        self._end = end
 
     def result(self, timeout: float | None = None) -> T:
-        """What the job gave."""
-        self._ticks.now = max(self._ticks.now, self._done)
+        """Return the result."""
+        self._ticks.now = max(self._ticks.now, self._end)
         return super().result(timeout)
 
 
 class SideBySide(Executor):
-    """In place of a pool of threads: each job is done when it is given, on a clock of its own."""
+    """Replaces a pool of threads: runs each job when it is submitted, on the clock of a free worker."""
 
     def __init__(self, ticks: Ticks, max_workers: int, thread_name_prefix: str) -> None:
         del thread_name_prefix
         self._ticks = ticks
         self._free = [0] * max_workers
-        """When each worker has nothing left to do."""
+        """The tick from which each worker is free."""
 
     def submit(self, job: Callable[..., T], /, *args: Any, **kwargs: Any) -> Job[T]:
-        """Do a job as soon as a worker is free."""
-        given = self._ticks.now
-        self._ticks.now = max(given, self._free[0])
-        answer = job(*args, **kwargs)
+        """Run a job from the tick at which a worker is free."""
+        submitted = self._ticks.now
+        self._ticks.now = max(submitted, self._free[0])
+        result = job(*args, **kwargs)
         heapreplace(self._free, self._ticks.now)
-        done: Job[T] = Job(self._ticks, self._ticks.now)
-        self._ticks.now = given
-        done.set_result(answer)
-        return done
+        future: Job[T] = Job(self._ticks, self._ticks.now)
+        self._ticks.now = submitted
+        future.set_result(result)
+        return future
 
     def map(self, job: Callable[..., T], *many: Any, timeout: float | None = None, chunksize: int = 1) -> Iterator[T]:
-        """Do a job for each of many, side by side."""
+        """Run a job for each argument, side by side."""
         del timeout, chunksize
         jobs = [self.submit(job, *each) for each in zip(*many, strict=True)]
         return (one.result() for one in jobs)
 
 
-def standing(client: Trips, ticks: Ticks, pacing: Clock) -> DynamoRankingsReader:
-    """The readers' store on a client that counts trips."""
+def rankings_reader(client: Trips, ticks: Ticks, pacing: Clock) -> DynamoRankingsReader:
+    """Return the reader's store on a client that counts trips."""
     with mock.patch("standings.aws.dynamodb.rankings.ranking_reads.ThreadPoolExecutor", partial(SideBySide, ticks)):
         return DynamoRankingsReader(client, "Rankings", "Scores", pacing)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
-"""Workers side by side in virtual time, on one client whose transactions take a while and meet.
+"""Workers side by side in virtual time, over a client whose transactions take time and conflict.
 
-Each worker is a greenlet with straight code: it waits by switching to the clock, which goes on to whoever is next.
+Each worker is a greenlet. To wait it switches to the clock, which then runs the worker that is next.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TRANSACTION: Final = 0.020
-"""Seconds that a transaction takes, done or cancelled: a stated input."""
+"""Seconds of a transaction, committed or cancelled. An assumption, not a measurement."""
 READ: Final = 0.005
+"""Seconds of a read; also an assumption."""
 
 
 class VirtualClock:
-    """Virtual seconds."""
+    """A clock of virtual seconds that runs workers in the order of their time."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -28,17 +29,17 @@ class VirtualClock:
         self._waiting: list[tuple[float, int, greenlet]] = []
 
     def start(self, job: Callable[[], None]) -> None:
-        """Have a worker begin now."""
+        """Add a worker that begins now."""
         self._at(self.now, greenlet(job))
 
     def sleep(self, seconds: float) -> None:
-        """Let a worker wait."""
+        """Have the calling worker wait."""
         worker = getcurrent()
         self._at(self.now + seconds, worker)
         worker.parent.switch()
 
     def run(self) -> None:
-        """Let workers go on until all are done."""
+        """Run the workers until all have ended."""
         while self._waiting:
             self.now, _, worker = heappop(self._waiting)
             worker.switch()
@@ -49,32 +50,32 @@ class VirtualClock:
 
 
 class Meeting:
-    """A client on which a transaction that begins while another has one of its items is cancelled."""
+    """A client that cancels a transaction that begins while another one has an item of it."""
 
     def __init__(self, client: Any, clock: VirtualClock) -> None:
         self._client = client
         self._clock = clock
         self._taken: set[str] = set()
-        self.done = 0
+        self.committed = 0
         self.cancelled = 0
 
     def transact_write_items(self, **request: Any) -> Any:
-        """Do it at its end, unless an item is taken at its beginning."""
+        """Commit at the end of the transaction's time, unless an item is taken at its beginning."""
         keys = [_key(action) for action in request["TransactItems"]]
-        met = [key in self._taken for key in keys]
-        if any(met):
+        taken = [key in self._taken for key in keys]
+        if any(taken):
             self._clock.sleep(TRANSACTION)
             self.cancelled += 1
-            raise conflict(met)
+            raise conflict(taken)
         self._taken.update(keys)
         self._clock.sleep(TRANSACTION)
         self._taken.difference_update(keys)
         answer = self._client.transact_write_items(**request)
-        self.done += 1
+        self.committed += 1
         return answer
 
     def batch_get_item(self, **request: Any) -> Any:
-        """Reads meet nobody."""
+        """Read; reads conflict with nothing."""
         self._clock.sleep(READ)
         return self._client.batch_get_item(**request)
 
@@ -85,11 +86,11 @@ def _key(entry: dict[str, Any]) -> str:
     return key
 
 
-def conflict(met: list[bool]) -> ClientError:
-    """How a transaction ends that met another at some of its items."""
-    reasons = [{"Code": "TransactionConflict" if one else "None"} for one in met]
+def conflict(conflicting: list[bool]) -> ClientError:
+    """Return the error of a transaction that conflicts with another one at the items marked True."""
+    reasons = [{"Code": "TransactionConflict" if one else "None"} for one in conflicting]
     response: Any = {
-        "Error": {"Code": "TransactionCanceledException", "Message": "met another"},
+        "Error": {"Code": "TransactionCanceledException", "Message": "conflict with another transaction"},
         "CancellationReasons": reasons,
     }
     return ClientError(response, "TransactWriteItems")

@@ -1,1 +1,1 @@
-"""Benchmarks that measure the real code."""
+"""Benchmarks that measure the product's code."""

@@ -1,8 +1,7 @@
-"""What lanes are worth: projectors side by side on one board, with lanes and without, and what a rank costs its reader.
+"""Projectors side by side on one board, with lanes and without, and the cost of a rank on a board with lanes.
 
 `make lanes` (or `python -m benchmarks.measure.lanes`) writes `benchmarks/results/lanes.json` and the tables of
-`docs/lanes.md`.
-The projectors are the real ones; they meet in virtual time (`benchmarks/harness/virtual_time.py`).
+`docs/lanes.md`. The projectors are the product's; they run in virtual time (`benchmarks/harness/virtual_time.py`).
 """
 
 import sys
@@ -11,6 +10,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.harness import population
+from benchmarks.harness.pipeline import NoParking
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.results_file import output
 from benchmarks.harness.truth import Truth
@@ -22,7 +22,6 @@ from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
-from standings.ports.errors import StoreUnavailableError
 from standings.project.projector import Projector, ProjectResult, Record
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime.retry import Clock
@@ -34,15 +33,15 @@ PROJECTORS: Final = (1, 2, 4, 8, 16)
 MEMBERS: Final = 16_000
 BATCH: Final = 100
 SECONDS: Final = 5.0
-"""Virtual; a projector begins no batch after them."""
+"""Virtual seconds after which a projector begins no more batches."""
 READ_MEMBERS: Final = 10_000
-"""Of the board whose rank is read."""
+"""Members of the board on which ranks are read."""
 
 
 class Run:
-    """Projectors on one board, each with members of its own, as shards of a stream have them.
+    """Runs projectors on one board; each has members of its own, like the shards of a stream.
 
-    `in_time` are the moves of batches that were done within the seconds.
+    `in_time` counts the moves of batches that ended within the seconds.
     """
 
     def __init__(
@@ -80,15 +79,15 @@ class Run:
             lambda: population.NOW + int(self.clock.now * 1000), lambda: self.clock.now, self.clock.sleep, rng.random
         )
 
-    def _job(self, projector: Projector, mine: list[str], batch: int, pause: float) -> Callable[[], None]:
+    def _job(self, projector: Projector, members: list[str], batch: int, pause: float) -> Callable[[], None]:
         def work() -> None:
             while True:
                 if pause:
                     self.clock.sleep(self.rng.expovariate(1 / pause))
                 if self.clock.now >= self.seconds:
                     return
-                records = [self._record(name) for name in self.rng.sample(mine, batch)]
-                projected = projector.project(records, _NoParking(), float("inf"))
+                records = [self._record(name) for name in self.rng.sample(members, batch)]
+                projected = projector.project(records, NoParking(), float("inf"))
                 if projected.failed is not None:
                     raise AssertionError(projected.why)
                 self.projected.append(projected)
@@ -109,7 +108,8 @@ class Run:
 
     def row(self) -> dict[str, Any]:
         root = next(row for row in self.engine.scan(TableName="Rankings")["Items"] if row["pk"]["S"].endswith("/"))
-        tried = self.client.done + self.client.cancelled
+        """Return the figures of the run."""
+        tried = self.client.committed + self.client.cancelled
         return {
             "lanes": int(root["l"]["N"]) if "l" in root else 1,
             "batches": len(self.projected),
@@ -119,26 +119,21 @@ class Run:
         }
 
 
-class _NoParking:
-    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
-        raise StoreUnavailableError(f"{sequence}: {reason}") from bug
-
-
 def busy(seconds: float) -> Iterator[dict[str, Any]]:
-    """Projectors that always have work."""
+    """Measure projectors that always have work."""
     for most in (1, MAX_LANES):
         for count in PROJECTORS:
             yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
 
 
 def quiet(seconds: float) -> Iterator[dict[str, Any]]:
-    """Boards with a batch of ten now and then: seconds between one projector's batches, on average."""
+    """Measure boards that seldom get a batch, of ten members; `pause` is the mean of the seconds between batches."""
     for count, pause in ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2)):
         yield _shown({"projectors": count, "pause": pause, **Run(count, MAX_LANES, 10, pause, seconds).row()})
 
 
 def reads() -> Iterator[dict[str, Any]]:
-    """A member's rank on a board whose members were counted in one, two and four lanes."""
+    """Measure a member's rank on a board with one, two and four lanes."""
     for lanes in (1, 2, 4):
         yield _shown(_rank(lanes))
 
@@ -149,13 +144,13 @@ def _rank(lanes: int) -> dict[str, Any]:
     population.place_members(board.client, board.ranking("all"), scores, lanes=lanes)
     ask = Questions(board, Truth(scores), Random(1))
     first, *others = map(ask.rank, ask.sample())
-    unknown = board.row("first", [first])
-    known = board.row("others", others)
+    first_row = board.row("first", [first])
+    row = board.row("others", others)
     return {
         "lanes": lanes,
-        "read_units_most": known["read_units_most"],
-        "round_trips_first": unknown["round_trips_most"],
-        "round_trips_most": known["round_trips_most"],
+        "read_units_most": row["read_units_most"],
+        "round_trips_first": first_row["round_trips_most"],
+        "round_trips_most": row["round_trips_most"],
     }
 
 
@@ -164,9 +159,9 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def on_a_busy_board(result: dict[str, Any]) -> Iterator[str]:
-    """Projectors that always have work, with lanes and without."""
-    yield "| projectors | lanes named | cancelled transactions | retries per batch | moves a second | without lanes |"
+def busy_table(result: dict[str, Any]) -> Iterator[str]:
+    """Return the table of projectors that always have work, with lanes and without."""
+    yield "| projectors | lanes | cancelled transactions | retries per batch | moves per second | without lanes |"
     yield "|---" * 6 + "|"
     alone = {row["projectors"]: row for row in result["busy"] if row["most_lanes"] == 1}
     for row in result["busy"]:
@@ -179,17 +174,17 @@ def on_a_busy_board(result: dict[str, Any]) -> Iterator[str]:
             )
 
 
-def on_quiet_boards(result: dict[str, Any]) -> Iterator[str]:
-    """Projectors that seldom meet."""
-    yield "| projectors | seconds between batches of one | cancelled transactions | lanes named |"
+def quiet_table(result: dict[str, Any]) -> Iterator[str]:
+    """Return the table of projectors that seldom conflict."""
+    yield "| projectors | seconds between the batches of a projector | cancelled transactions | lanes |"
     yield "|---" * 4 + "|"
     for row in result["quiet"]:
         yield f"| {row['projectors']} | {row['pause']:g} | {_share(row)} | {row['lanes']} |"
 
 
-def of_a_rank(result: dict[str, Any]) -> Iterator[str]:
-    """What a rank costs its reader."""
-    yield "| lanes | read units at most | round trips | of them while the process does not know of the lanes |"
+def rank_table(result: dict[str, Any]) -> Iterator[str]:
+    """Return the table of the cost of a rank."""
+    yield "| lanes | read units at most | round trips | round trips until the process knows the lanes |"
     yield "|---" * 4 + "|"
     for row in result["reads"]:
         yield (
@@ -197,14 +192,14 @@ def of_a_rank(result: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def of_cleaning(result: dict[str, Any]) -> Iterator[str]:
-    """Trees under scores that only rise."""
-    yield "| steps | looked at | nodes | needed | write units per move | read units per move |"
+def pruning_table(result: dict[str, Any]) -> Iterator[str]:
+    """Return the table of trees under scores that only rise."""
+    yield "| steps | moves checked | nodes | nodes needed | write units per move | read units per move |"
     yield "|---" * 6 + "|"
     for row in result["cleaning"]:
-        looked = f"1 of {row['one_of']}" if row["one_of"] else "never"
+        checked = f"1 of {row['one_of']}" if row["one_of"] else "none"
         yield (
-            f"| {row['steps'][0]:,}–{row['steps'][1]:,} | {looked} | {row['nodes']:,} | {row['needed']:,} | "
+            f"| {row['steps'][0]:,}–{row['steps'][1]:,} | {checked} | {row['nodes']:,} | {row['needed']:,} | "
             f"{row['write_units_per_move']:g} | {row['read_units_per_move']:g} |"
         )
 
@@ -214,15 +209,15 @@ def _share(row: dict[str, Any]) -> str:
 
 
 TABLES: Final = {
-    "busy": on_a_busy_board,
-    "quiet": on_quiet_boards,
-    "rank": of_a_rank,
-    "cleaning": of_cleaning,
+    "busy": busy_table,
+    "quiet": quiet_table,
+    "rank": rank_table,
+    "cleaning": pruning_table,
 }
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, keep the result and bring the page up to date."""
+    """Measure, write the result and update the page."""
     out = output(arguments, __doc__)
     seconds = 0.5 if out.small else SECONDS
     result = {

@@ -1,35 +1,28 @@
 """What every kind of read costs, at ten thousand members and at a million: read units, round trips, entries read.
 
-`make reads` (or `python -m benchmarks.measure.reads`) writes `benchmarks/results/reads.json` and the tables in the
-README.
-Every answer is compared with a sorted list on the way.
+`make reads` (or `python -m benchmarks.measure.reads`) writes `benchmarks/results/reads.json`, the tables of
+`docs/reads.md` and one table of the README. It compares every answer with a sorted list.
 """
 
 import gc
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Final
 
-import orjson
-
 from benchmarks.harness import population
-from benchmarks.harness.questions import ASKED, Answer, Asked, Board, Draw, Questions, placed
-from benchmarks.harness.results_file import Output, output
+from benchmarks.harness.pipeline import event
+from benchmarks.harness.questions import SAMPLE, Answer, Board, Draw, Question, Questions, placed
+from benchmarks.harness.results_file import output
 from benchmarks.harness.truth import Truth
-from benchmarks.measure.units import pacing
 from benchmarks.pages import peers
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.read.query import MAX_MEMBERS
 from standings.runtime.environment import BOARDS_FILE
-from standings.write.writer import QueueMessage, Writer
 
 PAGE: Final = "docs/reads.md"
 README: Final = "README.md"
+COMMAND: Final = "make reads"
 SIZES: Final = (10_000, 1_000_000)
 SMALL: Final = (2_500, 10_000)
 GROUPS: Final = 5
@@ -43,7 +36,7 @@ POPULATIONS: Final[dict[str, Draw]] = {FEW: population.finegrained, MANY: popula
 
 
 def usual(board: Board, truth: Truth) -> Iterator[Answer]:
-    """The reads of a board that need no more than its ranking over `all`."""
+    """Measure the reads of a ranking."""
     ask = Questions(board, truth, Random(1))
     middle = truth.total // 2
     yield board.row("top 100", [ask.page(1)])
@@ -56,11 +49,9 @@ def usual(board: Board, truth: Truth) -> Iterator[Answer]:
     yield board.row("rank of a member", map(ask.rank, ask.sample()))
     yield board.row("rank of a member, ordinal", (ask.rank(member, "ordinal") for member in ask.sample()))
     yield board.row("rank of a score", (ask.score(truth.scores[member] + 1) for member in ask.sample()))
-    yield board.row(f"ranks of a group of {MAX_MEMBERS}", (ask.group(ask.sample(MAX_MEMBERS)) for _ in range(GROUPS)))
-    yield board.row(
-        f"ranks of a group of {MAX_MEMBERS}, ordinal",
-        (ask.group(ask.sample(MAX_MEMBERS), "ordinal") for _ in range(GROUPS)),
-    )
+    for name, method in (("", "competition"), (", ordinal", "ordinal")):
+        groups = (ask.group(ask.sample(MAX_MEMBERS), method) for _ in range(GROUPS))
+        yield board.row(f"ranks of a group of {MAX_MEMBERS}{name}", groups)
     yield board.row("score at a percentile", map(ask.percentile, (1, 10, 50, 90, 99)))
     yield board.row("distribution, 50 buckets", [ask.distribution(50)])
     for count in DENSE:
@@ -70,18 +61,18 @@ def usual(board: Board, truth: Truth) -> Iterator[Answer]:
 
 
 def deep(board: Board, truth: Truth) -> Answer:
-    """What a page of 100 costs near and deep: at the top, at position 1,000 and at the middle."""
+    """Measure a page of 100 at the top, at position 1,000 and at the middle."""
     ask = Questions(board, truth, Random(1))
     pages = zip(DEPTHS, (ask.page(1), ask.at(1_000), ask.at(truth.total // 2)), strict=True)
-    found: Answer = {"members": truth.total}
+    costs: Answer = {"members": truth.total}
     for name, page in pages:
         row = board.row(name, [page])
-        found |= {f"{name}_{what}": row[f"{what}_most"] for what in ("read_units", "entries", "round_trips")}
-    return found
+        costs |= {f"{name}_{unit}": row[f"{unit}_most"] for unit in ("read_units", "entries", "round_trips")}
+    return costs
 
 
 def sharded(board: Board, truth: Truth) -> Iterator[Answer]:
-    """Lists of a board whose index is spread over shards."""
+    """Measure the reads of a board whose index has several shards."""
     ask = Questions(board, truth, Random(1))
     yield board.row("top 100", [ask.page(1)])
     yield board.row("top 1,000", [ask.page(1, limit=1_000)])
@@ -92,27 +83,27 @@ def sharded(board: Board, truth: Truth) -> Iterator[Answer]:
 
 
 def periods(count: int) -> Iterator[Answer]:
-    """Reads of a member on a board as shipped: ranked over `all`, `day` and `last-7-days`."""
+    """Measure reads of members on the shipped board, which ranks over `all`, `day` and `last-7-days`."""
     board = Board(parse_boards(BOARDS_FILE.read_text(encoding="utf-8")))
     rng = Random(count)
     scores = population.finegrained(rng, count)
     earlier = dict(zip(scores, rng.sample(list(scores.values()), count), strict=True))
     now, before = Truth(scores), Truth(earlier)
-    asked = rng.sample(now.order, ASKED)
+    members = rng.sample(now.order, SAMPLE)
     for window in ("all", "day", "last-7-days"):
-        population.place_members(board.client, board.ranking(window), scores, entries=set(asked))
-    population.place_members(board.client, board.ranking("day", 1), earlier, entries=set(asked))
-    _write(board, asked, scores)
-    board.directory.member(board.name, asked[0], ranks=True, method=None)  # reads the board's record
+        population.place_members(board.client, board.ranking(window), scores, entries=set(members))
+    population.place_members(board.client, board.ranking("day", 1), earlier, entries=set(members))
+    board.pipeline.write(event(name, board.name, name, {"points": scores[name]}) for name in members)
+    board.read_record()
 
-    def rank(member: str) -> Asked:
+    def rank(member: str) -> Question:
         expected = (now.rank(member), before.rank(member))
         return (
             lambda: board.query.rank(board.about("day"), member=member, previous=True),
             lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
         )
 
-    def of(member: str, *, ranks: bool) -> Asked:
+    def of(member: str, *, ranks: bool) -> Question:
         expected = (scores[member], now.rank(member) if ranks else None)
 
         def is_right(answer: Answer) -> bool:
@@ -121,9 +112,9 @@ def periods(count: int) -> Iterator[Answer]:
 
         return lambda: board.directory.member(board.name, member, ranks=ranks, method=None), is_right
 
-    group = asked[:MAX_MEMBERS]
+    group = members[:MAX_MEMBERS]
     ranks = [(now.rank(member), before.rank(member)) for member in group]
-    yield board.row("rank of a member with the previous rank", map(rank, asked))
+    yield board.row("rank of a member with the previous rank", map(rank, members))
     yield board.row(
         f"ranks of a group of {MAX_MEMBERS} with previous ranks",
         [
@@ -133,40 +124,18 @@ def periods(count: int) -> Iterator[Answer]:
             )
         ],
     )
-    yield board.row("a member's scores", (of(member, ranks=False) for member in asked))
-    yield board.row("a member's scores and ranks in 3 windows", (of(member, ranks=True) for member in asked))
-
-
-def _write(board: Board, members: Sequence[str], scores: dict[str, int]) -> None:
-    """Give members their items, by events."""
-    writer = Writer(
-        BoardCatalog(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing()),  # type: ignore[arg-type]
-        DynamoScores(board.client, "Scores", "Receipts", pacing()),  # type: ignore[arg-type]
-        pacing(),
-    )
-    events = [
-        {
-            "id": name,
-            "board": board.name,
-            "member": name,
-            "at": "2026-11-21T10:15:00Z",
-            "metrics": {"points": scores[name]},
-        }
-        for name in members
-    ]
-    messages = [QueueMessage(str(number), orjson.dumps(event).decode()) for number, event in enumerate(events)]
-    if writer.write(messages, time.monotonic() + 600).applied != len(messages):
-        raise AssertionError("an event was not applied")
+    yield board.row("a member's scores", (of(member, ranks=False) for member in members))
+    yield board.row("a member's scores and ranks in 3 windows", (of(member, ranks=True) for member in members))
 
 
 def equals() -> Iterator[Answer]:
-    """What is read within one group of 10,000 equals, at its end and in its middle."""
+    """Measure reads in a group of 10,000 equals, at its end and in its middle."""
     board = Board(population.boards())
     rng = Random(1)
     scores = {population.member(n): 500 if n < EQUALS else rng.randint(1, 1_000) for n in range(2 * EQUALS)}
     scores = {name: 501 if score == 500 and n >= EQUALS else score for n, (name, score) in enumerate(scores.items())}
     population.place_members(board.client, board.ranking("all"), scores)
-    board.query.page(board.about("all"), limit=1, cursor=None)  # reads the board's record
+    board.read_record()
     truth = Truth(scores)
     ask = Questions(board, truth, rng)
     last = truth.ahead(500) + EQUALS
@@ -184,13 +153,12 @@ def equals() -> Iterator[Answer]:
 
 
 def directory() -> Iterator[Answer]:
-    """The list of boards, and what one of them is."""
+    """Measure the list of boards and the description of one."""
     board = Board(population.boards())
     names = [f"board-{number:04}" for number in range(2_000)]
-    registry = BoardCatalog(board.boards, DynamoBoards(board.client, "Scores", pacing()), pacing())  # type: ignore[arg-type]
-    registry.register(names)
+    board.pipeline.catalog.register(names)
 
-    def boards(limit: int) -> Asked:
+    def boards(limit: int) -> Question:
         expected = [{"board": name} for name in names[:limit]]
         return (
             lambda: board.directory.boards(prefix="board-", limit=limit, cursor=None),
@@ -205,7 +173,7 @@ def directory() -> Iterator[Answer]:
 
 
 def measure(sizes: Sequence[int] = SIZES) -> Answer:
-    """Everything that is in the result."""
+    """Return the whole result."""
     result: Answer = {"reads": [], "deep": []}
 
     def keep(kind: str, members: int, rows: Iterable[Answer]) -> None:
@@ -225,13 +193,11 @@ def measure(sizes: Sequence[int] = SIZES) -> Answer:
         keep("as shipped", count, periods(count))
     keep("equals", 2 * EQUALS, equals())
     keep("boards", 0, directory())
-    result["answers_checked"] = sum(row["asked"] for row in result["reads"])
-    result["answers_wrong"] = 0
-    return result
+    return {**result, "answers_checked": sum(row["asked"] for row in result["reads"]), "answers_wrong": 0}
 
 
 def by_population(result: Answer) -> Iterator[str]:
-    """The reads of a ranking, at each size and of both populations."""
+    """Return the table of the reads of a ranking, by size and population."""
     columns = list(dict.fromkeys((row["board"], row["members"]) for row in _of(result, POPULATIONS)))
     yield f"| read | {' | '.join(f'{kind}, {members:,}' for kind, members in columns)} |"
     yield "|---" * (len(columns) + 1) + "|"
@@ -240,19 +206,18 @@ def by_population(result: Answer) -> Iterator[str]:
         yield f"| {read} | {' | '.join(costs.get((read, *column), '') for column in columns)} |"
 
 
-def on_others(result: Answer) -> Iterator[str]:
-    """The reads of boards of other kinds."""
+def by_board(result: Answer) -> Iterator[str]:
+    """Return the table of the reads of other boards."""
     kinds = {row["board"]: None for row in result["reads"] if row["board"] not in POPULATIONS}
-    rows = _of(result, kinds)
     yield "| board | read | members | units (round trips) | entries |"
     yield "|---|---|---|---|---|"
-    for row in rows:
+    for row in _of(result, kinds):
         yield f"| {row['board']} | {row['read']} | {row['members']:,} | {_cost(row)} | {row['entries_most']:,} |"
 
 
 def at_depths(result: Answer) -> Iterator[str]:
-    """Pages of 100 near and deep."""
-    yield "| board | members | the first | at position 1,000 | at the middle |"
+    """Return the table of pages of 100 by depth."""
+    yield "| board | members | first page | at position 1,000 | at the middle |"
     yield "|---|---|---|---|---|"
     for row in result["deep"]:
         cells = (f"{row[f'{at}_read_units']:g} ({row[f'{at}_entries']:,} entries)" for at in DEPTHS)
@@ -267,22 +232,17 @@ def _cost(row: Answer) -> str:
     return f"{row['read_units_most']:,g} ({row['round_trips_most']})"
 
 
+TABLES: Final = {"reads": by_population, "others": by_board, "depths": at_depths}
+
+
 def main(arguments: list[str]) -> int:
-    """Measure, keep the result and bring the README and its page up to date."""
+    """Measure, write the result and update its page and the README."""
     out = output(arguments, __doc__)
-    gc.disable()  # a million rows are looked through again and again for cycles that are not there
+    gc.disable()  # it would search a million rows for cycles again and again
     result = measure(SMALL if out.small else SIZES)
-    out.keep("reads", result)
-    show(result, out)
+    out.publish("reads", result, PAGE, COMMAND, TABLES)
+    out.table(README, "peers", COMMAND, peers.table(result))
     return 0
-
-
-def show(result: Answer, out: Output) -> None:
-    """Write the tables into the pages that hold them."""
-    out.table(PAGE, "reads", "make reads", by_population(result))
-    out.table(PAGE, "others", "make reads", on_others(result))
-    out.table(PAGE, "depths", "make reads", at_depths(result))
-    out.table(README, "peers", "make reads", peers.table(result))
 
 
 if __name__ == "__main__":

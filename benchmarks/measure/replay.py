@@ -1,11 +1,12 @@
-"""A stream of your own through the real handlers on DynamoDB Local, every rank checked against a sorted list.
+"""Replays your own stream through the deployed handlers on DynamoDB Local and checks every rank.
 
     python -m benchmarks.measure.replay FILE [--last N] [--seed N]
 
-FILE is CSV (or .csv.gz) with the columns id, epoch_seconds and member. Each row is an event of one point on a `demo-`
-board, shifted in time so that the last happened an hour ago, posted in random order with one in twenty twice. Writes
-`benchmarks/results/replay.json`: how many ranks were checked, how many were wrong, how long it took, and the units that
-the same stream costs, in order, by DynamoDB's published rules.
+FILE is CSV (or .csv.gz) with the columns id, epoch_seconds and member. Each row becomes an event of one point on a
+`demo-` board. The times are shifted so that the last event happened an hour ago. Events are posted in random order, one
+in twenty of them twice. The ranks are compared with a sorted list. The result, `benchmarks/results/replay.json`, has
+the number of compared and of wrong ranks, the seconds, and the units of the same stream posted in order, by DynamoDB's
+published rules.
 """
 
 import argparse
@@ -49,13 +50,13 @@ class Row(NamedTuple):
 
     @property
     def body(self) -> str:
-        """The event that it becomes."""
-        said = {"id": self.id, "board": BOARD, "member": self.member, "at": self.at.isoformat()}
-        return orjson.dumps({**said, "metrics": {"points": 1}}).decode()
+        """The row's event as JSON."""
+        event = {"id": self.id, "board": BOARD, "member": self.member, "at": self.at.isoformat()}
+        return orjson.dumps({**event, "metrics": {"points": 1}}).decode()
 
 
 def read_rows(file: Path, last: int | None, now: datetime) -> list[Row]:
-    """The rows of a file, the last of them an hour ago."""
+    """Read the rows of a file (the last N, if given), shifted so that the last was an hour ago."""
     with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
         rows = list(csv.DictReader(lines))
     rows = rows[-last:] if last else rows
@@ -66,7 +67,7 @@ def read_rows(file: Path, last: int | None, now: datetime) -> list[Row]:
 
 
 def model_of(rows: list[Row], now: datetime) -> Model:
-    """What the rankings should say of rows that are applied at an instant."""
+    """Return a model to which the rows are added at an instant."""
     model = Model(late=LATE)
     for row in rows:
         model.add(row.id, row.member, row.at, 1, now)
@@ -74,14 +75,14 @@ def model_of(rows: list[Row], now: datetime) -> Model:
 
 
 def wrong_ranks(stack: Stack, model: Model, now: datetime) -> tuple[int, int]:
-    """How many ranks were compared, in all windows and every period that can be read, and how many differ."""
+    """Compare the ranks of all windows and readable periods; return how many were compared, and how many were wrong."""
     compared = wrong = 0
     for window in WINDOWS:
         on = now
         while _is_kept(stack, window, on, now):
             expected = model.standings(window, on)
-            found = stack.entries(f"/boards/{BOARD}/points/{window}", 1000, _named(on, now))
-            lines = [(entry["rank"], entry["member"], entry["score"]) for entry in found]
+            entries = stack.entries(f"/boards/{BOARD}/points/{window}", 1000, _named(on, now))
+            lines = [(entry["rank"], entry["member"], entry["score"]) for entry in entries]
             compared += len(expected)
             wrong += len(set(lines) ^ set(expected)) + (lines != expected)
             if window == "all":
@@ -104,13 +105,13 @@ def _is_kept(stack: Stack, window: str, on: datetime, now: datetime) -> bool:
 
 
 def _before(window: str, on: datetime) -> datetime:
-    """An instant in the period before the one that holds an instant."""
+    """Return an instant in the period before the one of this instant."""
     first = {"week": on - timedelta(days=on.weekday()), "month": on.replace(day=1), "year": on.replace(month=1, day=1)}
     return first.get(window, on) - timedelta(days=1)
 
 
 def exactness(rows: list[Row], now: datetime, seed: int) -> dict[str, Any]:
-    """Post the rows to the functions over DynamoDB Local and compare, now and a day, a week and a month later."""
+    """Replay the rows on DynamoDB Local; compare the ranks at once and a day, a week and a month later."""
     clock = ManualClock(int(now.timestamp() * 1000))
     rng = Random(seed)
     with DynamoDBLocal.started() as server, running(client := server.client(), clock) as stack:
@@ -150,7 +151,7 @@ def _images(client: Any, table: str) -> list[str]:
 
 
 def units(rows: list[Row], now: datetime) -> dict[str, Any]:
-    """What the rows cost when they are posted in order, each once, counted over the real requests."""
+    """Count the units of the rows when they are posted in order, each once."""
     engine = Engine()
     create_tables(engine)
     meter = Meter(engine)
@@ -160,27 +161,27 @@ def units(rows: list[Row], now: datetime) -> dict[str, Any]:
                 {"messageId": row.id, "body": row.body, "messageAttributes": {}} for row in rows[start : start + BATCH]
             ]
             if stack.writer({"Records": records}, Context(seconds=600))["batchItemFailures"]:
-                raise AssertionError("a batch failed")
+                raise AssertionError("expected no failed records in a batch, got some")
         (shard,) = engine.stream("Scores")
         for start in range(0, len(shard), BATCH):
             if stack.projector({"Records": shard[start : start + BATCH]}, Context(seconds=600))["batchItemFailures"]:
-                raise AssertionError("a batch failed")
-    span = meter.snapshot()
+                raise AssertionError("expected no failed records in a batch, got some")
+    cost = meter.snapshot()
     return {
-        "write_units": span.total.write,
-        "read_units": span.total.read,
-        "write_units_per_event": round(span.total.write / len(rows), 2),
-        "by_table": {table: {"write": u.write, "read": u.read} for table, u in sorted(span.tables.items())},
+        "write_units": cost.total.write,
+        "read_units": cost.total.read,
+        "write_units_per_event": round(cost.total.write / len(rows), 2),
+        "by_table": {table: {"write": u.write, "read": u.read} for table, u in sorted(cost.tables.items())},
     }
 
 
 def main(arguments: list[str]) -> int:
-    """Replay a file; exit status 1 if a rank was wrong."""
+    """Replay a file; the exit status is 1 if a rank was wrong, or if anything was written while time passed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.measure.replay", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--last", type=int, help="only the last N rows")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     os.environ.update(
         POWERTOOLS_SERVICE_NAME="replay",
         POWERTOOLS_METRICS_NAMESPACE="Standings",
@@ -189,11 +190,11 @@ def main(arguments: list[str]) -> int:
         AWS_DEFAULT_REGION="us-east-1",
     )
     now = datetime.now(UTC).replace(microsecond=0)
-    rows = read_rows(given.file, given.last, now)
+    rows = read_rows(options.file, options.last, now)
     result = {
         "events": len(rows),
         "members": len({row.member for row in rows}),
-        **exactness(rows, now, given.seed),
+        **exactness(rows, now, options.seed),
         "units": units(rows, now),
     }
     text = json.dumps(result, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""A board whose scores only rise: how many nodes its tree has, and what keeping it small costs."""
+"""A board whose scores only rise: the number of nodes of its tree, and the cost of removing dead ones."""
 
 from dataclasses import replace
 from random import Random
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
-from benchmarks.measure.units import pacing
+from benchmarks.harness.pipeline import pacing
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.members.moves import Move
@@ -21,16 +21,14 @@ MEMBERS: Final = 300
 ROUNDS: Final = 100
 STEPS: Final = ((1, 100), (100, 2_500), (100_000, 2_500_000))
 CHANCES: Final = (0, 8, 16, 32, 64)
-"""One of so many moves out of a leaf is looked at; 0: none is."""
+"""The projector checks one of so many moves out of a leaf for dead tiers; 0: none."""
 
 
-def rise(
-    client: Any, steps: tuple[int, int], chance: float, rounds: int, seed: int = 1
-) -> tuple[int, list[PruneResult]]:
-    """Raise the scores of 300 members, round by round; how many nodes they need in the end, and what was removed."""
-    rng = Random(seed)
+def rise(client: Any, steps: tuple[int, int], chance: float, rounds: int) -> tuple[int, list[PruneResult]]:
+    """Raise the scores of 300 members, round by round; return the nodes needed at the end, and what was removed."""
+    rng = Random(1)
     ranking = population.ranking_of(population.family())
-    tools = replace(pacing(), random=Random(seed).random)
+    tools = replace(pacing(), random=Random(1).random)
     looks: list[PruneResult] = []
     rankings = PrunedRankings(
         DynamoRankings(client, "Rankings", tools), DynamoTrees(client, "Rankings", tools), tools, looks.append, chance
@@ -41,19 +39,19 @@ def rise(
         moves = [Move(ranking, name, places[name], new, number + 1, population.NOW) for name, new in after.items()]
         moves.sort(key=lambda move: move.new.sort_value if move.new else 0)
         if len(move_in_ranking(rankings, moves, tools.backoff(float("inf")), lambda: False).done) != MEMBERS:
-            raise AssertionError("a move was not done")
+            raise AssertionError(f"expected {MEMBERS} moves, got fewer")
         places.update(after)
     needed = {node for place in places.values() if place for node in prefixes(path(place.sort_value))}
     return len(needed), looks
 
 
 def nodes(client: Any) -> int:
-    """How many nodes there are, in all their lanes."""
+    """Count the nodes, each in all its lanes."""
     return sum("/" in row["pk"]["S"] for row in client.scan(TableName="Rankings")["Items"])
 
 
 def measure(rounds: int) -> list[dict[str, Any]]:
-    """The trees at every kind of step and every chance."""
+    """Measure the trees for all steps and chances."""
     return [_measured(steps, chance, rounds) for steps in STEPS for chance in CHANCES]
 
 

@@ -1,8 +1,7 @@
-"""How long it takes from `make serve` to the first standings on the live page, and the pictures of that page.
+"""Measures the time from `make serve` to the first standings on the live page, and takes the pictures of that page.
 
-A browser is ready before; it opens the page as soon as its address is printed. What the targets install is installed.
-Seconds are this machine's, with what else it was busy with: `load_before`, processes that were running or waited to.
-Chromium is the one on the PATH.
+Everything that `make serve` needs is installed before. The browser is the Chromium on the PATH; it runs already, and
+opens the page as soon as its address is printed. The seconds are this machine's; `load_before` is its load average.
 """
 
 import os
@@ -29,7 +28,7 @@ _PATIENCE_MS: Final = 300_000
 _SHOWN: Final = {"width": 1000, "height": 819}
 _WINDOW: Final = "last-7-days"
 _PLACE: Final = 3
-"""Of the member that is looked at."""
+"""The rank of the member that the pictures show."""
 _ONE_MOMENT: Final = """() => {
     const all = [...document.querySelectorAll("#rows tr")], mine = document.querySelector("#rows tr.me .rank");
     const words = document.querySelector("#found-rank").textContent.split(" ");
@@ -40,7 +39,7 @@ _ONE_MOMENT: Final = """() => {
 
 
 def main(arguments: list[str]) -> None:
-    """Serve and look, some times; keep the seconds, and the pictures of the last time."""
+    """Serve some times; write the seconds of all rounds, and the pictures of the first."""
     out = output(arguments, __doc__)
     rounds = []
     with _browser() as browser:
@@ -52,31 +51,31 @@ def main(arguments: list[str]) -> None:
 
 
 def _round(browser: Browser, out: Output | None) -> dict[str, float]:
-    """One `make serve` from its start to its end; seconds from its start."""
-    found = {"load_before": round(os.getloadavg()[0], 1)}
+    """Run `make serve` once; return the seconds from its start. With `out`, take the pictures."""
+    timings = {"load_before": round(os.getloadavg()[0], 1)}
     began = time.monotonic()
 
     def seconds() -> float:
         return round(time.monotonic() - began, 1)
 
-    with _serving() as said:
-        address = _line(said, UP).partition(UP)[2].strip()
-        found["page_is_up_s"] = seconds()
+    with _serving() as lines:
+        address = _line_with(lines, UP).partition(UP)[2].strip()
+        timings["page_is_up_s"] = seconds()
         page = browser.new_page()
         page.goto(address)
         page.wait_for_selector("#rows tr[data-rank]", timeout=_PATIENCE_MS)
-        found["first_standings_s"] = seconds()
+        timings["first_standings_s"] = seconds()
         page.close()
-        _line(said, READY)
-        found["all_activity_counted_s"] = seconds()
+        _line_with(lines, READY)
+        timings["all_activity_counted_s"] = seconds()
         if out is not None:
             for scheme, path in PICTURES.items():
                 _picture(browser, address, scheme, out.place(path))
-    return found
+    return timings
 
 
 def _picture(browser: Browser, address: str, scheme: Any, path: Any) -> None:
-    """The page of the week, with one of its first members found."""
+    """Take a picture of the page of the week with one of its first members selected."""
     entries = next(Reader(address.rstrip("/"), BOARD).pages(_WINDOW, None, limit=_PLACE))["entries"]
     member = entries[-1]["member"]
     size: Any = _SHOWN
@@ -84,7 +83,7 @@ def _picture(browser: Browser, address: str, scheme: Any, path: Any) -> None:
     page: Page = context.new_page()
     page.goto(f"{address}?board={BOARD}&window={_WINDOW}&member={member}")
     page.wait_for_selector("#picture rect.here", timeout=_PATIENCE_MS)
-    # List, member and movement are three reads, and scores move in between.
+    # List, member and movement are three reads; scores may change between them.
     page.wait_for_function(_ONE_MOMENT, timeout=_PATIENCE_MS)
     page.screenshot(path=path)
     context.close()
@@ -92,7 +91,7 @@ def _picture(browser: Browser, address: str, scheme: Any, path: Any) -> None:
 
 @contextmanager
 def _serving() -> Iterator[IO[str]]:
-    """`make serve`, as a person starts it, and what it says; Ctrl-C at the end."""
+    """Start `make serve` and yield its output; stop it like Ctrl-C at the end."""
     process = subprocess.Popen(
         ["make", "serve"],  # noqa: S607
         cwd=REPOSITORY,
@@ -109,21 +108,21 @@ def _serving() -> Iterator[IO[str]]:
         process.communicate(timeout=60)
 
 
-def _line(said: IO[str], wanted: str) -> str:
-    """The next line that holds a text; RuntimeError where it all ends without it."""
-    lines = []
-    for line in said:
-        lines.append(line)
-        if wanted in line:
+def _line_with(lines: IO[str], text: str) -> str:
+    """Return the next line with this text; RuntimeError if the output ends before."""
+    read = []
+    for line in lines:
+        read.append(line)
+        if text in line:
             return line
-    raise RuntimeError(f"`make serve` has ended:\n{''.join(lines)}")
+    raise RuntimeError(f"expected a line with {text!r}, but `make serve` ended:\n{''.join(read)}")
 
 
 @contextmanager
 def _browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
-        sys.exit("chromium is missing: install Debian's package, or any other on the PATH")
+        sys.exit("expected chromium on the PATH, found none: install Debian's package `chromium`, or any other")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         try:

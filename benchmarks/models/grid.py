@@ -1,4 +1,4 @@
-"""Boards on which the units of an event are counted over the real requests, beside what the model says of them."""
+"""Boards on which the units of an event are counted over the real requests and compared with the model."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.harness import population
-from benchmarks.harness.metered import Pipeline
+from benchmarks.harness.pipeline import Pipeline, event, pacing
 from benchmarks.models.cost.usage import Settings, Traffic, usage
 from standings.domain.boards.boards_toml import parse_boards
 
@@ -17,7 +17,7 @@ POINTS: Final = Traffic()
 METRES: Final = Traffic(median=20_000, steps=(100, 2_500))
 FINE: Final = Traffic(median=4_000_000, steps=(10_000, 1_000_000))
 EVENTS: Final = 2_000
-"""Of each board, at least; in whole batches."""
+"""Events of each board, rounded up to whole batches."""
 
 GRID: Final[tuple[tuple[Settings, Traffic], ...]] = (
     *(
@@ -40,51 +40,43 @@ SMALL: Final = (GRID[2], GRID[17], GRID[-5])
 
 
 def measured(settings: Settings, traffic: Traffic, events: int, seed: int = 1) -> dict[str, float]:
-    """Units of an event by table, counted over the real requests."""
+    """Count the units of an event by table, over the real requests."""
     rng = Random(f"{seed} {settings} {traffic}")
-    boards = parse_boards(settings.toml)
-    line = Pipeline(boards, seed)
-    # The tiers of everyone's scores in `all`; rows and items of those members only who have events here.
+    tools = replace(pacing(), random=Random(seed).random)
+    pipeline = Pipeline(parse_boards(settings.toml), tools, prune=True)
+    # The tiers in `all` count all members; only members with events get entries and items.
     everyone = {population.member(number): traffic.score(rng) for number in range(traffic.members)}
     metrics = sorted(settings.family.metrics)
     for name in metrics:
         metric = settings.family.metrics[name]
         ranking = population.ranking_of(settings.family)._replace(metric=metric, window=metric.windows[0])
-        population.place_members(line.client, ranking, everyone, entries=())
+        population.place_members(pipeline.client, ranking, everyone, entries=())
     count = -(-events // traffic.batch) * traffic.batch
     chosen = population.sample(rng, everyone, traffic.active or count)
     scores = {member: everyone[member] for member in chosen}
     if not traffic.fresh:
         for start in range(0, len(chosen), 500):
             part = chosen[start : start + 500]
-            line.take([_event(f"before-{member}", member, dict.fromkeys(metrics, scores[member])) for member in part])
-    before = line.counted
+            before = {member: dict.fromkeys(metrics, scores[member]) for member in part}
+            pipeline.write(event(f"before-{member}", population.BOARD, member, before[member]) for member in part)
+            pipeline.project(len(part))
+    counted = pipeline.meter.snapshot()
     for number, start in enumerate(range(0, count, traffic.batch)):
         if traffic.active is None:
             members = chosen[start : start + traffic.batch]
         else:
             members = [rng.choice(chosen) for _ in range(traffic.batch)]
-        line.take(
-            [
-                _event(
-                    f"event-{number:08}-{n:08}",
-                    member,
-                    dict.fromkeys(metrics, _amount(settings, traffic, rng, scores[member])),
-                )
-                for n, member in enumerate(members)
-            ]
+        amounts = [dict.fromkeys(metrics, _amount(settings, traffic, rng, scores[member])) for member in members]
+        pipeline.write(
+            event(f"event-{number:08}-{n:08}", population.BOARD, member, amounts[n]) for n, member in enumerate(members)
         )
-    span = line.counted - before
+        pipeline.project(len(members))
+    cost = pipeline.meter.snapshot() - counted
     return {
-        "write_units": span.total.write / count,
-        "read_units": span.total.read / count,
-        **{table: units.write / count for table, units in sorted(span.tables.items())},
+        "write_units": cost.total.write / count,
+        "read_units": cost.total.read / count,
+        **{table: units.write / count for table, units in sorted(cost.tables.items())},
     }
-
-
-def _event(event_id: str, member: str, amounts: Mapping[str, int]) -> Mapping[str, Any]:
-    at = "2026-11-21T10:15:00Z"
-    return {"id": event_id, "board": population.BOARD, "member": member, "at": at, "metrics": amounts}
 
 
 def _amount(settings: Settings, traffic: Traffic, rng: Random, score: int) -> int:
@@ -97,28 +89,28 @@ def _amount(settings: Settings, traffic: Traffic, rng: Random, score: int) -> in
 
 
 def row(settings: Settings, traffic: Traffic, events: int) -> dict[str, Any]:
-    """What was counted, what the model says, and how far that is off."""
-    found = {name: round(units, 3) for name, units in measured(settings, traffic, events).items()}
-    told = usage(settings, traffic)
+    """Return the counted units, those of the model, and the relative error of the model."""
+    counted = {name: round(units, 3) for name, units in measured(settings, traffic, events).items()}
+    model = usage(settings, traffic)
     return {
         "settings": asdict(settings),
         "traffic": asdict(traffic),
-        "measured": found,
-        "model": {"write_units": round(told.write_units, 3), "read_units": round(told.read_units, 3)},
-        "error": round(told.write_units / found["write_units"] - 1, 4),
+        "measured": counted,
+        "model": {"write_units": round(model.write_units, 3), "read_units": round(model.read_units, 3)},
+        "error": round(model.write_units / counted["write_units"] - 1, 4),
     }
 
 
 def rows(*, small: bool) -> Iterator[dict[str, Any]]:
-    """The grid; a small one of some boards with fewer members."""
+    """Yield the rows of the grid; small: of three boards with fewer members."""
     for settings, traffic in SMALL if small else GRID:
         reduced = replace(traffic, members=5_000) if small else traffic
-        found = row(settings, reduced, 500 if small else EVENTS)
-        print(_line(found), flush=True)
-        yield found
+        made = row(settings, reduced, 500 if small else EVENTS)
+        print(_line(made), flush=True)
+        yield made
 
 
-def _line(found: Mapping[str, Any]) -> str:
-    traffic = found["traffic"]
-    what = f"{found['settings']} {traffic['steps']} by {traffic['batch']}"
-    return f"{what}: {found['measured']} {found['model']} {100 * found['error']:+.1f} %"
+def _line(row: Mapping[str, Any]) -> str:
+    traffic = row["traffic"]
+    board = f"{row['settings']} {traffic['steps']} by {traffic['batch']}"
+    return f"{board}: {row['measured']} {row['model']} {100 * row['error']:+.1f} %"

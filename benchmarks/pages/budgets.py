@@ -1,4 +1,4 @@
-"""What reads and events may cost, beside what was measured: one table made of all results that are there.
+"""The budgets of reads and events and the measured figures, in one table of all results.
 
 `python -m benchmarks.pages.budgets` writes it into `docs/performance.md`.
 """
@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.harness.results_file import Output, output
 from benchmarks.measure import reads
-from benchmarks.measure.comparison import curves
+from benchmarks.measure.comparison.curve_tables import BASE, flatness
+from benchmarks.measure.comparison.event_curves import SHARDS
+from benchmarks.measure.comparison.read_curves import DEEP, ON, RANK, READS, TOP
 from benchmarks.measure.speed import speed
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
@@ -17,72 +19,70 @@ from benchmarks.rivals.counting import CountAbove
 PAGE: Final = "docs/performance.md"
 COMMAND: Final = "make bench"
 ENOUGH: Final = 1.75
-"""How many times the events a doubling of the shards has to bear at least: members are not spread quite evenly."""
+"""The factor by which twice the shards must raise the ceiling; it is below 2 because members spread unevenly."""
 
 Result = Mapping[str, Any]
 
 
 class Budget(NamedTuple):
-    """One line: what it is about, what it may be, what was measured, and whether that is within."""
+    """One line of the table: its subject, its budget, the measured figure, and whether the figure is within it."""
 
-    what: str
+    subject: str
     budget: str
     measured: str
     met: bool
 
 
 def of_curves(result: Result) -> Iterator[Budget]:
-    """Reads at every size, and the hottest key."""
+    """Return the budgets of reads at every size, and of the hottest key."""
     most = max(row["members"] for row in result["reads"])
-    asked = [row for row in result["reads"] if "asked" in row]
-    of = {read: [row for row in asked if row["read"] == read] for read in curves.READS}
+    done = [row for row in result["reads"] if "asked" in row]
+    of = {read: [row for row in done if row["read"] == read] for read in READS}
     units = {read: max(row["read_units_most"] for row in rows) for read, rows in of.items() if rows}
     trips = {read: max(row["round_trips_most"] for row in rows) for read, rows in of.items() if rows}
     yield Budget(
         f"a member's rank, scores below 2^28, all shapes, 1,000 to {most:,} members",
         "≤ 3 read units, 2 round trips",
-        f"{units[curves.RANK]:g}, {trips[curves.RANK]}",
-        units[curves.RANK] <= 3 and trips[curves.RANK] <= 2,
+        f"{units[RANK]:g}, {trips[RANK]}",
+        units[RANK] <= 3 and trips[RANK] <= 2,
     )
-    flat = max(curves.flatness(result).values())
-    yield Budget(
-        f"the same at {most:,} members ÷ at {curves.SIZES[1]:,}, all shapes", "≤ 1.1", f"{flat:.2f}", flat <= 1.1
-    )
+    flat = max(flatness(result).values())
+    yield Budget(f"the same at {most:,} members ÷ at {BASE:,}, all shapes", "≤ 1.1", f"{flat:.2f}", flat <= 1.1)
     yield Budget(
         "top 100 with the total, ids of 20 bytes",
         "≤ 2.5 read units, 1 round trip",
-        f"{units[curves.TOP]:g}, {trips[curves.TOP]}",
-        units[curves.TOP] <= 2.5 and trips[curves.TOP] == 1,
+        f"{units[TOP]:g}, {trips[TOP]}",
+        units[TOP] <= 2.5 and trips[TOP] == 1,
     )
-    top = {(row["shape"], row["members"]): row["read_units_most"] for row in of[curves.TOP]}
-    # In these shapes so few share a score that hardly anything is skipped.
+    top = {(row["shape"], row["members"]): row["read_units_most"] for row in of[TOP]}
+    # In these shapes few members share a score, so a page skips few entries.
     more = max(
         row["read_units_most"] - top[row["shape"], row["members"]]
-        for row in of[curves.DEEP]
+        for row in of[DEEP]
         if row["shape"] in {"log-normal", "uniform"}
     )
     yield Budget("100 at the middle, few equals", "≤ 2.5 read units more", f"{more:g} more", more <= 2.5)
-    on = max(row["read_units_most"] - top[row["shape"], row["members"]] for row in of[curves.ON])
+    on = max(row["read_units_most"] - top[row["shape"], row["members"]] for row in of[ON])
     yield Budget("100 by cursor from the middle, any equals", "≤ 2.5 read units more", f"{on:g} more", on <= 2.5)
     four = min(row["events_per_second"] for row in result["ceilings"] if row["shards"] == 4)
     yield Budget(
-        "a hot board of 4 shards, every event another member, until a key takes 1,000 write units a second",
+        "a hot board of 4 shards, events of different members, until a key takes 1,000 write units per second",
         "≥ 1,000 events/s",
         f"{four:,}",
         four >= 1_000,
     )
     together = {row["shards"]: row["events_per_second"] for row in result["ceilings"] if row["batch"] > 1}
-    growth = min(together[2 * shards] / together[shards] for shards in curves.SHARDS[:-1])
+    growth = min(together[2 * shards] / together[shards] for shards in SHARDS[:-1])
     yield Budget(
-        "the same with twice the shards, batches of 100: growing in step",
-        f"≥ {ENOUGH:g} × each time",
+        "the same with twice the shards, batches of 100",
+        f"≥ {ENOUGH:g} ×",
         f"{growth:.2f} ×",
         growth >= ENOUGH,
     )
 
 
 def of_compared(result: Result) -> Iterator[Budget]:
-    """A rank beside counting everyone above."""
+    """Return the budget of a rank compared with counting everyone above."""
     most = max(row["members"] for row in result["ranks"])
     costs = {row["method"]: row["read_units"] for row in result["ranks"] if row["members"] == most}
     share = costs[CountAbove.name] / costs[OURS]
@@ -95,7 +95,7 @@ def of_compared(result: Result) -> Iterator[Budget]:
 
 
 def of_reads(result: Result) -> Iterator[Budget]:
-    """Previous ranks, and lists of several shards."""
+    """Return the budgets of previous ranks, and of lists from several shards."""
     rows = [row for row in result["reads"] if row["read"] == "rank of a member with the previous rank"]
     units, trips = max(row["read_units_most"] for row in rows), max(row["round_trips_most"] for row in rows)
     yield Budget(
@@ -110,7 +110,7 @@ def of_reads(result: Result) -> Iterator[Budget]:
 
 
 def of_lanes(result: Result) -> Iterator[Budget]:
-    """A rank on a hot board."""
+    """Return the budgets of a rank on a hot board."""
     for row in result["reads"]:
         if row["lanes"] > 1:
             units, trips, most = row["read_units_most"], row["round_trips_first"], 0.5 + 2.5 * row["lanes"]
@@ -123,7 +123,7 @@ def of_lanes(result: Result) -> Iterator[Budget]:
 
 
 def of_units(result: Result) -> Iterator[Budget]:
-    """An event."""
+    """Return the budget of an event."""
     units = result["writes"]["`all` alone"]["write_units_per_event"]
     yield Budget(
         "an event on a board with `all` only, steps of 1–100, 200,000 members, batches of 500",
@@ -134,7 +134,7 @@ def of_units(result: Result) -> Iterator[Budget]:
 
 
 def of_speed(result: Result) -> Iterator[Budget]:
-    """What one core does, and how long functions take to start."""
+    """Return the budgets of the pace of one core, and of the starts of functions."""
     for row in result["paces"]:
         least = speed.BUDGETS[row["level"]]
         yield Budget(
@@ -162,25 +162,25 @@ FROM: Final[dict[str, Callable[[Result], Iterator[Budget]]]] = {
     "units": of_units,
     "speed": of_speed,
 }
-"""Results that are looked at, in the order of the table; those that are not there are left out."""
+"""The results that have budgets, in the order of the table."""
 
 
 def budgets(results: Mapping[str, Result]) -> Iterator[Budget]:
-    """Every budget that results say something of."""
+    """Yield the budgets of all results."""
     for name, result in results.items():
         yield from FROM[name](result)
 
 
 def table(results: Mapping[str, Result]) -> Iterator[str]:
-    """The same as the page shows it."""
+    """Return the lines of the page's table."""
     yield "| what | budget | measured | met |"
     yield "|---" * 4 + "|"
     for one in budgets(results):
-        yield f"| {one.what} | {one.budget} | {one.measured} | {'yes' if one.met else 'no'} |"
+        yield f"| {one.subject} | {one.budget} | {one.measured} | {'yes' if one.met else 'no'} |"
 
 
-def found(out: Output) -> dict[str, Result]:
-    """The results that are there."""
+def read_results(out: Output) -> dict[str, Result]:
+    """Read the results; a missing one is reported and left out."""
     results: dict[str, Result] = {}
     for name in FROM:
         try:
@@ -190,17 +190,12 @@ def found(out: Output) -> dict[str, Result]:
     return results
 
 
-def show(out: Output) -> None:
-    """Write the table into its page."""
-    out.table(PAGE, "budgets", COMMAND, table(found(out)))
-
-
 def main(arguments: list[str]) -> int:
-    """Bring the page up to date."""
+    """Update the page."""
     out = output(arguments, __doc__)
-    show(out)
-    for line in table(found(out)):
-        print(line)
+    lines = list(table(read_results(out)))
+    out.table(PAGE, "budgets", COMMAND, lines)
+    print("\n".join(lines))
     return 0
 
 

@@ -1,7 +1,7 @@
-"""Our reads beside those of the peers, as the README shows them: what is asked, how, and what it costs here.
+"""The README's table of our reads and those of the peers.
 
-`peers.csv` says what each of them answers; the costs come from a result of `reads`. A cost is named by a board of that
-result and a read of it.
+`peers.csv` has the reads and what each peer answers. The costs come from a result of `reads`; the column `cost` names a
+board and a read of that result.
 """
 
 import csv
@@ -14,7 +14,7 @@ _COST: Final = "cost"
 
 
 def table(result: Mapping[str, Any]) -> Iterator[str]:
-    """The peers' table, with the costs at the most members of the result."""
+    """Return the lines of the table, with the costs of the largest boards of the result."""
     costs = {f"{row['board']}: {row['read']}": f"{row['read_units_most']:g}" for row in by_size(result)}
     with TABLE.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -27,5 +27,5 @@ def table(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def by_size(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The rows of a result, those of the most members last."""
+    """Return the rows of a result by number of members, the largest boards last."""
     return sorted(result["reads"], key=lambda row: int(row["members"]))

@@ -1,7 +1,7 @@
 """Lines on logarithmic axes as SVG, the same bytes for the same figures.
 
-Own code rather than a library's: a plotting library weighs more than all the rest that the benchmarks install, writes
-other bytes with every version, and none knows that a reader may have a dark page: here the picture's own style does.
+This is no plotting library because those are large, write other bytes with every version, and have no pictures that
+follow a reader's dark page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ STYLE: Final = (
 
 
 def plot(title: str, across: str, up: str, series: Mapping[str, Points]) -> str:
-    """A picture of some lines; what is 0 has no place on a logarithmic axis, and is left out."""
+    """Return a picture of lines; points at 0 are left out, because a logarithmic axis has no 0."""
     kept = {name: [(x, y) for x, y in points if x > 0 and y > 0] for name, points in series.items()}
     xs = [x for points in kept.values() for x, _ in points]
     ys = [y for points in kept.values() for _, y in points]
@@ -55,9 +55,9 @@ def plot(title: str, across: str, up: str, series: Mapping[str, Points]) -> str:
         lines.append(f'<text x="{LEFT - 6}" y="{place + 4}" text-anchor="end">{_short(10**power)}</text>')
     for number, (name, points) in enumerate(kept.items()):
         stroke = f'stroke="{COLOURS[number]}" stroke-width="2" stroke-dasharray="{DASHES[number]}" fill="none"'
-        way = " ".join(f"{x} {y}" for x, y in (at(*point) for point in points))
+        points_text = " ".join(f"{x} {y}" for x, y in (at(*point) for point in points))
         key = TOP + 12 + 22 * number
-        lines.append(f'<path {stroke} d="M{way}"/>' if way else "")
+        lines.append(f'<path {stroke} d="M{points_text}"/>' if points_text else "")
         lines.append(f'<path {stroke} d="M{RIGHT + 16} {key}h26"/>')
         lines.append(f'<text x="{RIGHT + 48}" y="{key + 4}">{escape(name)}</text>')
     return "\n".join([*filter(None, lines), "</svg>"]) + "\n"

@@ -1,5 +1,5 @@
-"""Other ways to rank members, each written from its published description, on the engine and the meter of our own.
+"""Other ways to rank members, each written from its published description, over the same engine and meter as ours.
 
-They are kept as kind to each method as it allows: short items, eventually consistent reads, all pages read. `exact`
-says what a method claims when nothing has changed since its last `refresh`.
+Each gets the best conditions that its method allows: short items, eventually consistent reads, all pages read. `exact`
+says whether a method claims exact ranks when nothing has changed since its last `refresh`.
 """

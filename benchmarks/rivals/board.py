@@ -1,11 +1,11 @@
-"""One board for every method, ours beside them."""
+"""One board for every method, including ours."""
 
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from benchmarks.harness import population, shapes
+from benchmarks.harness.pipeline import pacing
 from benchmarks.harness.shapes import Scores
-from benchmarks.measure.units import pacing
 from benchmarks.rivals.counting import CountAbove, FixedTiers
 from benchmarks.rivals.sampled import SampledCurve
 from benchmarks.rivals.table import Listed
@@ -23,34 +23,34 @@ class Rival(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """Its name in tables."""
 
     @property
     def exact(self) -> bool:
         """Whether its ranks are those of a sorted list when nothing has changed since its last refresh."""
 
     def refresh(self) -> None:
-        """Do what a schedule does."""
+        """Run the job that its method runs on a schedule."""
 
     def change(self, name: str, old: int, new: int) -> None:
-        """Give a member another score."""
+        """Change a member's score."""
 
     def rank(self, name: str) -> int:
-        """A member's 1224 rank."""
+        """Return a member's 1224 rank."""
 
 
 Kind = Callable[[Any, int], Rival]
-"""Makes one on a client, for scores of up to a highest one."""
+"""Makes a rival from a client and the highest possible score."""
 RIVALS: Final[tuple[Kind, ...]] = (CountAbove, FixedTiers, SampledCurve, CountTree)
 
 
 def highest(shape: str) -> int:
-    """The highest score that a board of a shape is made for: some methods have to know."""
+    """Return the highest possible score of a shape, which some methods need."""
     return population.BOUND - 1 if shape == "log-normal" else shapes.HIGHEST
 
 
 def place(client: Engine, scores: Scores, most: int) -> None:
-    """Put a board in place for every rival."""
+    """Load a board for every rival."""
     members = Listed(client)
     members.create()
     members.place(client, scores)
@@ -61,7 +61,7 @@ def place(client: Engine, scores: Scores, most: int) -> None:
 
 
 def ours(client: Any) -> Callable[[str], int]:
-    """Our ranks, read through a client of an engine that has our board."""
+    """Return a function that reads our rank of a member through a client."""
     query = Query(Reader(population.boards(), DynamoRankingsReader(client, "Rankings", "Scores", pacing()), pacing()))
     about = query.asked(population.BOARD, "points", "all")
     return lambda name: int(query.rank(about, member=name)["rank"])

@@ -1,4 +1,4 @@
-"""Ranks that are counted along the sorted index: everyone above, or in fixed tiers whose counts a schedule renews."""
+"""Ranks counted on the sorted index: all members above, or fixed tiers that a schedule counts."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ TIERS: Final = "Tiers"
 
 
 class CountAbove:
-    """Count everyone above, as in "rank with a DynamoDB index": a query with `Select=COUNT`, page after page."""
+    """Counts everyone above, a common recipe for ranks on an index: a query with `Select=COUNT`, page by page."""
 
     name: Final = "count everyone above"
     exact: Final = True
@@ -19,7 +19,7 @@ class CountAbove:
         self._members = Listed(client)
 
     def refresh(self) -> None:
-        """Nothing has to be."""
+        """Do nothing: this method has no job."""
 
     def change(self, name: str, old: int, new: int) -> None:
         """Write a score."""
@@ -27,15 +27,15 @@ class CountAbove:
         self._members.put(name, new)
 
     def rank(self, name: str) -> int:
-        """A member's rank."""
+        """Return a member's rank."""
         return 1 + self._members.count_above(self._members.score(name))
 
 
 class FixedTiers:
-    """Tiers of equal width whose members a schedule counts: AWS's sample "serverless scoreboard", its rule corrected.
+    """Tiers of equal width that a schedule counts: AWS's sample "serverless scoreboard", with its rule corrected.
 
-    The sample's tiers are 1,000 points wide, on scores of up to some 50,000; here a thousand of them span the range.
-    A rank is the sum of the tiers above, and a count within the member's own.
+    The sample has tiers of 1,000 points for scores up to about 50,000; here a thousand tiers span the range. A rank is
+    the sum of the tiers above plus a count within the member's own tier.
     """
 
     name: Final = "fixed tiers, recounted"
@@ -48,7 +48,7 @@ class FixedTiers:
 
     @staticmethod
     def create(client: Any) -> None:
-        """Make the table of tiers."""
+        """Create the table of tiers."""
         create(client, TIERS, ("board", "S"), ("first", "N"))
 
     def refresh(self) -> None:
@@ -59,12 +59,12 @@ class FixedTiers:
             self._client.put_item(TableName=TIERS, Item=item)
 
     def change(self, name: str, old: int, new: int) -> None:
-        """Write a score; tiers learn of it at the next refresh."""
+        """Write a score; the next refresh counts it in the tiers."""
         del old
         self._members.put(name, new)
 
     def rank(self, name: str) -> int:
-        """A member's rank: everyone in tiers above and everyone above in its own."""
+        """Return a member's rank: 1 plus all members in the tiers above and those above it in its own tier."""
         score = self._members.score(name)
         above = self._above(score)
         end = score - score % self._width + self._width - 1
@@ -72,10 +72,10 @@ class FixedTiers:
         return 1 + sum(count for _, count in above) + within
 
     def published_rank(self, name: str) -> int:
-        """A member's rank by the rule as it was published.
+        """Return a member's rank by the published rule.
 
-        It counts from the member's own score on, so the member and its equals too, of that only the first page, and
-        nobody at all within the highest tier.
+        That rule also counts the member itself and its equals. It reads only the first page of its count, and counts
+        no one within the highest tier.
         """
         score = self._members.score(name)
         above = self._above(score)

@@ -1,4 +1,4 @@
-"""Lists without ranks: a sharded index that is gathered naively, and sums of N days that an activity computes ahead."""
+"""Lists without ranks: N from each shard of an index, and sums of N days that each activity writes ahead."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ DAYS: Final = "Days"
 
 
 class ScatterGather:
-    """Top N of a sharded index: N from every shard, merged."""
+    """The top N of a sharded index: N from every shard, merged."""
 
     name: Final = "N from every shard"
 
@@ -18,15 +18,15 @@ class ScatterGather:
         self.members = Members(client, "Sharded", shards)
 
     def top(self, count: int) -> list[tuple[str, int]]:
-        """The first members and their scores."""
+        """Return the first members and their scores."""
         shards = range(self.members.shards)
         return merged((self.members.top(count, shard) for shard in shards), count)
 
 
 class DaySums:
-    """Sums of the last N days, stored for today and the N-1 days to come whenever a member does something.
+    """Sums of the last N days; each activity writes the member's sums of today and of the next N-1 days.
 
-    The tables are `Days` (what a member did on each day) and one sorted list for each day.
+    The tables are `Days` (the points of each member and day) and one sorted list for each day.
     """
 
     name: Final = "N-day sums, computed on activity"
@@ -37,15 +37,15 @@ class DaySums:
 
     @staticmethod
     def create(client: Any) -> None:
-        """Make the table of days."""
+        """Create the table of days."""
         create(client, DAYS, ("member", "S"), ("day", "N"))
 
     def list_of(self, day: int) -> Members:
-        """The sorted list of one day: a table of its own here, which costs what one table with the day in it would."""
+        """Return the sorted list of a day: a table of its own, at the same cost as a table of all days."""
         return Members(self._client, f"{BOARD}-{day}")
 
     def add(self, name: str, day: int, points: int) -> None:
-        """Count points of a day that is not over, and write every sum that they are part of."""
+        """Add points on a day, and write every sum that includes them."""
         self._client.update_item(
             TableName=DAYS,
             Key={"member": {"S": name}, "day": {"N": str(day)}},
@@ -60,8 +60,8 @@ class DaySums:
             "ConsistentRead": True,
         }
         items = [item for answer in pages(self._client, request) for item in answer["Items"]]
-        done = {int(item["day"]["N"]): int(item["points"]["N"]) for item in items}
+        by_day = {int(item["day"]["N"]): int(item["points"]["N"]) for item in items}
         for ahead in range(self._days):
             last = day + ahead
-            total = sum(count for on, count in done.items() if last - self._days < on <= last)
+            total = sum(count for on, count in by_day.items() if last - self._days < on <= last)
             self.list_of(last).put(name, total)

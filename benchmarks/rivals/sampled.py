@@ -1,4 +1,4 @@
-"""A curve from score to rank, sampled by a job: a rank is read off it, as games did on SimpleDB."""
+"""A curve from score to rank that a job samples; games on SimpleDB read ranks from such curves."""
 
 from bisect import bisect_left
 from typing import Any, Final
@@ -10,7 +10,7 @@ CURVES: Final = "Curves"
 
 
 class SampledCurve:
-    """A thousand samples of the sorted list in one item; ranks between them are interpolated."""
+    """A thousand samples of the sorted list in one item; ranks between samples are interpolated."""
 
     name: Final = "a sampled curve"
     exact: Final = False
@@ -23,11 +23,11 @@ class SampledCurve:
 
     @staticmethod
     def create(client: Any) -> None:
-        """Make the table of curves."""
+        """Create the table of curves."""
         create(client, CURVES, ("board", "S"))
 
     def refresh(self) -> None:
-        """Walk through the whole list, and keep every so many-th score with its rank."""
+        """Read the whole list; store samples of scores with their ranks at equal distances."""
         scores = list(self._members.descending())
         step = max(1, len(scores) // self._samples)
         positions = sorted({*range(0, len(scores), step), len(scores) - 1})
@@ -39,19 +39,19 @@ class SampledCurve:
         self._client.put_item(TableName=CURVES, Item=item)
 
     def change(self, name: str, old: int, new: int) -> None:
-        """Write a score; the curve learns of it at the next refresh."""
+        """Write a score; the next refresh samples it."""
         del old
         self._members.put(name, new)
 
     def rank(self, name: str) -> int:
-        """A member's rank, about."""
-        wanted = {
+        """Return a member's approximate rank."""
+        request = {
             self._members.name: {"Keys": [{"member": {"S": name}}]},
             CURVES: {"Keys": [{"board": {"S": BOARD}}]},
         }
-        found = self._client.batch_get_item(RequestItems=wanted)["Responses"]
-        score = int(found[self._members.name][0]["score"]["N"])
-        curve = found[CURVES][0]
+        items = self._client.batch_get_item(RequestItems=request)["Responses"]
+        score = int(items[self._members.name][0]["score"]["N"])
+        curve = items[CURVES][0]
         behind = [-int(value["N"]) for value in curve["scores"]["L"]]
         ranks = [int(value["N"]) for value in curve["ranks"]["L"]]
         after = bisect_left(behind, -score)

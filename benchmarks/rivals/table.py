@@ -1,4 +1,4 @@
-"""Members' items with their scores, and an index of them sorted by score: what most of the methods begin with."""
+"""A table of members with their scores and an index sorted by score, which most methods use."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -12,7 +12,7 @@ _INDEX: Final = "ranked"
 
 
 def create(client: Any, name: str, key: tuple[str, str], range_key: tuple[str, str] | None = None) -> None:
-    """Make a table with a key and perhaps a range key, each a name and a type."""
+    """Create a table with a key and an optional range key, each a name and a type."""
     keys = [key] if range_key is None else [key, range_key]
     client.create_table(
         TableName=name,
@@ -25,7 +25,7 @@ def create(client: Any, name: str, key: tuple[str, str], range_key: tuple[str, s
 
 
 def pages(client: Any, request: Answer) -> Iterator[Answer]:
-    """Every page of a query."""
+    """Yield every page of a query."""
     while True:
         answer: Answer = client.query(**request)
         yield answer
@@ -35,7 +35,7 @@ def pages(client: Any, request: Answer) -> Iterator[Answer]:
 
 
 class Listed:
-    """The members of one board. With `shards` each is in the part of the index that its number falls to."""
+    """The members of one board. With several shards a member's number decides its shard of the index."""
 
     def __init__(self, client: Any, name: str = "Members", shards: int = 1) -> None:
         self.client = client
@@ -43,7 +43,7 @@ class Listed:
         self.shards = shards
 
     def create(self) -> None:
-        """Make the table."""
+        """Create the table."""
         self.client.create_table(
             TableName=self.name,
             AttributeDefinitions=[
@@ -66,49 +66,49 @@ class Listed:
         )
 
     def place(self, client: Engine, scores: Scores, most: int | None = None) -> None:
-        """Put in place the members, or the first `most` of the list."""
+        """Load the members, or the first `most` of them."""
         client.load(self.name, (self._item(member(number), score) for number, score in enumerate(scores[:most])))
 
     def put(self, name: str, score: int) -> None:
-        """Write a member's score over the one before."""
+        """Write a member's score; it replaces the last one."""
         self.client.put_item(TableName=self.name, Item=self._item(name, score))
 
     def score(self, name: str) -> int:
-        """A member's score."""
+        """Return a member's score."""
         answer = self.client.get_item(TableName=self.name, Key={"member": {"S": name}})
         return int(answer["Item"]["score"]["N"])
 
     def highest(self) -> int:
-        """The highest score."""
+        """Return the highest score."""
         ((_, score),) = self.top(1)
         return score
 
     def count(self, low: int, high: int, *, first_page: bool = False) -> int:
-        """How many members have scores from one to another, both included; or those of the first MB of them."""
+        """Count the members with scores from `low` to `high`, both included; or only those on the first page."""
         request = self._query("board = :board AND score BETWEEN :low AND :high", low=low, high=high)
         counted = pages(self.client, {**request, "Select": "COUNT"})
         return int(next(counted)["Count"]) if first_page else sum(answer["Count"] for answer in counted)
 
     def count_above(self, score: int) -> int:
-        """How many members have more."""
+        """Count the members with a higher score."""
         request = self._query("board = :board AND score > :low", low=score)
         return sum(answer["Count"] for answer in pages(self.client, {**request, "Select": "COUNT"}))
 
     def descending(self) -> Iterator[int]:
-        """All scores, the highest first."""
+        """Yield all scores, the highest first."""
         request = {**self._query("board = :board"), "ScanIndexForward": False}
         for answer in pages(self.client, request):
             yield from (int(item["score"]["N"]) for item in answer["Items"])
 
     def top(self, count: int, shard: int = 0) -> list[tuple[str, int]]:
-        """The first members of one shard, and their scores."""
+        """Return the first members of one shard and their scores."""
         request = {**self._query("board = :board", shard=shard), "ScanIndexForward": False, "Limit": count}
-        found: list[tuple[str, int]] = []
+        lines: list[tuple[str, int]] = []
         for answer in pages(self.client, request):
-            found += [(item["member"]["S"], int(item["score"]["N"])) for item in answer["Items"]]
-            if len(found) >= count:
+            lines += [(item["member"]["S"], int(item["score"]["N"])) for item in answer["Items"]]
+            if len(lines) >= count:
                 break
-        return found
+        return lines
 
     def _query(self, condition: str, shard: int = 0, **numbers: int) -> Answer:
         values = {f":{name}": {"N": str(number)} for name, number in numbers.items()}
@@ -129,5 +129,5 @@ class Listed:
 
 
 def merged(lists: Iterable[list[tuple[str, int]]], count: int) -> list[tuple[str, int]]:
-    """The first of several lists together: the highest first, equals by member."""
+    """Merge lists and return the first lines: the highest score first, equals by member."""
     return sorted((line for one in lists for line in one), key=lambda line: (-line[1], line[0]))[:count]

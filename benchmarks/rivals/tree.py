@@ -1,4 +1,4 @@
-"""A tree of counts over a range of scores that is set beforehand: ranklist, as Google's Code Jam had it."""
+"""A tree of counts over a fixed range of scores: Google's ranklist of 2009."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _Steps = Iterator[tuple[str, int]]
 
 
 class CountTree:
-    """Every node counts its hundred children; an update changes the nodes of two paths in one transaction."""
+    """Every node counts its hundred children; a change updates the nodes of two paths in one transaction."""
 
     name: Final = "a count tree, a transaction each"
     exact: Final = True
@@ -29,12 +29,12 @@ class CountTree:
 
     @staticmethod
     def create(client: Any) -> None:
-        """Make the tables of nodes and of scores."""
+        """Create the tables of nodes and of scores."""
         create(client, NODES, ("node", "S"))
         create(client, RANKED, ("member", "S"))
 
     def place(self, client: Engine, scores: Scores) -> None:
-        """Put in place members and nodes."""
+        """Load members and nodes."""
         client.load(RANKED, (self._item(member(number), score) for number, score in enumerate(scores)))
         nodes: defaultdict[str, dict[str, Any]] = defaultdict(dict)
         for score, count in Counter(scores).items():
@@ -47,10 +47,10 @@ class CountTree:
         client.load(NODES, counted)
 
     def refresh(self) -> None:
-        """Nothing has to be."""
+        """Do nothing: this method has no job."""
 
     def change(self, name: str, old: int, new: int) -> None:
-        """Move a member from one score to another, its row and all counters at once."""
+        """Change a member's row and all counters in one transaction."""
         changes: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for score, one in ((old, -1), (new, 1)):
             for node, child in self._path(score):
@@ -75,20 +75,20 @@ class CountTree:
         self._client.transact_write_items(TransactItems=actions)
 
     def rank(self, name: str) -> int:
-        """A member's rank: the counters before its own, on every node of its path."""
+        """Return a member's rank: 1 plus the counters above its own, on every node of its path."""
         row = self._client.get_item(TableName=RANKED, Key={"member": {"S": name}})["Item"]
-        way = dict(self._path(int(row["score"]["N"])))
-        wanted = {NODES: {"Keys": [{"node": {"S": node}} for node in way]}}
-        nodes = self._client.batch_get_item(RequestItems=wanted)["Responses"][NODES]
+        children = dict(self._path(int(row["score"]["N"])))
+        request = {NODES: {"Keys": [{"node": {"S": node}} for node in children]}}
+        nodes = self._client.batch_get_item(RequestItems=request)["Responses"][NODES]
         return 1 + sum(
             int(value["N"])
             for node in nodes
             for child, value in node.items()
-            if child != "node" and int(child[1:]) > way[node["node"]["S"]]
+            if child != "node" and int(child[1:]) > children[node["node"]["S"]]
         )
 
     def _path(self, score: int) -> _Steps:
-        """The nodes from the root to a score, and the child to go on to."""
+        """Yield the nodes from the root to a score, each with its child on that path."""
         for level in range(self._levels):
             above, child = divmod(score // FANOUT ** (self._levels - 1 - level), FANOUT)
             yield f"{level}/{above}", child

@@ -7,7 +7,10 @@ import pytest
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.harness.shapes import SHAPES
 from benchmarks.measure import lanes, reads, rolling, units
-from benchmarks.measure.comparison import compared, curves
+from benchmarks.measure.comparison import compared, compared_tables, curve_tables, curves
+from benchmarks.measure.comparison.event_curves import ALONE, SHARDS, TOGETHER
+from benchmarks.measure.comparison.rank_costs import PUBLISHED
+from benchmarks.measure.comparison.read_curves import RANK
 from benchmarks.measure.speed import speed
 from benchmarks.models import ceiling, grid
 from benchmarks.models.cost import cost, usage
@@ -32,12 +35,10 @@ SAFEGUARDS = search.read(COMMITTED)
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
     "peers": (reads.README, peers.table(READS)),
-    "reads": (reads.PAGE, reads.by_population(READS)),
-    "depths": (reads.PAGE, reads.at_depths(READS)),
-    "others": (reads.PAGE, reads.on_others(READS)),
     **{
         f"{result} {name}": (benchmark.PAGE, lines(COMMITTED.result(result)))
         for result, benchmark in (
+            ("reads", reads),
             ("lanes", lanes),
             ("rolling", rolling),
             ("compared", compared),
@@ -48,7 +49,7 @@ TABLES = {
         )
         for name, lines in benchmark.TABLES.items()
     },
-    "budgets": (budgets.PAGE, budgets.table(budgets.found(COMMITTED))),
+    "budgets": (budgets.PAGE, budgets.table(budgets.read_results(COMMITTED))),
     "noticed": (search.PAGE, search.noticed(SAFEGUARDS)),
     "unneeded": (search.PAGE, search.unneeded(SAFEGUARDS)),
 }
@@ -88,21 +89,23 @@ def test_lanes_are_paid_for_where_they_are_needed() -> None:
         assert row["round_trips_first"] <= 3
 
 
-@pytest.mark.parametrize(("path", "svg"), [*compared.pictures(COMPARED).items(), *curves.pictures(CURVES).items()])
+@pytest.mark.parametrize(
+    ("path", "svg"), [*compared_tables.pictures(COMPARED).items(), *curve_tables.pictures(CURVES).items()]
+)
 def test_a_picture_is_that_of_its_result(path: str, svg: str) -> None:
     assert (REPOSITORY / path).read_text(encoding="utf-8") == svg
     assert path.removeprefix("docs/") in (REPOSITORY / curves.PAGE).read_text(encoding="utf-8")
 
 
 def test_the_budgets_are_met() -> None:
-    found = list(budgets.budgets(budgets.found(COMMITTED)))
+    found = list(budgets.budgets(budgets.read_results(COMMITTED)))
 
     assert len(found) >= 20
     assert [one for one in found if not one.met] == []
 
 
 def test_a_rank_is_as_cheap_at_ten_million_as_at_ten_thousand() -> None:
-    units = {(row["shape"], row["members"]): row for row in CURVES["reads"] if row["read"] == curves.RANK}
+    units = {(row["shape"], row["members"]): row for row in CURVES["reads"] if row["read"] == RANK}
 
     for shape in SHAPES:
         for kind in ("read_units_mean", "read_units_most"):
@@ -120,7 +123,7 @@ def test_ranks_of_others_are_wrong_where_they_are_said_to_be() -> None:
     wrong = {(row["method"], row["shape"]): row["wrong_share"] for row in COMPARED["accuracy"]}
 
     assert all(wrong[OURS, shape] == 0 for shape in SHAPES)
-    assert wrong[compared.PUBLISHED, "uniform"] > 0.9
+    assert wrong[PUBLISHED, "uniform"] > 0.9
     assert COMPARED["staleness"]["error_most"][OURS] == 0
 
 
@@ -128,9 +131,9 @@ def test_the_hottest_key_bears_more_with_more_shards() -> None:
     bears = {(row["batch"], row["lanes"], row["shards"]): row["events_per_second"] for row in CURVES["ceilings"]}
 
     assert all(events >= 1_000 for (_, _, shards), events in bears.items() if shards >= 4)
-    for shards in curves.SHARDS:
-        assert bears[curves.TOGETHER, 1, shards] >= 0.85 * shards * bears[curves.TOGETHER, 1, 1]
-        assert bears[curves.ALONE, 4, shards] >= 0.85 * shards * bears[curves.ALONE, 4, 1]
+    for shards in SHARDS:
+        assert bears[TOGETHER, 1, shards] >= 0.85 * shards * bears[TOGETHER, 1, 1]
+        assert bears[ALONE, 4, shards] >= 0.85 * shards * bears[ALONE, 4, 1]
 
 
 def test_the_code_is_within_its_budgets() -> None:

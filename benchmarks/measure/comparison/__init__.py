@@ -1,1 +1,1 @@
-"""Standings beside other ways to rank members, and how each grows."""
+"""Compares Standings with other ways to rank members, and measures how its costs grow."""

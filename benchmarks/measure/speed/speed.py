@@ -1,8 +1,7 @@
-"""How fast the code itself is: events and records a second on one core, where the time goes, memory, and starts.
+"""How fast the code itself is: events and records per second on one core, where the time goes, memory, and starts.
 
 `make bench` (or `python -m benchmarks.measure.speed.speed`) writes `benchmarks/results/speed.json` and the tables of
-`docs/speed.md`.
-Seconds are this machine's: read the ratios to what is measured beside them.
+`docs/speed.md`. The seconds are this machine's; the ratios compare with code that the same run measures.
 """
 
 import subprocess
@@ -27,23 +26,26 @@ LEVELS: Final = ("store", "botocore")
 BUDGETS: Final = {"store": 10_000, "botocore": 5_000}
 """Records per second."""
 STARTS: Final = {"writer": 1.3, "projector": 1.3, "query": 1.5}
-"""Times the start of a module that only makes a boto3 client of DynamoDB."""
+"""Multiples of the start of a program that only makes a boto3 client."""
 RECORDS: Final = {"writer": "events", "projector": "records"}
 STUBBED: Final = {"store": "the store", "botocore": "the network"}
-_LOOPS: Final = {"store": "orjson reads and writes it", "botocore": "botocore alone sends the same transactions"}
+_LOOPS: Final = {
+    "store": "parsing and writing it with orjson",
+    "botocore": "sending the same transactions with botocore",
+}
 
 
-def _asked(*question: str) -> dict[str, Any]:
-    """What a process of its own answers, so that nothing that came before is in its way."""
+def _ask_pace(*question: str) -> dict[str, Any]:
+    """Ask `pace` in a process of its own, which no earlier measurement affects."""
     command = [sys.executable, "-m", "benchmarks.measure.speed.pace", *question]
-    found = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - our own module
-    answer: dict[str, Any] = orjson.loads(found.stdout)
+    process = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - our own module
+    answer: dict[str, Any] = orjson.loads(process.stdout)
     print(answer, flush=True)
     return answer
 
 
 def measure(*, small: bool) -> dict[str, Any]:
-    """Everything that is in the result."""
+    """Return the whole result."""
     processes, repeats, rounds = (1, 2, 2) if small else (3, 6, 25)
     board = ("10000", "1") if small else (str(MEMBERS), str(BATCHES))
     with tempfile.TemporaryDirectory() as directory:
@@ -51,7 +53,7 @@ def measure(*, small: bool) -> dict[str, Any]:
     paces = []
     for function in FUNCTIONS:
         for level in LEVELS:
-            answers = [_asked("pace", function, level, *board, str(repeats)) for _ in range(processes)]
+            answers = [_ask_pace("pace", function, level, *board, str(repeats)) for _ in range(processes)]
             best = max(answers, key=lambda answer: answer["records_per_second"])
             paces.append({**best, "loops_per_record": median(answer["loops_per_record"] for answer in answers)})
     return {
@@ -59,9 +61,9 @@ def measure(*, small: bool) -> dict[str, Any]:
         "batch": batches.BATCH,
         "starts": starts,
         "paces": paces,
-        "profiles": [_asked("profile", function, level, *board) for function in FUNCTIONS for level in LEVELS],
+        "profiles": [_ask_pace("profile", function, level, *board) for function in FUNCTIONS for level in LEVELS],
         "memory": [
-            {"boards": boards, **_asked("memory", function, boards)}
+            {"boards": boards, **_ask_pace("memory", function, boards)}
             for function in FUNCTIONS
             for boards in ("all", "shipped")
         ],
@@ -69,8 +71,8 @@ def measure(*, small: bool) -> dict[str, Any]:
 
 
 def of_paces(result: dict[str, Any]) -> Iterator[str]:
-    """Records a second, and what that is beside a loop of the same run."""
-    yield "| function | stubbed | a second of one core | budget | one takes as long as | times |"
+    """Return the table of records per second, and of the ratio to a loop of the same run."""
+    yield "| function | stubbed | per second of one core | budget | compared with | takes times as long |"
     yield "|---" * 6 + "|"
     for row in result["paces"]:
         level = row["level"]
@@ -81,20 +83,20 @@ def of_paces(result: dict[str, Any]) -> Iterator[str]:
 
 
 def of_shares(result: dict[str, Any]) -> Iterator[str]:
-    """Where the time goes, by package."""
+    """Return the table of shares by package."""
     packages = list(dict.fromkeys(name for row in result["profiles"] for name in row["shares"] if name != "stub"))
-    yield "| package | " + " | ".join(f"{row['function']}, no {row['level']}" for row in _shown(result)) + " |"
+    yield "| package | " + " | ".join(f"{row['function']}, no {row['level']}" for row in _profiles(result)) + " |"
     yield "|---" * (len(result["profiles"]) + 1) + "|"
     for name in packages:
-        yield f"| {name} | " + " | ".join(_share(row["shares"].get(name, 0)) for row in _shown(result)) + " |"
+        yield f"| {name} | " + " | ".join(_share(row["shares"].get(name, 0)) for row in _profiles(result)) + " |"
 
 
-def _shown(result: dict[str, Any]) -> list[dict[str, Any]]:
+def _profiles(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**row, "level": STUBBED[row["level"]].removeprefix("the ")} for row in result["profiles"]]
 
 
 def of_functions(result: dict[str, Any]) -> Iterator[str]:
-    """The functions of ours that take most of it, with the network stubbed."""
+    """Return the table of our functions that take most time, with the network stubbed."""
     yield "| | function | share of the time |"
     yield "|---|---|---|"
     for row in result["profiles"]:
@@ -104,8 +106,8 @@ def of_functions(result: dict[str, Any]) -> Iterator[str]:
 
 
 def of_memory(result: dict[str, Any]) -> Iterator[str]:
-    """What the largest batch takes."""
-    yield "| function | boards | batch | its event, MB | at the peak, MB |"
+    """Return the table of the memory of the largest batch."""
+    yield "| function | boards | batch | event, MB | peak, MB |"
     yield "|---" * 5 + "|"
     for row in result["memory"]:
         boards = "`all` alone" if row["boards"] == "all" else "as shipped"
@@ -116,8 +118,8 @@ def of_memory(result: dict[str, Any]) -> Iterator[str]:
 
 
 def of_starts(result: dict[str, Any]) -> Iterator[str]:
-    """How long a start takes."""
-    yield "| program | ms | ms of CPU | times the first | of CPU | budget | MB at the end |"
+    """Return the table of starts."""
+    yield "| program | ms | ms of CPU | ÷ boto3 client | the same for CPU | budget | peak MB |"
     yield "|---" * 7 + "|"
     for row in result["starts"]:
         name = "a boto3 client of DynamoDB" if row["program"] == startup.BASE else row["program"]
@@ -142,7 +144,7 @@ TABLES: Final = {
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, keep the result and bring the page up to date."""
+    """Measure, write the result and update the page."""
     out = output(arguments, __doc__)
     result = measure(small=out.small)
     out.publish("speed", result, PAGE, COMMAND, TABLES)

@@ -1,7 +1,7 @@
-"""How long a function takes to start: a whole process, beside one that makes a boto3 client and no more.
+"""How long a function takes to start: a whole process, compared with one that only makes a boto3 client.
 
-The layer is built by its own makefile, as `sam build` does it; programs are compiled at every start, as where they
-cannot be written beside.
+The layer is built by its own makefile, like `sam build` does. Python compiles the modules at every start, because
+Lambda's file system takes no compiled files.
 """
 
 import os
@@ -23,12 +23,12 @@ _BASE_PROGRAM: Final = "import boto3; boto3.client('dynamodb')"
 
 
 def unavailable() -> str | None:
-    """Say why no layer can be built here, None if it can."""
-    return None if BUILDER.exists() else f"there is no {BUILDER}, which builds the layer: `make setup` installs it"
+    """Return the reason why no layer can be built here, None if one can."""
+    return None if BUILDER.exists() else f"expected {BUILDER}, which builds the layer, found none: run `make setup`"
 
 
 def build(directory: Path) -> Path:
-    """The layer for this interpreter, as it is deployed: the folder that functions import from."""
+    """Build the layer for this interpreter; return the folder that functions import from."""
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     processor = "arm64" if platform.machine().lower() in {"arm64", "aarch64"} else "x86_64"
     command: list[str | Path] = ["make", "--directory", REPOSITORY / "layers" / "standings", "build-StandingsLayer"]
@@ -39,7 +39,7 @@ def build(directory: Path) -> Path:
 
 
 def start(program: str, directory: Path, layer: Path) -> dict[str, float]:
-    """One process from its start to its end: seconds by the clock and of CPU time, megabytes at its peak."""
+    """Run one process; return its seconds (wall and CPU time) and its peak memory in megabytes."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(layer), "PYTHONDONTWRITEBYTECODE": "1", **ENVIRONMENT}
     began = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", program], cwd=directory, env=environment)  # noqa: S603 - ours
@@ -47,24 +47,24 @@ def start(program: str, directory: Path, layer: Path) -> dict[str, float]:
     seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"{directory}: {program!r} ended with {process.returncode}")
+        raise RuntimeError(f"{directory}: expected {program!r} to end with 0, got {process.returncode}")
     return {"wall": seconds, "cpu": used.ru_utime + used.ru_stime, "megabytes": used.ru_maxrss / 1000}
 
 
 def measure(layer: Path, rounds: int) -> list[dict[str, Any]]:
-    """Medians of many rounds, in each of which every program starts once; the first is not counted."""
+    """Return medians over the rounds; each round starts every program once, and one more round goes before them."""
     programs = {BASE: (_BASE_PROGRAM, layer)}
     programs.update((name, ("import app", REPOSITORY / "functions" / name)) for name in FUNCTIONS)
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in programs}
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in programs}
     for number in range(rounds + 1):
         for name, (program, directory) in programs.items():
             started = start(program, directory, layer)
             if number:
-                found[name].append(started)
+                runs[name].append(started)
     rows = []
-    for name, starts in found.items():
-        wall, cpu, megabytes = (median(one[what] for one in starts) for what in ("wall", "cpu", "megabytes"))
-        pairs = list(zip(starts, found[BASE], strict=True))
+    for name, starts in runs.items():
+        wall, cpu, megabytes = (median(one[kind] for one in starts) for kind in ("wall", "cpu", "megabytes"))
+        pairs = list(zip(starts, runs[BASE], strict=True))
         rows.append(
             {
                 "program": name,

@@ -1,4 +1,4 @@
-"""A population that is loaded at once equals one that the projector's transactions build."""
+"""A board that is loaded in one step equals the same board written by the projector's own transactions."""
 
 from random import Random
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.harness import population
-from benchmarks.measure.units import pacing
+from benchmarks.harness.pipeline import pacing
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
@@ -23,7 +23,7 @@ def _engine() -> Engine:
 
 
 def _everything(client: Any, **index: str) -> list[dict[str, Any]]:
-    """All items, without the versions of nodes."""
+    """All rows, but for how often tiers were written."""
     items = client.scan(TableName="Rankings", **index)["Items"]
     rows = [item if "s" in item else {name: item[name] for name in item if name != "v"} for item in items]
     return sorted(rows, key=lambda item: item["pk"]["S"])
