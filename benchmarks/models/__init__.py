@@ -1,1 +1,1 @@
-"""Models of capacity and lag."""
+"""Models of cost, capacity and lag."""

@@ -1,9 +1,8 @@
-"""What the same load comes to where ranks are made in the other ways that are in use.
+"""The billed amounts of the same load with other ways to rank members.
 
-None of them counts an event once, or ranks a rolling window.
-
-Each keeps a member's score in one item, written without a transaction, and its place in a sorted index where it has
-one; queue, functions and API are taken to be ours. Sizes are those of our own entries.
+Each stores a member's score in one item, without a transaction, and some also have a sorted index. None of them counts
+a redelivered event only once, or ranks a rolling window. Queue, functions and API cost the same as ours; an index row
+has the size of our entry.
 """
 
 from collections.abc import Callable
@@ -18,35 +17,35 @@ from benchmarks.models.cost.spending import GIGABYTE, Load, of_event, of_read
 from benchmarks.models.cost.usage import storage
 
 ENTRY: Final = 70.0
-"""Bytes of a place in a sorted index: the keys, and a member's id of 20 bytes."""
+"""Bytes of a row in a sorted index: the keys, and a member's id of 20 bytes."""
 
 TOP: Final = 100
-"""Lines that are written anew where the list is made again."""
+"""Lines of the list that each computation writes."""
 
 NODE: Final = 13.07 * 2**30 * 0.75
-"""Bytes that one cache node has room for, a quarter being reserved.
+"""Bytes of data that one cache node holds; a quarter of its memory is reserved.
 
 https://docs.aws.amazon.com/AmazonElastiCache/latest/dg/redis-memory-management.html
 """
 CACHED: Final = 150.0
-"""Bytes of one member in a sorted set of Redis: the id, the score, and the two structures that hold them."""
+"""Bytes of a member in a sorted set of Redis: the id, the score, and the two structures that hold them."""
 
 
 def _event(load: Load) -> Bill:
-    """One event's score, and its places in the index of every window; queue and writer are as ours."""
+    """Return the amounts of an event: its score, and its rows in the index of every window."""
     ours = of_event(load)
     windows = load.settings.metrics * len(load.settings.windows)
     return replace(ours, write_units=1 + 2 * windows, read_units=0.0, gigabyte_seconds=ours.gigabyte_seconds / 2)
 
 
-def _kept(load: Load, *, indexed: bool) -> Bill:
+def _stored(load: Load, *, indexed: bool) -> Bill:
     members = load.boards * load.traffic.members
     bytes_each = storage(load.settings, load.traffic).member + indexed * 2 * (ENTRY + assumed.PER_ITEM)
     return Bill(stored_gigabytes=members * bytes_each / GIGABYTE)
 
 
-def _passed(load: Load, share: float) -> float:
-    """The read units of passing that share of a board's index."""
+def _index_units(load: Load, share: float) -> float:
+    """Return the read units of reading this share of a board's index."""
     return load.traffic.members * share * ENTRY / READ_BYTES / 2
 
 
@@ -56,33 +55,33 @@ def _month(load: Load, event: Bill, read_units: float, rest: Bill) -> Bill:
 
 
 def counted(load: Load) -> Bill:
-    """A rank is the number of entries ahead: half of them, for a member in the middle."""
-    return _month(load, _event(load), _passed(load, 1 / 2), _kept(load, indexed=True))
+    """Return a month in which a rank counts the entries ahead: half of them, for the median member."""
+    return _month(load, _event(load), _index_units(load, 1 / 2), _stored(load, indexed=True))
 
 
 def recounted(load: Load) -> Bill:
-    """Tiers with fixed borders, counted anew every minute: a rank is an estimate of that age."""
+    """Return a month with fixed tiers that are recounted every minute; a rank is an estimate up to a minute old."""
     minutes = assumed.MONTH / 60
     counts = load.boards * load.settings.metrics * len(load.settings.windows)
-    recount = Bill(read_units=counts * _passed(load, 1) * minutes)
-    return _month(load, _event(load), 1.0, _kept(load, indexed=True) + recount)
+    recount = Bill(read_units=counts * _index_units(load, 1) * minutes)
+    return _month(load, _event(load), 1.0, _stored(load, indexed=True) + recount)
 
 
 def recomputed(load: Load) -> Bill:
-    """Each batch reads everyone, sorts, and writes everyone's rank that has changed: here only the top 100."""
+    """Return a month in which each batch reads all members, sorts them and writes the top 100."""
     batches = load.events_per_second / load.traffic.batch * assumed.MONTH * min(load.boards, load.traffic.batch)
     windows = load.settings.metrics * len(load.settings.windows)
-    pass_over = Bill(read_units=windows * _passed(load, 1), write_units=windows * TOP)
+    computation = Bill(read_units=windows * _index_units(load, 1), write_units=windows * TOP)
     event = replace(_event(load), write_units=1)
-    return _month(load, event, 0.5, _kept(load, indexed=False) + pass_over.times(batches))
+    return _month(load, event, 0.5, _stored(load, indexed=False) + computation.times(batches))
 
 
 def cached(load: Load) -> Bill:
-    """Sorted sets in a Redis node and its replica, beside a table that keeps the scores."""
+    """Return a month with sorted sets in a Redis node and its replica, and a table that stores the scores."""
     sets = load.settings.metrics * len(load.settings.windows)
     pairs = ceil(load.boards * load.traffic.members * sets * CACHED / NODE)
     nodes = Bill(cache_node_hours=2 * pairs * assumed.MONTH / 3600)
-    return _month(load, replace(_event(load), write_units=1), 0.0, _kept(load, indexed=False) + nodes)
+    return _month(load, replace(_event(load), write_units=1), 0.0, _stored(load, indexed=False) + nodes)
 
 
 ALTERNATIVES: Final[dict[str, Callable[[Load], Bill]]] = {

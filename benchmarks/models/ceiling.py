@@ -1,9 +1,8 @@
-"""How many events a second a deployment takes, how long they take to their ranks, and what to set for more.
+"""How many events per second a deployment takes, how long until their ranks, and the parameters for more events.
 
 `make bench` (or `python -m benchmarks.models.ceiling`) writes `benchmarks/results/ceiling.json` and the tables of
-`docs/capacity.md`: a model (`benchmarks/models/lag.py`, `benchmarks/models/contention.py`), and beside it the real
-projectors on an
-engine in this process, in the same virtual time.
+`docs/capacity.md`. The figures come from a model (`benchmarks/models/lag.py`, `benchmarks/models/contention.py`), which
+is compared with the product's projectors on an engine in this process, in the same virtual time.
 """
 
 import sys
@@ -17,9 +16,10 @@ from benchmarks.harness.results_file import output
 from benchmarks.measure import lanes
 from benchmarks.models import lag
 from benchmarks.models.contention import BUSY, Drawn, busy
-from benchmarks.models.cost.usage import Traffic, usage
+from benchmarks.models.cost.load_inputs import Traffic
+from benchmarks.models.cost.usage import usage
 from benchmarks.models.grid import ALL, SHIPPED
-from benchmarks.models.lag import PER_SHARD, Deployment, Scene, as_row, found, writers_rate
+from benchmarks.models.lag import PER_SHARD, Deployment, Scene, as_row, simulate, writers_rate
 from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 from standings.domain.boards.boards_toml import MAX_SHARDS
 from standings.ports.scores import SLOTS
@@ -29,39 +29,39 @@ COMMAND: Final = "make bench"
 PROJECTORS: Final = (1, 2, 4, 8, 16)
 BATCHES: Final = (100, 500)
 SEEDS: Final = (2, 8)
-"""Runs of each kind with the real projectors, and with the model: where lanes are taken by chance, runs differ."""
+"""Runs with the product's projectors, and runs of the model; runs differ because projectors draw their lanes."""
 RATES: Final = (1_000.0, 10_000.0, 100_000.0)
 BOARDS: Final = (1, 1_000)
 RANKINGS: Final = {1: ALL, 9: SHIPPED}
-"""Rankings that an event moves, and settings with so many."""
+"""Settings by the number of rankings in which an event moves its member."""
 SPARE: Final = 0.7
-"""Of a limit, that a setting should come to."""
+"""The share of a limit that a setting should use."""
 WIDER: Final = ((1, 1), (2, 1), (5, 1), (10, 1), (10, 2), (10, 4), (10, 8))
-"""What is tried, the least first: `ProjectorParallelizationFactor`, and how far Scores is warmed up."""
+"""The pairs to try, the smallest first: `ProjectorParallelizationFactor`, and the warm throughput factor of Scores."""
 TABLE_QUOTA: Final = 40_000
-"""Write units a second of one on-demand table, or index, until AWS is asked for more.
+"""Write units per second of an on-demand table or index, before you ask AWS for more.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
 
 def checked(*, small: bool) -> Iterator[dict[str, Any]]:
-    """Projectors that always have work on one board: the real ones, and the model."""
+    """Run projectors that always have work on one board: the product's, and the model's."""
     drawn = Drawn(Traffic(members=lanes.MEMBERS))
     seconds, (runs, models) = (1.0, (1, 2)) if small else (BUSY, SEEDS)
     for batch in BATCHES[:1] if small else BATCHES:
         for count in PROJECTORS[:3] if small else PROJECTORS:
             real = [run(count, batch, seconds, seed) for seed in range(1, runs + 1)]
-            told = [busy(drawn, count, MAX_LANES, batch, seed, seconds) for seed in range(1, models + 1)]
-            ran, modelled = _means(real), _means(told)
-            off = round(modelled["moves_per_second"] / ran["moves_per_second"] - 1, 3)
-            row = {"projectors": count, "batch": batch, "run": ran, "model": modelled, "off": off}
+            modelled = [busy(drawn, count, MAX_LANES, batch, seed, seconds) for seed in range(1, models + 1)]
+            ran, model = _means(real), _means(modelled)
+            off = round(model["moves_per_second"] / ran["moves_per_second"] - 1, 3)
+            row = {"projectors": count, "batch": batch, "run": ran, "model": model, "off": off}
             print(row, flush=True)
             yield row
 
 
 def run(projectors: int, batch: int, seconds: float, seed: int) -> dict[str, float]:
-    """The real projectors, always with work: moves a second of batches done in time, and the share cancelled."""
+    """Run the product's projectors; return the moves per second of batches done in time, and the cancelled share."""
     ran = lanes.Run(projectors, MAX_LANES, batch, 0.0, seconds, seed)
     return {"moves_per_second": ran.in_time / seconds, "cancelled_share": ran.row()["cancelled_share"]}
 
@@ -74,13 +74,13 @@ def _means(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def limits(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Events a second, of different members on one board, that each part takes as it is shipped, and at its most."""
-    usual = Deployment()
+    """Return the events per second on one board that each part takes as shipped, and at most."""
+    shipped = Deployment()
     return {
-        "writers": round(writers_rate(usual)),
-        "writers_most": round(writers_rate(replace(usual, writers=1_000))),
+        "writers": round(writers_rate(shipped)),
+        "writers_most": round(writers_rate(replace(shipped, writers=1_000))),
         "scores": SLOTS * PER_SHARD,
-        "index": usual.shards * PER_SHARD,
+        "index": shipped.shards * PER_SHARD,
         "index_most": MAX_SHARDS * PER_SHARD,
         "lanes": max(row["model"]["moves_per_second"] for row in rows),
         "stream": lag.FIRST_SHARDS * PER_SHARD,
@@ -88,7 +88,7 @@ def limits(rows: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def scenes(lanes_rate: float, *, small: bool) -> Iterator[dict[str, Any]]:
-    """Each load with what is shipped, and with the least that keeps up."""
+    """Measure each load with the shipped parameters, and with the smallest that keep up."""
     drawn = Drawn(Traffic(members=1_000_000))
     for rate in RATES[:1] if small else RATES:
         for boards in BOARDS:
@@ -103,37 +103,37 @@ def scenes(lanes_rate: float, *, small: bool) -> Iterator[dict[str, Any]]:
                 yield row
 
 
-def _shipped(scene: Scene, drawn: Drawn) -> lag.Found:
-    """With one index partition a hot board is held up by that, whatever else would be."""
-    behind = lag.Found(lag.SECONDS, lag.SECONDS, 0.0)
+def _shipped(scene: Scene, drawn: Drawn) -> lag.Lag:
+    """Measure the shipped parameters; the index of a hot board is one partition and alone limits its rate."""
+    behind = lag.Lag(lag.SECONDS, lag.SECONDS, 0.0)
     hot = scene.boards == 1 and scene.rate > PER_SHARD
     if hot or writers_rate(Deployment()) < scene.rate:
         return behind
-    return found(scene, Deployment(), drawn)
+    return simulate(scene, Deployment(), drawn)
 
 
 def _least(scene: Scene, drawn: Drawn, lanes_rate: float) -> dict[str, Any] | None:
-    """The least settings that keep up; None where none do."""
+    """Return the smallest parameters that keep up, None if there are none."""
     hot = scene.boards == 1
     if hot and scene.rate > lanes_rate:
         return None
     each = writers_rate(Deployment(writers=1))
-    usual = Deployment(
+    base = Deployment(
         writers=max(Deployment().writers, ceil(scene.rate / SPARE / each)),
         shards=min(MAX_SHARDS, ceil(scene.rate / scene.boards / SPARE / PER_SHARD)),
     )
     for parallelization, warm in WIDER:
-        deployment = replace(usual, parallelization=parallelization, warm=warm)
+        deployment = replace(base, parallelization=parallelization, warm=warm)
         if not hot and lag.projectors_rate(scene, deployment) < scene.rate:
             continue
-        what = found(scene, deployment, drawn)
-        if what.keeps_up:
-            return as_row(scene, deployment, what)
+        outcome = simulate(scene, deployment, drawn)
+        if outcome.keeps_up:
+            return as_row(scene, deployment, outcome)
     return None
 
 
 def _units(scene: Scene) -> dict[str, float]:
-    """Write units a second of each table, and of the index."""
+    """Return the write units per second of each table and of the index."""
     batch = max(1, round(min(500, scene.rate / 4 / lag.FIRST_SHARDS) / scene.boards))
     used = usage(RANKINGS[scene.rankings], Traffic(batch=batch))
     return {
@@ -145,9 +145,9 @@ def _units(scene: Scene) -> dict[str, float]:
 
 
 def of_limits(result: Mapping[str, Any]) -> Iterator[str]:
-    """What each part takes of one board."""
+    """Return the table of what each part takes."""
     at = {name: f"{round(rate):,}" for name, rate in result["limits"].items()}
-    yield "| part | events/s as shipped | events/s at most | what moves it |"
+    yield "| part | events/s as shipped | events/s at most | raised by |"
     yield "|---" * 4 + "|"
     yield (
         f"| writers, whole batches | {at['writers']} | {at['writers_most']} | `WriterMaximumConcurrency`, "
@@ -161,28 +161,29 @@ def of_limits(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def of_scenes(result: Mapping[str, Any]) -> Iterator[str]:
-    """Lag as shipped, and what to set."""
+    """Return the table of lags as shipped, and of the parameters to set."""
     yield (
         "| events/s | boards | rankings | as shipped: p50, p99 | `WriterMaximumConcurrency` | "
         "`ProjectorParallelizationFactor` | `shards` | stream shards | then: p50, p99 | functions at once |"
     )
     yield "|---" * 10 + "|"
     for row in result["scenes"]:
-        told = row["set"]
+        parameters = row["set"]
         before = f"{row['p50']:.1f} s, {row['p99']:.1f} s" if row["keeps_up"] else "falls behind"
-        if told is None:
+        if parameters is None:
             after = "| | | | | **more than this takes** | |"
         else:
-            at_once = told["WriterMaximumConcurrency"] + told["stream_shards"] * told["ProjectorParallelizationFactor"]
+            writers, factor = parameters["WriterMaximumConcurrency"], parameters["ProjectorParallelizationFactor"]
+            shards = parameters["stream_shards"]
             after = (
-                f"| {told['WriterMaximumConcurrency']} | {told['ProjectorParallelizationFactor']} | {told['shards']} | "
-                f"{told['stream_shards']} | {told['p50']:.1f} s, {told['p99']:.1f} s | {at_once:,} |"
+                f"| {writers} | {factor} | {parameters['shards']} | {shards} | {parameters['p50']:.1f} s, "
+                f"{parameters['p99']:.1f} s | {writers + shards * factor:,} |"
             )
         yield f"| {row['events_per_second']:,.0f} | {row['boards']:,} | {row['rankings']} | {before} {after}"
 
 
 def of_units(result: Mapping[str, Any]) -> Iterator[str]:
-    """Write units a second."""
+    """Return the table of write units per second."""
     names = ("Scores", "Receipts", "Rankings", "places")
     yield f"| events/s | boards | rankings | {' | '.join(names)} |"
     yield "|---" * (3 + len(names)) + "|"
@@ -190,24 +191,24 @@ def of_units(result: Mapping[str, Any]) -> Iterator[str]:
         cells = (f"{row['units'][name]:,}" + "*" * (row["units"][name] > TABLE_QUOTA) for name in names)
         yield f"| {row['events_per_second']:,.0f} | {row['boards']:,} | {row['rankings']} | {' | '.join(cells)} |"
     yield ""
-    yield f"\\* above {TABLE_QUOTA:,}, the quota of an on-demand table until you ask AWS for more."
+    yield f"\\* above {TABLE_QUOTA:,}, the quota of an on-demand table before you ask AWS for more."
 
 
 def of_check(result: Mapping[str, Any]) -> Iterator[str]:
-    """The model beside the real projectors."""
-    yield "| projectors | batch | moves/s: run | model | off | cancelled: run | model |"
+    """Return the table of the model and the product's projectors."""
+    yield "| projectors | batch | moves/s: run | model | error | cancelled: run | model |"
     yield "|---" * 7 + "|"
     for row in result["check"]:
-        run, told = row["run"], row["model"]
+        run, model = row["run"], row["model"]
         yield (
-            f"| {row['projectors']} | {row['batch']} | {run['moves_per_second']:,} | {told['moves_per_second']:,} | "
+            f"| {row['projectors']} | {row['batch']} | {run['moves_per_second']:,} | {model['moves_per_second']:,} | "
             f"{100 * row['off']:+.0f} % | {100 * run['cancelled_share']:.1f} % | "
-            f"{100 * told['cancelled_share']:.1f} % |"
+            f"{100 * model['cancelled_share']:.1f} % |"
         )
     yield ""
     yield (
-        f"At most {100 * result['most_off']:.0f} % off, {100 * result['mean_off']:.0f} % on average; "
-        f"cancelled shares by at most {100 * result['most_off_cancelled']:.0f} points."
+        f"Error: at most {100 * result['most_off']:.0f} %, on average {100 * result['mean_off']:.0f} %; "
+        f"of the cancelled share at most {100 * result['most_off_cancelled']:.0f} points."
     )
 
 
@@ -215,7 +216,7 @@ TABLES: Final = {"scenes": of_scenes, "limits": of_limits, "units": of_units, "c
 
 
 def measure(*, small: bool) -> dict[str, Any]:
-    """Everything that is in the result."""
+    """Return the whole result."""
     rows = list(checked(small=small))
     most = limits(rows)
     return {
@@ -231,7 +232,7 @@ def measure(*, small: bool) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Work it out, keep the result and bring the page up to date."""
+    """Compute and measure, write the result and update the page."""
     out = output(arguments, __doc__)
     out.publish("ceiling", measure(small=out.small), PAGE, COMMAND, TABLES)
     return 0

@@ -1,8 +1,9 @@
-"""Projectors on one ranking, as they meet: a model of transactions, lanes and waits, without rows, counters or a store.
+"""A model of projectors that conflict in one ranking: transactions, lanes and waits, without tables.
 
-What a transaction would write is drawn (`Drawn`, by the product's own `cut` and `deltas`); that it is cancelled when it
-begins while another has one of its tiers, what it then waits, and when another lane is taken, are the product's rules
-told again. `benchmarks/models/ceiling.py` compares it with the real projectors, in the same virtual time.
+`Drawn` draws the tiers that a transaction would write, with the product's own `cut` and `deltas`. The model repeats the
+product's rules: a transaction is cancelled if another one has one of its tiers; it then waits and is tried again; after
+some conflicts the projector takes another lane. `benchmarks/models/ceiling.py` compares the model with the product's
+projectors, in the same virtual time.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple
 from benchmarks.harness import population
 from benchmarks.harness.virtual_time import VirtualClock
 from benchmarks.models.assumed import READ, TRANSACTION
-from benchmarks.models.cost.usage import Traffic
+from benchmarks.models.cost.load_inputs import Traffic
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_value
@@ -25,27 +26,27 @@ from standings.project.prune_tiers import CHANCE, LOOKED_AT
 from standings.runtime.retry import Backoff, Clock
 
 Tier = tuple[int, Path]
-"""A node in one of its lanes."""
+"""A lane and a node."""
 
 
 class Part(NamedTuple):
-    """One transaction of a batch: the tiers that its moves change, and the leaves that some of them leave."""
+    """One transaction of a batch: the tiers that its moves change, and the leaves that members leave."""
 
     tiers: frozenset[Path]
     left: list[Path]
 
 
 @dataclass(slots=True)
-class Counted:
-    """What became of transactions."""
+class Transactions:
+    """Counts of committed and of cancelled transactions."""
 
-    done: int = 0
+    committed: int = 0
     cancelled: int = 0
 
     @property
     def cancelled_share(self) -> float:
-        """Of all that were tried."""
-        return self.cancelled / max(1, self.done + self.cancelled)
+        """The cancelled share of all transactions."""
+        return self.cancelled / max(1, self.committed + self.cancelled)
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class _Lane:
 
 
 class Drawn:
-    """Batches of different members, as the transactions that they become on one ranking."""
+    """Randomly drawn batches of different members, as the transactions that they become in one ranking."""
 
     def __init__(self, traffic: Traffic) -> None:
         self._traffic = traffic
@@ -64,15 +65,15 @@ class Drawn:
         self._ranking = population.ranking_of(family)
 
     def parts(self, rng: Random, members: int) -> list[Part]:
-        """The transactions of so many members."""
-        found = []
+        """Draw so many members; return their transactions."""
+        moves = []
         for _ in range(members):
             old = self._traffic.score(rng)
             new = old + rng.randint(*self._traffic.steps)
             places = [Place(sort_value(score, descending=True)) for score in (old, new)]
-            found.append(Move(self._ranking, "", places[0], places[1], 1, 0))
-        found.sort(key=commit_order)
-        return [self._part(chunk) for chunk in cut(found)]
+            moves.append(Move(self._ranking, "", places[0], places[1], 1, 0))
+        moves.sort(key=commit_order)
+        return [self._part(chunk) for chunk in cut(moves)]
 
     def _part(self, chunk: Sequence[Move]) -> Part:
         pairs = [(move.old.sort_value, move.new.sort_value) for move in chunk if move.old and move.new]
@@ -80,27 +81,27 @@ class Drawn:
         return Part(frozenset(deltas(pairs)), left)
 
     def deserted(self, part: Part, rng: Random) -> set[Path]:
-        """The leaves in which a transaction has left nobody."""
+        """Draw the leaves that have no members after a transaction."""
         return {leaf for leaf in part.left if rng.random() < exp(-self._traffic.beside(leaf))}
 
 
 class Contention:
-    """One ranking, and whoever is at work on it."""
+    """One ranking and the projectors that work on it."""
 
     def __init__(self, clock: VirtualClock, drawn: Drawn, most_lanes: int, seed: int) -> None:
-        self.counted = Counted()
+        self.transactions = Transactions()
         self._drawn = drawn
         self.named = 1
         self._clock = clock
         self._most_lanes = most_lanes
         self._taken: set[Tier] = set()
-        # Leaves without anybody, and the lanes that count in them: the first, and that of whoever left last.
+        # Leaves without members, each with its lanes: the first, and the lane of the last member to leave.
         self._dead: dict[Path, set[int]] = {}
         self._seed = seed
         self._workers = 0
 
     def worker(self) -> Callable[[Sequence[Part]], None]:
-        """A projector: does the transactions of a batch, one after the other, in the time that it takes."""
+        """Return a projector: a function that runs the transactions of a batch one after the other."""
         self._workers += 1
         rng = Random(f"{self._seed} {self._workers}")
         lane = _Lane()
@@ -110,45 +111,45 @@ class Contention:
             backoff = pacing.backoff(float("inf"))
             for part in parts:
                 self._commit(part, lane, backoff, rng)
-                self._look(part, lane, rng)
+                self._prune(part, lane, rng)
 
         return project
 
     def _commit(self, part: Part, lane: _Lane, backoff: Backoff, rng: Random) -> None:
         while True:
-            if lane.conflicts < CONFLICTS or self._change(lane, rng):
+            if lane.conflicts < CONFLICTS or self._change_lane(lane, rng):
                 if self._transact({(lane.number, tier) for tier in part.tiers}):
                     lane.conflicts = 0
                     return
                 lane.conflicts += 1
             backoff.wait()
 
-    def _look(self, part: Part, lane: _Lane, rng: Random) -> None:
-        """What is dead goes in its lanes, with the counters that lead to it; nobody tries that again."""
+    def _prune(self, part: Part, lane: _Lane, rng: Random) -> None:
+        """Remove dead leaves from their lanes, and the counters of their parents; a failed removal is not repeated."""
         for leaf in self._dead.keys() & part.tiers:
             del self._dead[leaf]
         self._dead.update((leaf, {0, lane.number}) for leaf in self._drawn.deserted(part, rng))
         left = {leaf for leaf in part.left if rng.random() < CHANCE}
-        looked_at = sorted(left)[:LOOKED_AT]
-        if not looked_at:
+        checked = sorted(left)[:LOOKED_AT]
+        if not checked:
             return
         self._clock.sleep(READ)
-        ways = {node for leaf in looked_at for node in prefixes(leaf)}
-        dead = {leaf: lanes for leaf, lanes in self._dead.items() if leaf in looked_at or leaf[:-1] in ways}
-        if dead.keys() - set(looked_at):
+        above = {node for leaf in checked for node in prefixes(leaf)}
+        dead = {leaf: lanes for leaf, lanes in self._dead.items() if leaf in checked or leaf[:-1] in above}
+        if dead.keys() - set(checked):
             self._clock.sleep(READ)
-        going = {(number, node) for leaf, lanes in dead.items() for number in lanes for node in (leaf, leaf[:-1])}
-        if going and self._transact(going):
+        removed = {(number, node) for leaf, lanes in dead.items() for number in lanes for node in (leaf, leaf[:-1])}
+        if removed and self._transact(removed):
             for leaf in dead:
                 self._dead.pop(leaf, None)
 
-    def _change(self, lane: _Lane, rng: Random) -> bool:
-        """Take one of more lanes, by chance: the root names them, and may be somebody's just now."""
-        wanted = min(2 * lane.of, self._most_lanes)
-        if wanted > lane.of:
+    def _change_lane(self, lane: _Lane, rng: Random) -> bool:
+        """Double the lanes, if more are allowed, and draw one; writing their number to the root may conflict too."""
+        doubled = min(2 * lane.of, self._most_lanes)
+        if doubled > lane.of:
             if not self._transact({(0, ROOT)}):
                 return False
-            self.named = lane.of = max(wanted, self.named)
+            self.named = lane.of = max(doubled, self.named)
         lane.number = int(rng.random() * lane.of)
         lane.conflicts = 0
         return True
@@ -156,23 +157,23 @@ class Contention:
     def _transact(self, tiers: set[Tier]) -> bool:
         if not self._taken.isdisjoint(tiers):
             self._clock.sleep(TRANSACTION)
-            self.counted.cancelled += 1
+            self.transactions.cancelled += 1
             return False
         self._taken |= tiers
         self._clock.sleep(TRANSACTION)
         self._taken -= tiers
-        self.counted.done += 1
+        self.transactions.committed += 1
         return True
 
 
 BUSY: Final = 4.0
-"""Virtual seconds after which a projector that always has work begins no other batch."""
+"""Virtual seconds after which a projector that always has work begins no more batches."""
 
 
 def busy(
     drawn: Drawn, projectors: int, most_lanes: int, batch: int, seed: int, seconds: float = BUSY
 ) -> dict[str, float]:
-    """Projectors that always have work: moves a second of batches done in time, and the share that was cancelled."""
+    """Run projectors that always have work; return the moves per second done in time, and the cancelled share."""
     clock = VirtualClock()
     contention = Contention(clock, drawn, most_lanes, seed)
     in_time = 0
@@ -187,4 +188,4 @@ def busy(
 
         clock.start(work)
     clock.run()
-    return {"moves_per_second": in_time / seconds, "cancelled_share": contention.counted.cancelled_share}
+    return {"moves_per_second": in_time / seconds, "cancelled_share": contention.transactions.cancelled_share}

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import Pipeline, event, pacing
-from benchmarks.models.cost.usage import Settings, Traffic, usage
+from benchmarks.models.cost.load_inputs import Settings, Traffic
+from benchmarks.models.cost.usage import usage
 from standings.domain.boards.boards_toml import parse_boards
 
 ALL: Final = Settings(windows=("all",))

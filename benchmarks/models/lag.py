@@ -1,9 +1,7 @@
-"""Events on their way to their ranks: a model in virtual time of pollers, writers, shards and projectors.
+"""A model in virtual time of pollers, writers, shards and projectors: the lag of an event from its posting to its rank.
 
-It takes the times of `benchmarks/models/assumed.py`, and says how long after it was sent an event is in the ranks,
-and whether
-a deployment keeps up. On one hot board projectors meet as in `benchmarks/models/contention.py`; on many boards they
-do not.
+The times are those of `benchmarks/models/assumed.py`. The model also tells whether a deployment keeps up. On one hot
+board projectors conflict as in `benchmarks/models/contention.py`; on many boards they do not.
 """
 
 from collections import deque
@@ -19,35 +17,36 @@ from benchmarks.models.contention import Contention, Drawn
 from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 
 POLL: Final = 0.25
-"""Seconds between polls of a shard that has nothing new.
+"""Seconds between polls of a shard without new records.
 
 https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
 """
 
 PER_KEY: Final = 1_000
-"""Write units a second of one partition, and so of one key.
+"""Write units per second of one partition, and so of one key.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
 """
 
 PER_CHANGE: Final = 2
-"""Write units of a change of an item, in a transaction; and of a place in the index, a delete and a put."""
+"""Write units of a change of an item in a transaction, and of a row of the index that moves: a delete and a put."""
 
 PER_SHARD: Final = PER_KEY // PER_CHANGE
-"""Changes a second of a partition of Scores, and so of a shard of its stream; and of a shard of an index."""
+"""Changes per second of a partition of Scores, and so of a shard of its stream; also of a shard of an index."""
 
 FIRST_SHARDS: Final = 4
-"""Partitions, and so shards, of a new on-demand table: 4,000 write units a second.
+"""Partitions, and so stream shards, of a new on-demand table: 4,000 write units per second.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
 """
 
 EVENTS_OF_TRANSACTION: Final = 50
-"""Of different members: each is a receipt and an item."""
+"""Events in a transaction; each has a receipt and, with different members, an item."""
 
 SECONDS: Final = 8.0
+"""Virtual seconds to simulate."""
 BEGIN: Final = 2.0
-"""Virtual seconds that are simulated, and after which events are looked at."""
+"""Virtual seconds after which lags are measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +60,12 @@ class Deployment:
     parallelization: int = 1
     shards: int = 1
     warm: int = 1
-    """How many times the shards that the rate alone would bring: Scores warmed up to as many times the write units."""
+    """The warm throughput of Scores, as a multiple of the write units of the rate; it multiplies the stream shards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Events a second, all of different members, on so many boards that rank in so many rankings each."""
+    """Events per second of different members, the number of boards, and the rankings of each board."""
 
     rate: float
     boards: int
@@ -74,8 +73,8 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Seconds from event to rank, of half and of all but one in a hundred; events that were done for each that came."""
+class Lag:
+    """Seconds from event to rank (median and 99th percentile), and the share of events that reached their ranks."""
 
     p50: float
     p99: float
@@ -83,28 +82,28 @@ class Found:
 
     @property
     def keeps_up(self) -> bool:
-        """Whether what comes is done, within a few percent."""
+        """Whether nearly all events reach their ranks in time."""
         return self.done > 0.95 and self.p99 < SECONDS - BEGIN
 
 
 def writer_seconds(events: int) -> float:
-    """How long one run of the writer takes for a batch."""
-    in_a_row = ceil(events / EVENTS_OF_TRANSACTION)
-    return assumed.INVOCATION + events * assumed.EVENT + in_a_row * assumed.TRANSACTION
+    """Return the seconds of one run of the writer."""
+    transactions = ceil(events / EVENTS_OF_TRANSACTION)
+    return assumed.INVOCATION + events * assumed.EVENT + transactions * assumed.TRANSACTION
 
 
 def writers_rate(deployment: Deployment) -> float:
-    """Events a second that all writers take, with whole batches."""
+    """Return the events per second of all writers, with full batches."""
     return deployment.writers * deployment.writer_batch / writer_seconds(deployment.writer_batch)
 
 
 def shards_of_stream(rate: float, deployment: Deployment) -> int:
-    """Shards that the stream has come to have under such a rate: partitions split where one is too busy."""
+    """Return the shards of the stream at this rate, after DynamoDB has split busy partitions."""
     return deployment.warm * max(FIRST_SHARDS, ceil(rate / PER_SHARD))
 
 
 def projectors_rate(scene: Scene, deployment: Deployment) -> float:
-    """Records a second that all projectors take on many boards, with whole batches."""
+    """Return the records per second of all projectors on many boards, with full batches."""
     count = deployment.projector_batch
     projectors = shards_of_stream(scene.rate, deployment) * deployment.parallelization
     return projectors * count / (_own_seconds(scene, count) + _transactions_seconds(scene, count))
@@ -115,7 +114,7 @@ def _own_seconds(scene: Scene, count: int) -> float:
 
 
 def _transactions_seconds(scene: Scene, count: int) -> float:
-    """Each board's rankings have transactions of their own, some at once."""
+    """Return the seconds of the transactions: one for each ranking of each board in the batch, some side by side."""
     boards = scene.boards * (1 - (1 - 1 / scene.boards) ** count)
     return ceil(boards * scene.rankings / assumed.SIDE_BY_SIDE) * assumed.TRANSACTION
 
@@ -132,7 +131,7 @@ class _Pipeline:
         self._contention = Contention(self._clock, drawn, MAX_LANES, seed)
         self._end = SECONDS
 
-    def run(self) -> Found:
+    def run(self) -> Lag:
         for _ in range(shards_of_stream(self._scene.rate, self._deployment) * self._deployment.parallelization):
             self._queues.append(deque())
             self._clock.start(self._projector(self._queues[-1]))
@@ -144,15 +143,15 @@ class _Pipeline:
         expected = self._scene.rate * (SECONDS - BEGIN)
         lags = sorted(self._lags)
         if not lags:
-            return Found(SECONDS, SECONDS, 0.0)
-        return Found(lags[len(lags) // 2], lags[len(lags) * 99 // 100], min(1.0, len(lags) / expected))
+            return Lag(SECONDS, SECONDS, 0.0)
+        return Lag(lags[len(lags) // 2], lags[len(lags) * 99 // 100], min(1.0, len(lags) / expected))
 
     def _writer(self, rate: float) -> Callable[[], None]:
-        """Takes its share of the queue: what came in a batching window, or a whole batch."""
+        """Return a writer, which takes its share of the queue: the events of a batching window, or a full batch."""
         batch, window = self._deployment.writer_batch, self._deployment.window
 
         def work() -> None:
-            # Events come evenly; those from `since` on are still on the queue. Not all pollers begin at once.
+            # Events come evenly; those since `since` are still on the queue. Pollers begin at different times.
             since = self._rng.random() * window
             while self._clock.now < self._end:
                 ready = since + min(window, batch / rate)
@@ -169,7 +168,7 @@ class _Pipeline:
         return work
 
     def _projector(self, queue: deque[float]) -> Callable[[], None]:
-        """Takes the records of its part of a shard."""
+        """Return a projector, which takes the records of its part of a shard."""
         project = self._contention.worker()
         rounds = ceil(self._scene.rankings / assumed.SIDE_BY_SIDE)
 
@@ -188,22 +187,22 @@ class _Pipeline:
                 else:
                     self._clock.sleep(_transactions_seconds(self._scene, count))
                 for _ in range(count):
-                    self._done(queue.popleft())
+                    self._ranked(queue.popleft())
 
         return work
 
-    def _done(self, sent: float) -> None:
+    def _ranked(self, sent: float) -> None:
         if BEGIN <= self._clock.now <= self._end:
             self._lags.append(self._clock.now - sent)
 
 
-def found(scene: Scene, deployment: Deployment, drawn: Drawn, seed: int = 1) -> Found:
-    """What a deployment makes of events."""
-    return _Pipeline(scene, deployment, drawn, seed).run()
+def simulate(scene: Scene, deployment: Deployment, drawn: Drawn) -> Lag:
+    """Run the events of a scene through a deployment."""
+    return _Pipeline(scene, deployment, drawn, seed=1).run()
 
 
-def as_row(scene: Scene, deployment: Deployment, what: Found) -> dict[str, Any]:
-    """One line of a result."""
+def as_row(scene: Scene, deployment: Deployment, lag: Lag) -> dict[str, Any]:
+    """Return one row of a result."""
     return {
         "events_per_second": scene.rate,
         "boards": scene.boards,
@@ -215,7 +214,7 @@ def as_row(scene: Scene, deployment: Deployment, what: Found) -> dict[str, Any]:
         "ProjectorParallelizationFactor": deployment.parallelization,
         "shards": deployment.shards,
         "stream_shards": shards_of_stream(scene.rate, deployment),
-        "p50": round(what.p50, 2),
-        "p99": round(what.p99, 2),
-        "keeps_up": what.keeps_up,
+        "p50": round(lag.p50, 2),
+        "p99": round(lag.p99, 2),
+        "keeps_up": lag.keeps_up,
     }

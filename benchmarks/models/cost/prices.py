@@ -1,4 +1,4 @@
-"""Prices as stated inputs: a TOML file that says of each what it is for, where it stands, and whether that was read."""
+"""Prices from a TOML file, each with its source."""
 
 import tomllib
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ MILLION: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Amounts of what is charged for: units of DynamoDB, requests, gigabytes (10^9 bytes; stored ones for a month)."""
+    """Billed amounts: units of DynamoDB, requests, gigabytes (10^9 bytes; stored ones for a month)."""
 
     write_units: float = 0.0
     read_units: float = 0.0
@@ -31,13 +31,13 @@ class Bill:
         return Bill(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
 
     def times(self, factor: float) -> "Bill":
-        """So many times as much of everything."""
+        """Multiply all amounts."""
         return Bill(**{one.name: factor * getattr(self, one.name) for one in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What so many of one thing cost in dollars, the page that says so, and whether the number was read in a text."""
+    """The dollars of `per` units, and the source. `confirmed`: the page `read` states the number as text."""
 
     dollars: float
     per: float
@@ -48,27 +48,30 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices of one region as they were on one day, by the names of a `Bill`."""
+    """The prices of one region on one day, by the fields of `Bill`."""
 
     region: str
     read_on: str
     of: Mapping[str, Price]
 
     def dollars(self, bill: Bill) -> dict[str, float]:
-        """What each part of a bill costs; parts of which there is nothing are left out."""
+        """Return the dollars of each part of a bill; parts of 0 are left out."""
         amounts = {one.name: getattr(bill, one.name) for one in fields(bill)}
         return {name: n * self.of[name].dollars / self.of[name].per for name, n in amounts.items() if n}
 
     def total(self, bill: Bill) -> float:
-        """What a bill costs in dollars."""
+        """Return the dollars of a bill."""
         return sum(self.dollars(bill).values())
 
 
 def read_prices(file: Path = SHIPPED) -> Prices:
-    """The prices in a file; ValueError where some are missing, or unknown."""
+    """Read a file of prices; ValueError if some are missing or unknown."""
     content = tomllib.loads(file.read_text(encoding="utf-8"))
-    found = {name: Price(**price) for name, price in content["prices"].items()}
-    known = {one.name for one in fields(Bill)}
-    if found.keys() != known:
-        raise ValueError(f"{file}: missing or unknown prices: {', '.join(sorted(found.keys() ^ known))}")
-    return Prices(content["region"], str(content["read_on"]), found)
+    prices = {name: Price(**price) for name, price in content["prices"].items()}
+    names = {one.name for one in fields(Bill)}
+    if prices.keys() != names:
+        differing = ", ".join(sorted(prices.keys() ^ names))
+        raise ValueError(
+            f"{file}: expected one price for each of {', '.join(sorted(names))}, got a difference: {differing}"
+        )
+    return Prices(content["region"], str(content["read_on"]), prices)

@@ -1,18 +1,19 @@
-"""What a load comes to in things that are charged for: of one event, one read, a month of storage, a stack at rest."""
+"""The billed amounts of a load: of one event, one read, a month of storage, a stack at rest."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
 
 from benchmarks.models import assumed
+from benchmarks.models.cost.load_inputs import Settings, Traffic
 from benchmarks.models.cost.prices import Bill
-from benchmarks.models.cost.usage import Settings, Traffic, storage, usage
+from benchmarks.models.cost.usage import storage, usage
 
 GIGABYTE: Final = 1e9
 DAY: Final = 86_400
 MAX_RECEIVED: Final = 10
-"""Messages that one request takes off a queue, or removes from it."""
+"""Messages that one request receives from a queue, or deletes."""
 
 READS: Final = {
     "rank": ("few equals", "rank of a member"),
@@ -22,12 +23,12 @@ READS: Final = {
     "group-of-100": ("few equals", "ranks of a group of 100"),
     "rank-with-previous": ("as shipped", "rank of a member with the previous rank"),
 }
-"""Reads by the names they have here, and in the result of `benchmarks.measure.reads`: board and read."""
+"""The board and the read in the result of `benchmarks.measure.reads`, by the names of this command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Boards alike, and what happens on all of them together. `traffic.batch` events come together, of all boards."""
+    """Boards of the same settings and the load on all of them; `traffic.batch` counts the events of all boards."""
 
     settings: Settings
     traffic: Traffic
@@ -36,29 +37,29 @@ class Load:
     reads_per_second: float = 100.0
     read: str = "rank"
     sent_together: int = 1
-    """Events that a producer sends in one request."""
+    """Events in a producer's request."""
 
 
 def gathered(events_per_second: float, window: float) -> int:
-    """How many events come together in one run of the writer, if nobody says."""
+    """Return the usual batch of the writer at this rate and batching window."""
     return max(1, min(1_000, round(events_per_second * window / assumed.POLLERS)))
 
 
 def of_event(load: Load) -> Bill:
-    """What one event comes to, from the queue to the index."""
+    """Return the amounts of one event, from the queue to the index."""
     batch = load.traffic.batch
-    mine = _on_one_board(load)
-    used = usage(load.settings, mine)
+    traffic = replace(load.traffic, batch=max(1, round(batch / load.boards)))  # of one board
+    used = usage(load.settings, traffic)
     writer = (
         assumed.INVOCATION
         + batch * assumed.EVENT
         + ceil(batch * used.writer_transactions) * (assumed.TRANSACTION + (assumed.READ if used.read_units else 0.0))
     )
-    in_a_row = max(ceil(used.longest * mine.batch), batch * used.projector_transactions / assumed.SIDE_BY_SIDE)
+    consecutive = max(ceil(used.longest * traffic.batch), batch * used.projector_transactions / assumed.SIDE_BY_SIDE)
     projector = (
         assumed.INVOCATION
         + batch * (used.records * assumed.EVENT + used.moves * assumed.MOVE)
-        + in_a_row * assumed.TRANSACTION
+        + consecutive * assumed.TRANSACTION
     )
     return Bill(
         write_units=used.write_units,
@@ -70,23 +71,8 @@ def of_event(load: Load) -> Bill:
     )
 
 
-def _on_one_board(load: Load) -> Traffic:
-    """The part of a batch that one board has."""
-    traffic = load.traffic
-    return Traffic(
-        traffic.members,
-        traffic.median,
-        traffic.steps,
-        max(1, round(traffic.batch / load.boards)),
-        traffic.active,
-        traffic.daily,
-        traffic.improving,
-        traffic.fresh,
-    )
-
-
 def of_read(read_units: float) -> Bill:
-    """What one read over the API comes to."""
+    """Return the amounts of one read over the API."""
     return Bill(
         read_units=read_units,
         api_requests=1,
@@ -97,7 +83,7 @@ def of_read(read_units: float) -> Bill:
 
 
 def read_units(result: Mapping[str, Any], read: str, members: int) -> float:
-    """The most that a read took in `reads.json`, at the number of members next to that many."""
+    """Return the most read units of a read in `reads.json`, on the board with the nearest number of members."""
     board, name = READS[read]
     rows = [row for row in result["reads"] if (row["board"], row["read"]) == (board, name)]
     nearest = min(rows, key=lambda row: abs(row["members"] - members))
@@ -105,7 +91,7 @@ def read_units(result: Mapping[str, Any], read: str, members: int) -> float:
 
 
 def of_storage(load: Load) -> Bill:
-    """What a month of what is stored comes to, once receipts have begun to expire."""
+    """Return the amounts of a month of storage, once receipts expire as fast as they come."""
     kept = storage(load.settings, load.traffic)
     members = load.boards * load.traffic.members
     scores = members * kept.member / GIGABYTE
@@ -115,13 +101,13 @@ def of_storage(load: Load) -> Bill:
 
 
 def at_rest() -> Bill:
-    """What a month comes to whatever happens: pollers at the queue, and the stack's own metrics."""
+    """Return the amounts of a month without load: pollers at the queue, and the stack's own metrics."""
     polls = assumed.POLLERS * assumed.MONTH / assumed.LONG_POLL
     return Bill(queue_requests=polls, custom_metrics=assumed.METRICS)
 
 
 def of_month(load: Load, reads: Mapping[str, Any]) -> dict[str, Bill]:
-    """A month in its parts."""
+    """Return the amounts of a month by its parts."""
     events = load.events_per_second * assumed.MONTH
     units = read_units(reads, load.read, load.traffic.members)
     return {

@@ -1,4 +1,4 @@
-"""The model of capacity: projectors that meet, and events on their way to their ranks."""
+"""The model of capacity: projectors that conflict, and the lag of events."""
 
 from dataclasses import replace
 
@@ -7,17 +7,17 @@ import pytest
 from benchmarks.harness.results_file import REPOSITORY
 from benchmarks.models import assumed, ceiling, lag
 from benchmarks.models.contention import Drawn, busy
-from benchmarks.models.cost.usage import Traffic
-from benchmarks.models.lag import Deployment, Scene, found
+from benchmarks.models.cost.load_inputs import Traffic
+from benchmarks.models.lag import Deployment, Scene, simulate
 
 DRAWN = Drawn(Traffic(members=16_000))
 
 
-def test_a_projector_alone_meets_nobody() -> None:
+def test_a_projector_alone_has_no_conflicts() -> None:
     alone = busy(DRAWN, 1, most_lanes=4, batch=100, seed=1, seconds=1.0)
 
     assert alone["cancelled_share"] == 0
-    # Two transactions of 20 ms for a hundred moves, and a look now and then.
+    # Two transactions of 20 ms for a hundred moves, and sometimes a check for dead tiers.
     assert 1_700 <= alone["moves_per_second"] <= 2_500
 
 
@@ -29,25 +29,25 @@ def test_lanes_let_projectors_pass() -> None:
 
 
 def test_the_model_is_near_the_real_projectors() -> None:
-    told = busy(DRAWN, 1, 4, 100, seed=1, seconds=1.0)["moves_per_second"]
+    modelled = busy(DRAWN, 1, 4, 100, seed=1, seconds=1.0)["moves_per_second"]
 
-    assert told == pytest.approx(ceiling.run(1, 100, 1.0, seed=1)["moves_per_second"], rel=0.1)
+    assert modelled == pytest.approx(ceiling.run(1, 100, 1.0, seed=1)["moves_per_second"], rel=0.1)
 
 
 def test_lag_is_the_window_and_little_more_while_all_keep_up() -> None:
-    what = found(Scene(100, 1, 1), Deployment(), DRAWN)
-    slower = found(Scene(100, 1, 1), Deployment(window=3.0), DRAWN)
+    outcome = simulate(Scene(100, 1, 1), Deployment(), DRAWN)
+    slower = simulate(Scene(100, 1, 1), Deployment(window=3.0), DRAWN)
 
-    assert what.keeps_up
-    assert 0.5 < what.p50 < 1 < what.p99 < 2
-    assert slower.p50 > what.p50 + 0.5
+    assert outcome.keeps_up
+    assert 0.5 < outcome.p50 < 1 < outcome.p99 < 2
+    assert slower.p50 > outcome.p50 + 0.5
 
 
 def test_many_boards_need_many_projectors() -> None:
     scene = Scene(1_000, 1_000, 9)
 
-    assert not found(scene, Deployment(), DRAWN).keeps_up
-    assert found(scene, Deployment(parallelization=10), DRAWN).keeps_up
+    assert not simulate(scene, Deployment(), DRAWN).keeps_up
+    assert simulate(scene, Deployment(parallelization=10), DRAWN).keeps_up
     rates = [lag.projectors_rate(scene, Deployment(parallelization=factor)) for factor in (1, 10)]
     assert rates[1] == pytest.approx(10 * rates[0])
 
@@ -57,11 +57,11 @@ def test_writers_that_are_too_few_fall_behind() -> None:
     scene = Scene(5_000, 1_000, 1)
 
     assert lag.writers_rate(few) < scene.rate < lag.writers_rate(replace(few, writers=10))
-    assert not found(scene, few, DRAWN).keeps_up
-    assert found(scene, replace(few, writers=10), DRAWN).keeps_up
+    assert not simulate(scene, few, DRAWN).keeps_up
+    assert simulate(scene, replace(few, writers=10), DRAWN).keeps_up
 
 
-def test_the_page_says_what_is_taken_as_given() -> None:
+def test_the_page_states_the_assumptions() -> None:
     page = (REPOSITORY / ceiling.PAGE).read_text(encoding="utf-8")
 
     assert (

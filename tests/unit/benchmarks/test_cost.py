@@ -9,9 +9,10 @@ import pytest
 from benchmarks.harness.results_file import Output
 from benchmarks.models import alternatives, grid
 from benchmarks.models.cost import cost, spending
+from benchmarks.models.cost.load_inputs import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
 from benchmarks.models.cost.spending import Load, of_event, of_month, of_storage
-from benchmarks.models.cost.usage import Settings, Traffic, storage, usage
+from benchmarks.models.cost.usage import storage, usage
 
 ALL = Settings(windows=("all",))
 ALONE = Traffic(batch=1)

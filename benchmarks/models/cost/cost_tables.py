@@ -1,0 +1,99 @@
+"""The tables of `docs/cost.md`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from benchmarks.models.alternatives import ALTERNATIVES
+from benchmarks.models.cost.load_inputs import Settings, Traffic
+
+
+def of_events(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of a million events, with the write units of one, by batch."""
+    batches = [int(batch) for batch in result["events"][0]["batches"]]
+    yield f"| board | steps | {' | '.join(f'batches of {batch:,}' for batch in batches)} |"
+    yield "|---" * (2 + len(batches)) + "|"
+    for row in result["events"]:
+        cells = (f"${one['dollars']:,.2f} ({one['write_units']:g})" for one in row["batches"].values())
+        yield f"| {row['board']} | {row['steps']} | {' | '.join(cells)} |"
+
+
+def of_reads(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of a million reads."""
+    yield "| read | members | read units at most | dollars per million |"
+    yield "|---" * 4 + "|"
+    for row in result["reads"]:
+        yield f"| {row['read']} | {row['members']:,} | {row['read_units']:g} | ${row['dollars']:,.2f} |"
+
+
+def of_months(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of months."""
+    yield "| board | events/s | reads/s | members | batch | events | reads | storage | at rest | a month |"
+    yield "|---" * 10 + "|"
+    for row in result["months"]:
+        parts = row["month"]
+        cells = " | ".join(f"${parts[name]:,.0f}" for name in ("events", "reads", "storage", "at rest"))
+        yield (
+            f"| {row['board']} | {row['events_per_second']:,g} | {row['reads_per_second']:,g} | {row['members']:,} | "
+            f"{row['batch']:,} | {cells} | ${sum(parts.values()):,.0f} |"
+        )
+
+
+def of_peers(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of months with other ways to rank, on a board with `all` alone."""
+    names = ("Standings", *ALTERNATIVES)
+    yield f"| events/s | reads/s | members | {' | '.join(names)} |"
+    yield "|---" * (3 + len(names)) + "|"
+    for row in result["peers"]:
+        cells = " | ".join(f"${row[name]:,.0f}" for name in names)
+        yield f"| {row['events_per_second']:,g} | {row['reads_per_second']:,g} | {row['members']:,} | {cells} |"
+
+
+def of_model(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of the model and of the counted units."""
+    model = result["model"]
+    yield "| windows | settings | steps | batch | counted | model | error |"
+    yield "|---" * 7 + "|"
+    for row in model["rows"]:
+        traffic = row["traffic"]
+        steps = "–".join(f"{step:,}" for step in traffic["steps"])
+        yield (
+            f"| {', '.join(row['settings']['windows'])} | {_settings(row)} | {steps} | {traffic['batch']} | "
+            f"{row['measured']['write_units']:.2f} | {row['model']['write_units']:.2f} | {100 * row['error']:+.1f} % |"
+        )
+    yield ""
+    yield (
+        f"Error: at most {100 * model['most_off']:.1f} %, on average {100 * model['mean_off']:.1f} %, "
+        f"over {len(model['rows'])} boards."
+    )
+
+
+def _settings(row: Mapping[str, Any]) -> str:
+    """Return the settings of a row that differ from the default."""
+    defaults = {"settings": Settings(), "traffic": Traffic()}
+    shown = {"settings": ("aggregate", "ties", "metrics", "shards"), "traffic": ("active", "fresh")}
+    return ", ".join(
+        f"{name} {value}".replace("fresh True", "new members").replace("active", "members:")
+        for part, names in shown.items()
+        for name in names
+        if (value := row[part][name]) != getattr(defaults[part], name)
+    )
+
+
+def of_prices(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of prices."""
+    yield "| item | dollars | per | source | read on |"
+    yield "|---" * 5 + "|"
+    for one in result["prices"]["of"]:
+        read = f"[{result['prices']['read_on']}]({one['read']})" if one["confirmed"] else "not confirmed"
+        name = one["name"].replace("_", " ")
+        yield f"| {name} | {one['dollars']:.10g} | {one['per']:,} | <{one['source']}> | {read} |"
+
+
+TABLES: Final = {
+    "events": of_events,
+    "reads": of_reads,
+    "months": of_months,
+    "peers": of_peers,
+    "model": of_model,
+    "prices": of_prices,
+}
