@@ -23,7 +23,7 @@ def _engine() -> Engine:
 
 
 def _everything(client: Any, **index: str) -> list[dict[str, Any]]:
-    """All rows, but for how often tiers were written."""
+    """Return all rows; of tiers without the version, which counts their writes."""
     items = client.scan(TableName="Rankings", **index)["Items"]
     rows = [item if "s" in item else {name: item[name] for name in item if name != "v"} for item in items]
     return sorted(rows, key=lambda item: item["pk"]["S"])
@@ -31,7 +31,7 @@ def _everything(client: Any, **index: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("window", ["all", "day"])
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_population_is_what_the_projector_writes(window: str, shards: int) -> None:
+def test_a_loaded_board_is_what_the_projector_writes(window: str, shards: int) -> None:
     boards = parse_boards(
         f'[boards."*"]\nshards = {shards}\nmetrics.points = {{ aggregate = "sum", windows = ["all", "day"] }}'
     )

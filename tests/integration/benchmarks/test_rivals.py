@@ -1,4 +1,4 @@
-"""Rival methods: the exact ones equal a sorted list, and AWS's published rule does not."""
+"""Other ways to rank: the exact ones equal a sorted list, and AWS's published rule does not."""
 
 from collections.abc import Callable
 from random import Random
@@ -31,7 +31,7 @@ def _placed(shape: str) -> tuple[Engine, Truth, int]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", board.RIVALS)
-def test_what_claims_to_be_exact_is_a_sorted_list(kind: board.Kind, shape: str) -> None:
+def test_an_exact_rival_equals_a_sorted_list(kind: board.Kind, shape: str) -> None:
     client, truth, highest = _placed(shape)
     rival = kind(client, highest)
     rng = Random(1)
@@ -47,7 +47,7 @@ def test_what_claims_to_be_exact_is_a_sorted_list(kind: board.Kind, shape: str) 
 
 
 @pytest.mark.parametrize("shape", ["tied", "uniform", "log-normal", "one hot tier"])
-def test_the_published_rule_is_not(shape: str) -> None:
+def test_the_published_rule_does_not_equal_a_sorted_list(shape: str) -> None:
     client, truth, highest = _placed(shape)
     tiers = FixedTiers(client, highest)
     tiers.refresh()
@@ -58,7 +58,7 @@ def test_the_published_rule_is_not(shape: str) -> None:
     assert len(wrong) > 0.9 * MEMBERS or shape == "tied"
 
 
-def test_a_curve_is_near() -> None:
+def test_a_sampled_curve_is_nearly_right() -> None:
     client, truth, highest = _placed("uniform")
     curve = SampledCurve(client, highest, samples=15)
     curve.refresh()
@@ -68,7 +68,7 @@ def test_a_curve_is_near() -> None:
     assert 0 < max(errors) <= 2 * MEMBERS / 15
 
 
-def test_as_many_from_every_shard_are_the_first() -> None:
+def test_n_from_every_shard_have_the_first_n() -> None:
     truth = Truth(population.lognormal(Random(1), MEMBERS))
     client = Engine()
     lists = ScatterGather(client, shards=4)
@@ -80,30 +80,30 @@ def test_as_many_from_every_shard_are_the_first() -> None:
     assert [score for _, score in lists.top(100)] == [score for _, _, score in truth.lines(1, 100)]
 
 
-def test_sums_of_days_are_the_sums() -> None:
+def test_stored_sums_of_days_are_right() -> None:
     rng = Random(1)
     client = Engine()
     DaySums.create(client)
     sums = DaySums(client, days=7)
     for day in range(TODAY - 10, TODAY + 8):
         sums.list_of(day).create()
-    done: dict[tuple[str, int], int] = {}
+    points_of: dict[tuple[str, int], int] = {}
     for day in range(TODAY - 10, TODAY + 1):
         for _ in range(30):
             name, points = population.member(rng.randrange(20)), rng.randint(1, 9)
             sums.add(name, day, points)
-            done[name, day] = done.get((name, day), 0) + points
+            points_of[name, day] = points_of.get((name, day), 0) + points
 
     for day in range(TODAY - 4, TODAY + 7):
         expected: dict[str, int] = {}
-        for (name, on), points in done.items():
+        for (name, on), points in points_of.items():
             if day - 7 < on <= day:
                 expected[name] = expected.get(name, 0) + points
         listed = dict(sums.list_of(day).top(100))
         assert {name: listed[name] for name in expected} == expected
 
 
-def test_a_sorted_set_is_a_sorted_list(redis: Any) -> None:
+def test_a_sorted_set_equals_a_sorted_list(redis: Any) -> None:
     scores = shapes.points(MEMBERS)
     truth = shapes.Sorted(scores)
     rival = SortedSet(redis)

@@ -1,4 +1,4 @@
-"""Boards whose tiers are counted from sorted scores equal boards that are built move by move."""
+"""Boards with tiers counted from sorted scores equal the same boards loaded move by move."""
 
 from collections import Counter
 from typing import Any
@@ -18,7 +18,7 @@ def _everything(client: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("shape", shapes.SHAPES)
-def test_a_shape_is_placed_as_its_members_are(shape: str, shards: int) -> None:
+def test_a_shape_equals_the_board_of_its_members(shape: str, shards: int) -> None:
     scores = shapes.SHAPES[shape](700)
     boards = parse_boards(population.BOARDS.replace('"*"]\n', f'"*"]\nshards = {shards}\n'))
     family = boards.family(population.BOARD)
@@ -35,7 +35,7 @@ def test_a_shape_is_placed_as_its_members_are(shape: str, shards: int) -> None:
 
 
 @pytest.mark.parametrize("shape", shapes.SHAPES)
-def test_a_shape_is_a_sorted_list(shape: str) -> None:
+def test_a_shape_gives_the_answers_of_a_sorted_list(shape: str) -> None:
     scores = shapes.SHAPES[shape](1_000)
     made, sorted_once = shapes.Sorted(scores), Truth(dict(shapes.ByName(scores)))
 
@@ -47,7 +47,7 @@ def test_a_shape_is_a_sorted_list(shape: str) -> None:
     assert sum(shapes.tiers(scores)[()].values()) == len(scores)
 
 
-def test_the_hot_tier_has_nearly_everybody() -> None:
+def test_the_hot_tier_has_most_members() -> None:
     inside = Counter(score // shapes.TIER for score in shapes.hot(10_000))
 
     ((tier, members),) = inside.most_common(1)

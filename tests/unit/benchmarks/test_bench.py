@@ -12,7 +12,7 @@ from tests.support.aws import redis_server
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The benchmarks that were run, none of them really."""
+    """Replace the run of a benchmark; return the names of those that were to run."""
     names: list[str] = []
 
     def run(name: str, size: str) -> int:
@@ -52,7 +52,7 @@ def test_without_redis_the_rest_runs_and_the_status_is_1(
     assert printed.err.splitlines()[-1] == first.replace("will be", "was")
 
 
-def test_what_failed_and_what_was_left_out_are_both_named(
+def test_failed_and_left_out_benchmarks_are_both_named(
     ran: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(startup, "BUILDER", REPOSITORY / "missing")
@@ -68,7 +68,7 @@ def test_what_failed_and_what_was_left_out_are_both_named(
     assert left_out.startswith("speed was left out: ")
 
 
-def test_a_benchmark_that_was_not_asked_for_is_not_missed(ran: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_benchmark_that_was_not_named_is_not_missing(ran: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_server, "find_server", lambda: None)
 
     assert bench.main(["--size", "small", "units"]) == 0

@@ -1,4 +1,4 @@
-"""What an event uses and costs, told from a board's settings."""
+"""The model of an event's usage and costs, from a board's settings."""
 
 import json
 from dataclasses import fields, replace
@@ -43,7 +43,7 @@ def test_metrics_share_the_receipt_and_the_item() -> None:
     assert three.write_units - 4 == pytest.approx(3 * (one.write_units - 4))
 
 
-def test_events_of_one_member_that_come_together_are_one_change() -> None:
+def test_events_of_one_member_in_a_batch_are_one_change() -> None:
     used = usage(ALL, Traffic(batch=100, active=1))
 
     assert used.receipts == 2
@@ -66,20 +66,20 @@ def test_the_first_of_a_period_counts_less_the_more_often_a_member_comes() -> No
     assert index == pytest.approx([1.0, 2 - 0.632, 2.0], abs=0.01)
 
 
-def test_the_model_is_what_is_counted() -> None:
+def test_the_model_is_near_the_counted_units() -> None:
     row = grid.row(Settings(windows=("all", "day")), Traffic(members=5_000, batch=100), events=500)
 
     assert abs(row["error"]) < 0.03
 
 
-def test_numbers_that_are_kept_make_an_item_larger() -> None:
+def test_stored_accumulators_make_an_item_larger() -> None:
     once, daily = (storage(Settings(), replace(ALONE, daily=rate)) for rate in (0.01, 10.0))
 
     assert daily.member > once.member + 100
     assert storage(ALL, ALONE).entries < daily.entries
 
 
-def test_prices_are_given_for_all_that_a_bill_has() -> None:
+def test_every_field_of_a_bill_has_a_price() -> None:
     prices = read_prices()
 
     assert set(prices.of) == {one.name for one in fields(Bill)}
@@ -99,16 +99,18 @@ def test_a_price_file_without_a_price_is_refused(tmp_path: Path) -> None:
 def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dearer = tmp_path / "prices.toml"
     dearer.write_text(SHIPPED.read_text().replace("dollars = 0.625", "dollars = 6.25"))
-    asked = ["--windows", "all", "--batch", "50", "--members", "1000000", "--json"]
+    options = ["--windows", "all", "--batch", "50", "--members", "1000000", "--json"]
 
-    assert cost.main(asked) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert cost.main([*asked, "--price-file", str(dearer)]) == 0
+    assert cost.main(options) == 0
+    costs = json.loads(capsys.readouterr().out)
+    assert cost.main([*options, "--price-file", str(dearer)]) == 0
     other = json.loads(capsys.readouterr().out)
 
-    assert told["million_events"]["total"] == pytest.approx(sum(told["million_events"].values()) / 2, abs=0.01)
-    assert other["million_events"]["write_units"] == pytest.approx(10 * told["million_events"]["write_units"], rel=1e-3)
-    assert other["million_reads"] == told["million_reads"]
+    assert costs["million_events"]["total"] == pytest.approx(sum(costs["million_events"].values()) / 2, abs=0.01)
+    assert other["million_events"]["write_units"] == pytest.approx(
+        10 * costs["million_events"]["write_units"], rel=1e-3
+    )
+    assert other["million_reads"] == costs["million_reads"]
 
 
 def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +121,7 @@ def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.strip().startswith("Redis beside a table") for line in lines)
 
 
-def test_a_batch_that_many_boards_share_is_dearer() -> None:
+def test_a_batch_of_many_boards_costs_more() -> None:
     batch = replace(ALONE, batch=100)
 
     assert of_event(Load(ALL, batch, boards=100)).write_units > of_event(Load(ALL, batch)).write_units

@@ -16,7 +16,7 @@ def test_a_picture_is_well_formed_and_always_the_same() -> None:
     assert "prefers-color-scheme:dark" in picture
 
 
-def test_lines_go_by_the_logarithm() -> None:
+def test_both_axes_are_logarithmic() -> None:
     root = ET.fromstring(plot("", "", "", {"line": [(1, 1), (10, 10), (100, 100), (7, 0)]}))  # noqa: S314
     line = next(path.get("d", "") for path in root.iter(f"{SVG}path") if path.get("stroke"))
     numbers = [float(one) for one in line.removeprefix("M").split()]

@@ -1,4 +1,4 @@
-"""The clock that counts round trips, beside what was worked out by hand; and the list that answers are held against."""
+"""The clock that counts round trips, against counts by hand; and the sorted list, against a slower one."""
 
 from decimal import Decimal
 from random import Random
@@ -15,7 +15,7 @@ def _take(ticks: Ticks, count: int) -> int:
     return count
 
 
-def test_what_goes_side_by_side_takes_as_long_as_the_longest() -> None:
+def test_jobs_side_by_side_take_as_long_as_the_longest() -> None:
     ticks = Ticks()
     pool = SideBySide(ticks, max_workers=8, thread_name_prefix="")
     jobs = [pool.submit(_take, ticks, count) for count in (1, 3, 2)]
@@ -26,7 +26,7 @@ def test_what_goes_side_by_side_takes_as_long_as_the_longest() -> None:
     assert ticks.now == 3
 
 
-def test_who_finds_no_free_worker_waits() -> None:
+def test_a_job_waits_for_a_free_worker() -> None:
     ticks = Ticks()
     pool = SideBySide(ticks, max_workers=2, thread_name_prefix="")
 
@@ -34,7 +34,7 @@ def test_who_finds_no_free_worker_waits() -> None:
     assert ticks.now == 3
 
 
-def test_a_job_that_is_not_asked_for_delays_nobody() -> None:
+def test_a_job_whose_result_is_not_read_delays_nothing() -> None:
     ticks = Ticks()
     SideBySide(ticks, max_workers=1, thread_name_prefix="").submit(_take, ticks, 5)
 
@@ -42,7 +42,7 @@ def test_a_job_that_is_not_asked_for_delays_nobody() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_quick_list_says_what_the_slow_one_says(seed: int) -> None:
+def test_the_quick_list_gives_the_answers_of_the_slow_one(seed: int) -> None:
     rng = Random(seed)
     scores = {f"m{n}": rng.randint(0, 9) for n in range(40)}
     quick = Truth(scores)
