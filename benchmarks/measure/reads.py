@@ -6,7 +6,7 @@
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Final
 
@@ -15,6 +15,7 @@ from benchmarks.harness.pipeline import event
 from benchmarks.harness.questions import SAMPLE, Answer, Board, Draw, Question, Questions, placed
 from benchmarks.harness.results_file import output
 from benchmarks.harness.truth import Truth
+from benchmarks.measure.other_reads import EQUALS, directory, equals
 from benchmarks.pages import peers
 from standings.domain.boards.boards_toml import parse_boards
 from standings.read.query import MAX_MEMBERS
@@ -27,7 +28,6 @@ SIZES: Final = (10_000, 1_000_000)
 SMALL: Final = (2_500, 10_000)
 GROUPS: Final = 5
 SHARDS: Final = 10
-EQUALS: Final = 10_000
 DENSE: Final = (1_000, 10_000, 100_000)
 FEW: Final = "few equals"
 MANY: Final = "many equals"
@@ -90,11 +90,7 @@ def periods(count: int) -> Iterator[Answer]:
     earlier = dict(zip(scores, rng.sample(list(scores.values()), count), strict=True))
     now, before = Truth(scores), Truth(earlier)
     members = rng.sample(now.order, SAMPLE)
-    for window in ("all", "day", "last-7-days"):
-        population.place_members(board.client, board.ranking(window), scores, entries=set(members))
-    population.place_members(board.client, board.ranking("day", 1), earlier, entries=set(members))
-    board.pipeline.write(event(name, board.name, name, {"points": scores[name]}) for name in members)
-    board.read_record()
+    _load(board, members, scores, earlier)
 
     def rank(member: str) -> Question:
         expected = (now.rank(member), before.rank(member))
@@ -128,48 +124,13 @@ def periods(count: int) -> Iterator[Answer]:
     yield board.row("a member's scores and ranks in 3 windows", (of(member, ranks=True) for member in members))
 
 
-def equals() -> Iterator[Answer]:
-    """Measure reads in a group of 10,000 equals, at its end and in its middle."""
-    board = Board(population.boards())
-    rng = Random(1)
-    scores = {population.member(n): 500 if n < EQUALS else rng.randint(1, 1_000) for n in range(2 * EQUALS)}
-    scores = {name: 501 if score == 500 and n >= EQUALS else score for n, (name, score) in enumerate(scores.items())}
-    population.place_members(board.client, board.ranking("all"), scores)
+def _load(board: Board, members: Sequence[str], scores: Mapping[str, int], earlier: Mapping[str, int]) -> None:
+    """Load the current periods and the previous day; these members get entries and items."""
+    for window in ("all", "day", "last-7-days"):
+        population.place_members(board.client, board.ranking(window), scores, entries=set(members))
+    population.place_members(board.client, board.ranking("day", 1), earlier, entries=set(members))
+    board.pipeline.write(event(name, board.name, name, {"points": scores[name]}) for name in members)
     board.read_record()
-    truth = Truth(scores)
-    ask = Questions(board, truth, rng)
-    last = truth.ahead(500) + EQUALS
-    half = last - EQUALS // 2
-    yield board.row("rank of a member", [ask.rank(truth.order[last - 1])])
-    yield board.row(
-        "rank of a member, ordinal, the last of 10,000 equals", [ask.rank(truth.order[last - 1], "ordinal")]
-    )
-    yield board.row(
-        "rank of a member, ordinal, in the middle of 10,000 equals", [ask.rank(truth.order[half - 1], "ordinal")]
-    )
-    yield board.row("100 at the last position of 10,000 equals", [ask.at(last)])
-    yield board.row("100 at the middle of 10,000 equals", [ask.at(half)])
-    yield board.row("next page of 100, from the middle of 10,000 equals", [ask.turned(half, back=False)])
-
-
-def directory() -> Iterator[Answer]:
-    """Measure the list of boards and the description of one."""
-    board = Board(population.boards())
-    names = [f"board-{number:04}" for number in range(2_000)]
-    board.pipeline.catalog.register(names)
-
-    def boards(limit: int) -> Question:
-        expected = [{"board": name} for name in names[:limit]]
-        return (
-            lambda: board.directory.boards(prefix="board-", limit=limit, cursor=None),
-            lambda answer: answer["boards"] == expected,
-        )
-
-    yield board.row("list of 100 boards", [boards(100)])
-    yield board.row("list of 1,000 boards", [boards(1_000)])
-    yield board.row(
-        "a board", [(lambda: board.directory.board(board.name), lambda answer: answer["board"] == board.name)]
-    )
 
 
 def measure(sizes: Sequence[int] = SIZES) -> Answer:

@@ -34,7 +34,7 @@ class Budget(NamedTuple):
 
 
 def of_curves(result: Result) -> Iterator[Budget]:
-    """Return the budgets of reads at every size, and of the hottest key."""
+    """Return the budgets of reads at every size, and those of the hottest key."""
     most = max(row["members"] for row in result["reads"])
     done = [row for row in result["reads"] if "asked" in row]
     of = {read: [row for row in done if row["read"] == read] for read in READS}
@@ -64,6 +64,11 @@ def of_curves(result: Result) -> Iterator[Budget]:
     yield Budget("100 at the middle, few equals", "≤ 2.5 read units more", f"{more:g} more", more <= 2.5)
     on = max(row["read_units_most"] - top[row["shape"], row["members"]] for row in of[ON])
     yield Budget("100 by cursor from the middle, any equals", "≤ 2.5 read units more", f"{on:g} more", on <= 2.5)
+    yield from of_ceilings(result)
+
+
+def of_ceilings(result: Result) -> Iterator[Budget]:
+    """Return the budgets of the hottest key."""
     four = min(row["events_per_second"] for row in result["ceilings"] if row["shards"] == 4)
     yield Budget(
         "a hot board of 4 shards, events of different members, until a key takes 1,000 write units per second",

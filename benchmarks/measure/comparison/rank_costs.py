@@ -1,6 +1,6 @@
 """What a rank costs with each method, how right it is, and what the job of a schedule costs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from random import Random
 from statistics import mean
@@ -96,12 +96,17 @@ def ranks(shape: str, count: int) -> Iterator[Row]:
         right = truth.rank(middle) if rival.exact else None
         row = _rank_row(rival.name, shape, count, meter, partial(rival.rank, middle), right, share)
         if kind in {FixedTiers, CountTree}:
-            for number in checked[:: 1 if kind is CountTree else 4]:
-                if bare.rank(name := population.member(number)) != truth.rank(name):
-                    raise AssertionError(
-                        f"{rival.name}, {count} {shape}: expected the right rank of {name}, got another"
-                    )
+            _check(bare, truth, checked[:: 1 if kind is CountTree else 4])
         yield {**row, "refresh_read_units": job.read, "refresh_write_units": job.write}
+
+
+def _check(rival: Rival, truth: Sorted, numbers: Sequence[int]) -> None:
+    """Compare the ranks of members with the sorted list."""
+    for name in map(population.member, numbers):
+        if (rank := rival.rank(name)) != truth.rank(name):
+            raise AssertionError(
+                f"{rival.name}, {truth.total} members: expected {name} at {truth.rank(name)}, got {rank}"
+            )
 
 
 def _rank_row(

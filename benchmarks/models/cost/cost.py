@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final
@@ -156,11 +156,7 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
         "prices": {
             "region": prices.region,
             "read_on": prices.read_on,
-            "of": [
-                {"name": name, "dollars": one.dollars, "per": one.per, "source": one.source}
-                | {"read": one.read, "confirmed": one.confirmed}
-                for name, one in prices.of.items()
-            ],
+            "of": [{"name": name, **asdict(price)} for name, price in prices.of.items()],
         },
         "model": {
             "rows": rows,
@@ -173,16 +169,7 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
             for steps, traffic in STEPS.items()
             if settings in (grid.ALL, grid.SHIPPED) or traffic is grid.POINTS
         ],
-        "reads": [
-            {
-                "read": name,
-                "members": members,
-                "read_units": (units := read_units(reads, name, members)),
-                "dollars": round(prices.total(of_read(units).times(MILLION)), 2),
-            }
-            for name in READS
-            for members in (10_000, 1_000_000)
-        ],
+        "reads": [_million_reads(prices, name, members, reads) for name in READS for members in (10_000, 1_000_000)],
         "months": [
             {**rates, "board": name, **_month(prices, load, reads)}
             for name in ("`all`", "`all`, `day`, `last-7-days` (as shipped)")
@@ -207,6 +194,12 @@ def _of_events(prices: Prices, name: str, settings: Settings, steps: str, traffi
         units = usage(settings, load.traffic).write_units
         by_batch[str(batch)] = {"write_units": round(units, 2), "dollars": round(prices.total(bill), 2)}
     return {"board": name, "steps": steps, "batches": by_batch}
+
+
+def _million_reads(prices: Prices, read: str, members: int, reads: Mapping[str, Any]) -> dict[str, Any]:
+    units = read_units(reads, read, members)
+    dollars = round(prices.total(of_read(units).times(MILLION)), 2)
+    return {"read": read, "members": members, "read_units": units, "dollars": dollars}
 
 
 def _loads(settings: Settings, rates: Sequence[tuple[float, float, int]]) -> Iterator[tuple[dict[str, Any], Load]]:
