@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.checks import rows
-from tests.support.builders.streaming import apply
+from tests.support.builders.stages.streaming import apply
 
 TEXT: Final = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

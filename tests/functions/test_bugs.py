@@ -13,7 +13,7 @@ import pytest
 from standings.runtime.logs import logger
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS = """

@@ -13,7 +13,7 @@ from standings.runtime.environment import ConfigurationError, required
 from standings.wiring import building_blocks
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import apply, project
+from tests.support.builders.stages.streaming import apply, project
 from tests.support.faults.faulty_client import cancelled
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest
 from standings.members.register_hide_remove import MemberAdmin
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 
 EVENTS = Path(__file__).parents[2] / "events"
 

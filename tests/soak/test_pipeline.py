@@ -1,6 +1,6 @@
 import pytest
 
-from tests.support.builders.pipelines import live_through
+from tests.support.builders.stages.pipelines import live_through
 from tests.support.dynamodb.engine import Engine
 
 

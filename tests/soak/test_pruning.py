@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders.pruning_checks import check_proportion, interleaved
+from tests.support.builders.stages.pruning_checks import check_proportion, interleaved
 
 
 @pytest.mark.parametrize("seed", range(1_000, 2_000))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from tests.support.aws.stack import Stack, delivered
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 
 BOARDS: Final = """
 [boards."*"]

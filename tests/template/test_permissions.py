@@ -10,7 +10,7 @@ import pytest
 
 from standings.wiring import building_blocks
 from tests.support.aws.stack import ManualClock, Sqs, running
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.template.exercise import BOARDS, everything, job

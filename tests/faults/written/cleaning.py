@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from standings.ports.rankings import Lane, Lanes
 from standings.project.prune_tiers import prune
 from tests.support.builders.checks import assert_tiers_count_the_entries
-from tests.support.builders.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
+from tests.support.builders.stages.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

@@ -17,7 +17,7 @@ from standings_cli.post import outbox
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import ManualClock, Stack, check_batch, delivered, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 
 NOW = 1_795_256_100_000
 

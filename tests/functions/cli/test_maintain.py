@@ -19,7 +19,7 @@ from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.streaming import apply, event
+from tests.support.builders.stages.streaming import apply, event
 
 NOW = 1_795_256_100_000
 

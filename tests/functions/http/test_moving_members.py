@@ -10,7 +10,7 @@ from standings.domain.tiers.tier_path import Path
 from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read import shard_merge
 from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.streaming import apply, event, project
+from tests.support.builders.stages.streaming import apply, event, project
 
 NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
 

@@ -12,7 +12,7 @@ import pytest
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 
 from tests.support.aws.stack import Handler, ManualClock, Stack, http_event, running
-from tests.support.builders.streaming import apply
+from tests.support.builders.stages.streaming import apply
 from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, resolved
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

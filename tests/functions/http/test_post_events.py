@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from tests.support.aws.stack import ManualClock, Stack, delivered, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.posting import ALL, BOARDS, EVENT, NOW, count_them, raw, results
+from tests.support.builders.stages.posting import ALL, BOARDS, EVENT, NOW, count_them, raw, results
 
 TIMELESS = {name: value for name, value in EVENT.items() if name != "at"}
 

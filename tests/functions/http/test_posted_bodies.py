@@ -13,7 +13,7 @@ from standings.aws.sqs.sender import MAX_BYTES
 from standings.domain.errors import RequestError
 from standings.ingest.json_list import parse_documents
 from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.posting import BOARDS, EVENT, NOW, raw, results
+from tests.support.builders.stages.posting import BOARDS, EVENT, NOW, raw, results
 
 
 @pytest.fixture

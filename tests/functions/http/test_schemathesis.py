@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.aws.gateway import Gateway, serving
 from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.streaming import apply
+from tests.support.builders.stages.streaming import apply
 
 ROOT = Path(__file__).parents[3]
 SEED = 20261121

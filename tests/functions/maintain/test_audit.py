@@ -14,10 +14,10 @@ from standings.project.commit_moves import one_by_one
 from standings.wiring import projector
 from tests.support.aws.stack import ManualClock, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.auditing import BOARD, Audited, family, findings, populate
-from tests.support.builders.corrupting import Corruption
-from tests.support.builders.counters import NOW
-from tests.support.builders.traffic import Busy, Lagging, Load
+from tests.support.builders.audit.auditing import BOARD, Audited, family, findings, populate
+from tests.support.builders.audit.corrupting import Corruption
+from tests.support.builders.audit.counters import NOW
+from tests.support.builders.audit.traffic import Busy, Lagging, Load
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.thoroughness import seeds

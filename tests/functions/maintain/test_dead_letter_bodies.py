@@ -13,8 +13,8 @@ from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN
 from standings.maintain.failures.selection import Selection
 from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.maintenance import dead_letter_care, soon
-from tests.support.builders.refusing import RIGHT, event, milliseconds, send, total, write
+from tests.support.builders.failures.maintenance import dead_letter_care, soon
+from tests.support.builders.failures.refusing import RIGHT, event, milliseconds, send, total, write
 
 
 @pytest.fixture

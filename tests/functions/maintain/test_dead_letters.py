@@ -14,9 +14,9 @@ from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.selection import Selection
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.checks import assert_tiers_count_the_entries
-from tests.support.builders.maintenance import dead_letter_care, soon
-from tests.support.builders.refusing import NOW, RIGHT, event, milliseconds, send, total, write
-from tests.support.builders.streaming import project
+from tests.support.builders.failures.maintenance import dead_letter_care, soon
+from tests.support.builders.failures.refusing import NOW, RIGHT, event, milliseconds, send, total, write
+from tests.support.builders.stages.streaming import project
 from tests.support.oracle.model import Model
 
 WRONG = """

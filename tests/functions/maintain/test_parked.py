@@ -16,9 +16,9 @@ from standings.maintain.failures.selection import Selection
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries
-from tests.support.builders.maintenance import parked_care, soon
-from tests.support.builders.parking import BOARDS, NOW, give_up, park, scores, unprojected, write
-from tests.support.builders.streaming import project
+from tests.support.builders.failures.maintenance import parked_care, soon
+from tests.support.builders.failures.parking import BOARDS, NOW, give_up, park, scores, unprojected, write
+from tests.support.builders.stages.streaming import project
 from tests.support.faults.faulty_client import Faulty, Time, cancelled
 from tests.support.oracle.model import Model
 

@@ -8,8 +8,8 @@ import pytest
 from standings.domain.windows.calendar import DAY
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.maintenance import parked_care, soon
-from tests.support.builders.parking import BOARDS, NOW, give_up, park, scores, unprojected, write
+from tests.support.builders.failures.maintenance import parked_care, soon
+from tests.support.builders.failures.parking import BOARDS, NOW, give_up, park, scores, unprojected, write
 from tests.support.thoroughness import seeds
 
 

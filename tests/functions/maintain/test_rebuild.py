@@ -13,7 +13,7 @@ from standings.wiring import building_blocks
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 
 NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
 ALL = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'

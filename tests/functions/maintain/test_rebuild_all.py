@@ -10,7 +10,7 @@ from standings.wiring import building_blocks
 from tests.support.aws.stack import ManualClock, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import entries
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 
 NOW = 1_795_256_100_000
 

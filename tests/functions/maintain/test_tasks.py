@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import apply, event
+from tests.support.builders.stages.streaming import apply, event
 
 NOW = 1_795_256_100_000
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'

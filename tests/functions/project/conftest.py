@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders.projectors import Subject
+from tests.support.builders.stages.projectors import Subject
 
 
 @pytest.fixture

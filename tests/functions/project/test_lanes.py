@@ -18,7 +18,7 @@ from standings.project.commit_moves import cut
 from standings.read.query import Query
 from standings.read.reader import Reader
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
-from tests.support.builders.cleaners import BOARDS, NOW, RANKING, Worker, moved, ranking, tier_conflict
+from tests.support.builders.stages.cleaners import BOARDS, NOW, RANKING, Worker, moved, ranking, tier_conflict
 from tests.support.faults import faulty_client
 
 SHARDED = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')

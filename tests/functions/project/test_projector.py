@@ -9,7 +9,7 @@ import pytest
 
 from standings.project.projector import Record
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
-from tests.support.builders.projectors import Subject, history, image, record
+from tests.support.builders.stages.projectors import Subject, history, image, record
 from tests.support.faults import faulty_client
 
 

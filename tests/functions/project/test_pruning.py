@@ -13,8 +13,8 @@ from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavail
 from standings.ports.rankings import Removal
 from standings.project.prune_tiers import PrunedRankings, PruneResult, prune
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
-from tests.support.builders.cleaners import NOW, RANKING, Worker, moved, out_of_reach, ranking, tier_conflict
-from tests.support.builders.pruning_checks import check_proportion, interleaved
+from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, out_of_reach, ranking, tier_conflict
+from tests.support.builders.stages.pruning_checks import check_proportion, interleaved
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from standings.domain.members.member_item import Image
 from standings.project.projector import Record
 from tests.support.builders.checks import entries
-from tests.support.builders.projectors import Subject, history, image, record
+from tests.support.builders.stages.projectors import Subject, history, image, record
 from tests.support.faults import faulty_client
 from tests.support.thoroughness import seeds
 

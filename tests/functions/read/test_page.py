@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.aws.stack import ENVIRONMENT, ManualClock, Stack, http_event, running
-from tests.support.builders.streaming import apply, project
+from tests.support.builders.stages.streaming import apply, project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

@@ -10,7 +10,7 @@ from standings.domain.tiers.tier_path import Path
 from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read import shard_merge
 from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.streaming import apply
+from tests.support.builders.stages.streaming import apply
 
 NOW = 1_795_256_100_000
 FAMILY = '[boards."*"]\nshards = {}\nmetrics.points = {{ aggregate = "sum", ties = "{}", windows = ["all", "day"] }}'

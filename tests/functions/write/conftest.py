@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders.writers import Subject
+from tests.support.builders.stages.writers import Subject
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from unittest import mock
 
 from standings.aws.dynamodb.keys import member_key
 from standings.domain.boards.definitions import MAX_UNITS
-from tests.support.builders.writers import AT, Subject, event
+from tests.support.builders.stages.writers import AT, Subject, event
 from tests.support.faults import faulty_client
 
 

@@ -8,7 +8,7 @@ import pytest
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.members.member_item import Image
 from standings.ports.scores import MemberKey
-from tests.support.builders.writers import Subject
+from tests.support.builders.stages.writers import Subject
 from tests.support.faults import faulty_client
 
 BOARDS = parse_boards(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
-from tests.support.builders.writers import Subject
+from tests.support.builders.stages.writers import Subject
 from tests.support.faults import faulty_client
 
 BOARDS = parse_boards(

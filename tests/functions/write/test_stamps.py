@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from standings.aws.dynamodb.keys import member_key
-from tests.support.builders.writers import BOARDS, NOW, Subject, event
+from tests.support.builders.stages.writers import BOARDS, NOW, Subject, event
 from tests.support.dynamodb.storage.sizes import item_size
 from tests.support.faults import faulty_client
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from standings.domain.boards.coverage import coverage_of
 from tests.support.builders.checks import rows
-from tests.support.builders.writers import BOARDS, NOW, Subject, event
+from tests.support.builders.stages.writers import BOARDS, NOW, Subject, event
 
 
 def test_events_of_one_member_cost_one_write_and_a_receipt_each(subject: Subject) -> None:

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from standings.domain.events.event_rules import parse_event
-from tests.support.builders.writers import Subject, event
+from tests.support.builders.stages.writers import Subject, event
 from tests.support.faults import faulty_client
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 from tests.support.oracle.redis_mirror import MEMBERS, WINDOWS, Mirror, Ranking, lines, mirrored
 
 BOARDS = """

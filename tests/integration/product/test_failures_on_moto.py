@@ -18,7 +18,7 @@ from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, DeadLet
 from standings.maintain.failures.selection import Selection
 from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.stack import ManualClock
-from tests.support.builders.maintenance import pacing, soon
+from tests.support.builders.failures.maintenance import pacing, soon
 
 
 class Queues:

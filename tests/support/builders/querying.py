@@ -6,7 +6,7 @@ from typing import Final
 from zlib import crc32
 
 from tests.support.aws.stack import Stack
-from tests.support.builders.streaming import apply
+from tests.support.builders.stages.streaming import apply
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS: Final = """

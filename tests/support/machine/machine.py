@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.machine.boards import BOARDS, MEMBERS, UNITS, Board, Sent, draw_updates

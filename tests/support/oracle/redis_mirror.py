@@ -12,7 +12,7 @@ from math import inf
 from typing import Any
 
 from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.streaming import apply
+from tests.support.builders.stages.streaming import apply
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

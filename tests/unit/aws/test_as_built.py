@@ -20,7 +20,7 @@ from standings.domain.scoring.sort_order import Place
 from standings.ports.errors import StoreRefusedError
 from standings.ports.scores import Addition, Rewrite
 from tests.support.aws.stack import ManualClock
-from tests.support.builders.maintenance import pacing
+from tests.support.builders.failures.maintenance import pacing
 
 NOW = population.NOW
 CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}

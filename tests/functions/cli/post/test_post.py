@@ -14,7 +14,7 @@ from standings.runtime.environment import BOARDS_FILE
 from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
 from tests.support.aws.stack import ManualClock, Stack, delivered, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 from tests.support.cli.posting import DAY_MS, Queue, post, post_csv, write
 
 

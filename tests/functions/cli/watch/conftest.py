@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.aws.gateway import Gateway, serving
 from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.streaming import apply, event
+from tests.support.builders.stages.streaming import apply, event
 from tests.support.cli.watching import HOSTILE, NOW
 
 

@@ -10,7 +10,7 @@ from standings_cli.stack.api import Api
 from standings_cli.terminal.exit_status import OK
 from tests.support.aws.gateway import Gateway
 from tests.support.aws.stack import Stack
-from tests.support.builders.streaming import apply, event, project
+from tests.support.builders.stages.streaming import apply, event, project
 from tests.support.cli.watching import Counting, Sleeper, run_watch, tables, terminal
 
 

@@ -7,7 +7,7 @@ import orjson
 
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 RIGHT = """

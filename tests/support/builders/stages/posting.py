@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.streaming import project
+from tests.support.builders.stages.streaming import project
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS = """

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.builders.auditing import Audited
+from tests.support.builders.audit.auditing import Audited
 from tests.support.faults import faulty_client
 
 

@@ -6,9 +6,9 @@ from standings.aws.dynamodb.keys import entry_key, index_key, node_key, shard_of
 from standings.domain.boards.ranking import Ranking
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import path, prefixes
-from tests.support.builders.auditing import SCORES, Audited
+from tests.support.builders.audit.auditing import SCORES, Audited
+from tests.support.builders.audit.counters import NOW, UNREADABLE, Finding, add_to_counter, nodes_of
 from tests.support.builders.checks import rows
-from tests.support.builders.counters import NOW, UNREADABLE, Finding, add_to_counter, nodes_of
 
 
 class Corruption:

@@ -9,7 +9,7 @@ from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.domain.tiers.tier_path import ROOT
 from standings.project.prune_tiers import CHANCE
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
-from tests.support.builders.cleaners import NOW, RANKING, Worker, moved, out_of_reach, tier_conflict
+from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, out_of_reach, tier_conflict
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.faults import faulty_client

@@ -16,7 +16,7 @@ from standings.maintain.audit.report import AuditCall
 from standings.runtime.retry import Clock
 from tests.support.aws.stack import ManualClock, Stack
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.counters import Finding, add_to_counter, counters_off, nodes_of
+from tests.support.builders.audit.counters import Finding, add_to_counter, counters_off, nodes_of
 
 BOARD = "b"
 FAMILY = """

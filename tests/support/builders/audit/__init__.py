@@ -1,0 +1,1 @@
+"""Boards that are damaged while an audit looks."""

@@ -1,0 +1,1 @@
+"""Refused messages and parked records."""

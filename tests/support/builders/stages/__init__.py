@@ -1,0 +1,1 @@
+"""One stage of the pipeline, or all of them, in this process."""
