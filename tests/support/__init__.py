@@ -1,1 +1,1 @@
-"""What tests are made of: fake AWS services, an oracle that knows nothing of the design, faults and builders."""
+"""Shared by the tests: fake AWS services, an oracle that is independent of the design, faults and builders."""

@@ -58,7 +58,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> No
         send(right, *rng.sample(events, 40))
         write(right)
         right.dead_letters.messages += letters.messages
-        right.dead_letters._told |= letters._told
+        right.dead_letters._attributes |= letters._attributes
         before = [dict(message) for message in letters.messages]
         replayed = dead_letter_care(right).replay(soon(clock))
         assert (replayed["done"], replayed["replayed"], replayed["refused"], replayed["failed"]) == (True, 300, 0, 0)

@@ -1,1 +1,1 @@
-"""The deployed functions in this process, and the servers that tests start."""
+"""Runs the functions in the test process, and starts the servers that tests need."""

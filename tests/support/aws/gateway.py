@@ -1,4 +1,4 @@
-"""The functions behind HTTP on loopback as API Gateway puts them there: payload format 2.0, the template's routes."""
+"""Serves the functions over HTTP on loopback, as API Gateway does: payload format 2.0, routes as in template.yaml."""
 
 import re
 import threading
@@ -15,14 +15,14 @@ from tests.support.aws.stack import Handler, Stack
 from tests.support.awslambda.pollers import Context
 
 COMMANDS: Final = {"POST": re.compile(r"/events"), "PUT": re.compile(r"/boards/[^/]+/member")}
-"""What goes to the command function; deleting goes where putting goes, all else to the query function."""
+"""Paths of the command function, by method. DELETE has the paths of PUT. The query function gets all other requests."""
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY")
 _TEXT: Final = re.compile(r"text/|application/(json|xml|javascript)")
 
 
 @dataclass
 class Gateway:
-    """Where the functions can be reached, and what they raised while they were there."""
+    """The address of the functions, and the tracebacks of exceptions that they raised."""
 
     address: str
     raised: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Gateway:
 
 @contextmanager
 def serving(stack: Stack) -> Iterator[Gateway]:
-    """The functions of a stack over HTTP, one request at a time, until the block ends."""
+    """Serve the functions of a stack over HTTP, one request at a time, until the block ends."""
     with _Server(stack) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
@@ -51,21 +51,19 @@ class _Server(ThreadingHTTPServer):
         self._one_at_a_time = threading.Lock()
 
     def invoke(self, event: dict[str, Any]) -> dict[str, Any]:
-        """The answer of the function to which the template routes an event; 500 where it raises."""
+        """Route an event as the template does. Return the function's answer, or 500 if the function raises."""
         function = self._function(event["requestContext"]["http"]["method"], event["rawPath"])
         try:
             with self._one_at_a_time:
                 return function(event, Context())
-        except Exception:  # noqa: BLE001 - a gateway outlives its functions; the test looks at what they raised
+        except Exception:  # noqa: BLE001 - the gateway keeps serving; tests check `raised`
             self.gateway.raised.append(traceback.format_exc())
             return {"statusCode": 500, "body": '{"message":"Internal Server Error"}'}
 
     def _function(self, method: str, path: str) -> Handler:
         commands = COMMANDS.get("PUT" if method == "DELETE" else method)
         if commands is not None and commands.fullmatch(path):
-            # Until there is a command function, the query function says that there is no such path.
-            command: Handler = getattr(self._stack, "command", self._stack.query)
-            return command
+            return self._stack.command
         return self._stack.query
 
 
@@ -89,7 +87,7 @@ class _Request(BaseHTTPRequestHandler):
 
     def _event(self) -> dict[str, Any]:
         path, _, query = self.path.partition("?")
-        # The gateway hands on the path decoded, so that `%2F` becomes a slash like any other.
+        # API Gateway decodes the path before it calls a function: `%2F` arrives as a slash.
         path = unquote(path, errors="replace")
         headers = {name.lower(): ",".join(self.headers.get_all(name, [])) for name in self.headers}
         event = {
@@ -111,8 +109,8 @@ class _Request(BaseHTTPRequestHandler):
             event["body"] = b64encode(body).decode() if event["isBase64Encoded"] else body.decode(errors="replace")
         return event
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server gives it
-        """Nobody reads along."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server calls it so
+        """Do not log requests."""
 
 
 for _method in _METHODS:

@@ -1,4 +1,4 @@
-"""A real Redis, started for tests and stopped after them: its sorted sets are what a leaderboard is compared with."""
+"""Starts a real Redis for tests and stops it afterwards. Tests compare leaderboards with its sorted sets."""
 
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ _ATTEMPTS: Final = 3
 
 
 def find_server() -> str | None:
-    """The program to run: the one on the PATH, else one that was put under `.local/redis`; None where there is none."""
+    """Return the path of redis-server: from the PATH, else from `.local/redis`, else None."""
     on_path = shutil.which("redis-server")
     if on_path is not None:
         return on_path
@@ -27,15 +27,15 @@ def find_server() -> str | None:
 
 
 def unavailable() -> str | None:
-    """Say why Redis cannot run here, None if it can."""
+    """Return why Redis cannot run here, or None if it can."""
     if find_server() is None:
-        return "there is no redis-server on the PATH, nor below .local/redis: Debian's package has that name"
+        return "there is no redis-server on the PATH or under .local/redis: install Debian's package redis-server"
     return None
 
 
 @contextmanager
 def started() -> Iterator["redis.Redis"]:
-    """A client of a server of this process's own: on loopback, nothing kept, nothing in it."""
+    """Start an empty server on loopback that saves nothing, and yield a client of it."""
     program = find_server()
     if program is None:
         raise RuntimeError(unavailable())
@@ -51,7 +51,7 @@ def started() -> Iterator["redis.Redis"]:
             finally:
                 client.close()
                 stop(process)
-        raise RuntimeError(f"{program} ended as soon as it was started")
+        raise RuntimeError(f"expected {program} to start, but it ended at once in {_ATTEMPTS} attempts")
 
 
 def _start(program: str, port: int, folder: str) -> subprocess.Popen[bytes]:
@@ -67,16 +67,16 @@ def _start(program: str, port: int, folder: str) -> subprocess.Popen[bytes]:
 
 
 def _answers(process: subprocess.Popen[bytes], client: "redis.Redis") -> bool:
-    """Wait until our own process answers; False if it ended first, as when its port was taken."""
-    until = time.monotonic() + _PATIENCE
+    """Wait until our process answers. Return False if it ended first, for example because its port was taken."""
+    deadline = time.monotonic() + _PATIENCE
     while process.poll() is None:
         try:
-            # Another's server may have the port: then this is not the process that we started.
+            # Another server may hold the port, so compare the process ids.
             if client.info("server")["process_id"] == process.pid:
                 return True
         except redis.ConnectionError:
             pass
-        if time.monotonic() > until:
-            raise TimeoutError(f"redis-server did not answer within {_PATIENCE:.0f} seconds")
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"expected redis-server to answer within {_PATIENCE:.0f} seconds, got no answer")
         time.sleep(0.02)
     return False

@@ -1,11 +1,11 @@
-"""What the servers that tests start on loopback have in common."""
+"""Finds a port for a server that a test starts on loopback, and stops the server."""
 
 import socket
 import subprocess
 
 
 def free_port() -> int:
-    """A port that nobody has just now."""
+    """Return a port that is free right now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -13,7 +13,7 @@ def free_port() -> int:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process that was started here, and wait until it has ended."""
+    """Stop a process that a test started, and wait until it has ended."""
     process.terminate()
     try:
         process.wait(timeout=10)

@@ -1,4 +1,4 @@
-"""A queue that other processes can send to, over HTTP as SQS speaks it."""
+"""Serves a queue over HTTP with the protocol of SQS, so that other processes can send to it."""
 
 import json
 import threading
@@ -14,8 +14,11 @@ from tests.support.awslambda.pollers import Queue
 
 @dataclass
 class Endpoint:
-    """A queue and its address. `taken` is told the number of each request, from 1, once its messages are on the queue
-    and before it is answered; False leaves it without an answer."""
+    """A queue and its address.
+
+    `taken` is called for each request after its messages are on the queue and before the answer is sent. It gets the
+    number of the request, from 1. If it returns False, the request gets no answer.
+    """
 
     queue: Queue
     taken: Callable[[int], bool] = lambda _: True
@@ -43,6 +46,7 @@ class Endpoint:
 
 @contextmanager
 def listening(queue: Queue) -> Iterator[Endpoint]:
+    """Serve a queue on loopback until the block ends."""
     endpoint = Endpoint(queue)
 
     class Handler(BaseHTTPRequestHandler):
@@ -54,7 +58,7 @@ def listening(queue: Queue) -> Iterator[Endpoint]:
             self.close_connection = answer is None
             if answer is not None:
                 content = json.dumps(answer).encode()
-                # Whoever asked may be dead by now.
+                # The test may have killed the sending process.
                 with suppress(ConnectionError):
                     self.send_response(200)
                     self.send_header("Content-Type", "application/x-amz-json-1.0")
@@ -63,7 +67,7 @@ def listening(queue: Queue) -> Iterator[Endpoint]:
                     self.wfile.write(content)
 
         def log_message(self, *_: Any) -> None:
-            """Not on the test's output."""
+            """Do not log requests."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         endpoint.url = f"http://127.0.0.1:{server.server_address[1]}"

@@ -1,4 +1,4 @@
-"""The functions as they are deployed, in this process: their real handlers, with a clock of ours."""
+"""Runs the deployed functions in the test process: the real handlers, with a clock that tests set."""
 
 import importlib.util
 import os
@@ -34,18 +34,19 @@ ENVIRONMENT = {
     "FAILURE_BUCKET": "failures",
 }
 
-# The routes of template.yaml; everything else goes to the query function.
+# The command function's routes in template.yaml. The query function gets all other requests.
 _ROUTES_TO_COMMAND = re.compile(r"POST /events|(PUT|DELETE) /boards/[^/]+/member")
-# What the API of SQS says of a MessageGroupId.
+# SQS accepts these characters in a MessageGroupId.
 _GROUP = re.compile(r"[!-~]{1,128}")
+# SQS rejects these characters, because XML cannot hold them.
 _NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
 class ManualClock:
-    """A wall clock in milliseconds, and a monotonic one in seconds that goes with it.
+    """A wall clock in milliseconds, and the same time in seconds as a monotonic clock.
 
-    Time passes only by sleeping, or as a test sets it.
+    Time passes only when code sleeps or a test sets the clock.
     """
 
     milliseconds: int
@@ -62,11 +63,11 @@ class ManualClock:
 
 @dataclass
 class DeadLetterQueue:
-    """Keeps what the writer sends to the dead-letter queue, as SQS would. What is received is hidden for a while."""
+    """The dead-letter queue in memory. A received message is hidden for its visibility timeout."""
 
     clock: Callable[[], int] = lambda: 0
     messages: list[dict[str, Any]] = field(default_factory=list)
-    _told: dict[str, dict[str, str]] = field(default_factory=dict)
+    _attributes: dict[str, dict[str, str]] = field(default_factory=dict)
     _hidden: dict[str, int] = field(default_factory=dict)
     _sent: int = 0
 
@@ -78,17 +79,17 @@ class DeadLetterQueue:
         return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
 
     def moved(self, record: dict[str, Any]) -> None:
-        """Put a message here that was received too often, as SQS itself does it: with the time it was sent first."""
+        """Take a message that was received too often, as SQS does: it keeps the time at which it was first sent."""
         attributes = {
             name: {"DataType": value["dataType"], "StringValue": value["stringValue"]}
             for name, value in record["messageAttributes"].items()
         }
-        told = {
+        system_attributes = {
             "DeadLetterQueueSourceArn": "arn:aws:sqs:us-east-1:000000000000:activity",
             "SentTimestamp": record["attributes"]["SentTimestamp"],
             "ApproximateReceiveCount": "10",
         }
-        self._put({"MessageBody": record["body"], "MessageAttributes": attributes}, told)
+        self._put({"MessageBody": record["body"], "MessageAttributes": attributes}, system_attributes)
 
     def receive_message(
         self,
@@ -100,27 +101,27 @@ class DeadLetterQueue:
         assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
         now = self.clock()
         visible = [message for message in self.messages if self._hidden.get(message["MessageId"], 0) <= now]
-        found = []
+        received = []
         for message in visible[:MaxNumberOfMessages]:
-            name = message["MessageId"]
-            self._hidden[name] = now + VisibilityTimeout * 1000
-            told = self._told[name]
-            told["ApproximateReceiveCount"] = str(int(told.get("ApproximateReceiveCount", "0")) + 1)
-            found.append(
+            message_id = message["MessageId"]
+            self._hidden[message_id] = now + VisibilityTimeout * 1000
+            attributes = self._attributes[message_id]
+            attributes["ApproximateReceiveCount"] = str(int(attributes.get("ApproximateReceiveCount", "0")) + 1)
+            received.append(
                 {
-                    "MessageId": name,
-                    "ReceiptHandle": name,
+                    "MessageId": message_id,
+                    "ReceiptHandle": message_id,
                     "Body": message["MessageBody"],
-                    "Attributes": {**dict(told), **_group(message)},
+                    "Attributes": {**attributes, **_group(message)},
                     "MessageAttributes": message["MessageAttributes"],
                 }
             )
-        return {"Messages": found} if found else {}
+        return {"Messages": received} if received else {}
 
     def delete_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, Any]:  # noqa: N803
         assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        gone = {entry["ReceiptHandle"] for entry in Entries}
-        self.messages[:] = [message for message in self.messages if message["MessageId"] not in gone]
+        deleted = {entry["ReceiptHandle"] for entry in Entries}
+        self.messages[:] = [message for message in self.messages if message["MessageId"] not in deleted]
         return {}
 
     def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
@@ -132,22 +133,22 @@ class DeadLetterQueue:
     def reasons(self) -> list[str]:
         return [message["MessageAttributes"]["reason"]["StringValue"] for message in self.messages]
 
-    def _put(self, entry: dict[str, Any], told: dict[str, str]) -> None:
+    def _put(self, entry: dict[str, Any], system_attributes: dict[str, str]) -> None:
         self._sent += 1
-        name = f"dead-{self._sent}"
-        self.messages.append({**entry, "MessageId": name})
-        self._told[name] = {"SentTimestamp": str(self.clock()), **told}
+        message_id = f"dead-{self._sent}"
+        self.messages.append({**entry, "MessageId": message_id})
+        self._attributes[message_id] = {"SentTimestamp": str(self.clock()), **system_attributes}
 
 
 @dataclass
 class ActivityQueue:
-    """Keeps what the command function posts, as SQS would: what it refuses is for a test to say."""
+    """The activity queue in memory. A test can make it refuse messages."""
 
     clock: Callable[[], int] = lambda: 0
     messages: list[dict[str, Any]] = field(default_factory=list)
     delivered: int = 0
     refuses: Callable[[str], bool] = lambda _: False
-    """Whether it does not take a body."""
+    """Return True for a message body that the queue refuses."""
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         assert QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"]
@@ -160,7 +161,7 @@ class ActivityQueue:
         }
 
     def records(self) -> list[dict[str, Any]]:
-        """Take all messages off the queue, as Lambda hands them to the writer."""
+        """Take all messages off the queue and return them as Lambda hands them to the writer."""
         taken, self.messages = self.messages, []
         first = self.delivered
         self.delivered += len(taken)
@@ -168,23 +169,22 @@ class ActivityQueue:
 
 
 def check_batch(entries: list[dict[str, Any]]) -> None:
-    """A batch that SQS takes."""
+    """Assert that SQS would accept a batch."""
     assert 1 <= len(entries) <= 10
     assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in entries) <= MAX_BYTES
     assert all(len(entry["MessageAttributes"]) <= 10 for entry in entries)
-    # What XML has not, SQS has not.
     texts = [value.get("StringValue") for entry in entries for value in entry["MessageAttributes"].values()]
     assert not any(_NO_XML.search(text) for text in (*(entry["MessageBody"] for entry in entries), *texts) if text)
     assert all(_GROUP.fullmatch(entry.get("MessageGroupId", "none")) for entry in entries)
 
 
 def _group(message: dict[str, Any]) -> dict[str, str]:
-    """A message's group among its system attributes, if it has one."""
+    """Return the message group as a system attribute, if the message has one."""
     return {name: message[name] for name in ("MessageGroupId",) if name in message}
 
 
 def delivered(number: int, message: dict[str, Any], now: int | None = None) -> dict[str, Any]:
-    """A message that was sent, as Lambda hands it over; its times only if they are given."""
+    """Return a sent message as Lambda hands it to the writer. Without `now` it has no times."""
     times = {} if now is None else {"SentTimestamp": str(now), "ApproximateFirstReceiveTimestamp": str(now)}
     return {
         "messageId": f"posted-{number}",
@@ -199,7 +199,7 @@ def delivered(number: int, message: dict[str, Any], now: int | None = None) -> d
 
 @dataclass
 class Sqs:
-    """A client of both queues."""
+    """An SQS client for both queues."""
 
     activity: ActivityQueue
     dead_letters: DeadLetterQueue
@@ -214,7 +214,7 @@ class Sqs:
 
 @dataclass
 class Bucket:
-    """Keeps what is parked."""
+    """The failure bucket in memory."""
 
     clock: Callable[[], int] = lambda: 0
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -247,7 +247,7 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 @dataclass
 class Stack:
-    """Handlers of the functions, and what is around them."""
+    """The handlers of the functions, with their clock, their database client, their queues and their bucket."""
 
     clock: ManualClock
     dynamodb: Any
@@ -260,23 +260,23 @@ class Stack:
     dead_letters: DeadLetterQueue
     bucket: Bucket
     projected: dict[int, int] = field(default_factory=dict)
-    """How many records of each shard have been projected."""
+    """How many records of each stream shard the projector has received, by shard."""
 
     def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
-        """One HTTP read: the status and the JSON."""
+        """Send a GET request. Return the status and the JSON."""
         answer = self.query(http_event(path, _query(arguments)), None)
         return answer["statusCode"], orjson.loads(answer["body"])
 
     def post(self, path: str, body: Any, **arguments: Any) -> tuple[int, Any]:
-        """One HTTP post to the function that has it; a body that is neither text nor bytes is sent as JSON."""
+        """Send a POST request, like `get`. A body that is neither text nor bytes is sent as JSON."""
         return self._write("POST", path, body, arguments)
 
     def put(self, path: str, body: Any = None, **arguments: Any) -> tuple[int, Any]:
-        """The same for PUT; None is no body."""
+        """Send a PUT request, like `post`. None means no body."""
         return self._write("PUT", path, body, arguments)
 
     def delete(self, path: str, **arguments: Any) -> tuple[int, Any]:
-        """The same for DELETE."""
+        """Send a DELETE request, like `post`."""
         return self._write("DELETE", path, None, arguments)
 
     def _write(self, method: str, path: str, body: Any, arguments: Mapping[str, Any]) -> tuple[int, Any]:
@@ -285,21 +285,21 @@ class Stack:
         return answer["statusCode"], orjson.loads(answer["body"]) if answer["body"] else None
 
     def entries(self, path: str, limit: int = 1000, period: str | None = None) -> list[dict[str, Any]]:
-        """A whole list, read page by page."""
-        found: list[dict[str, Any]] = []
+        """Read a whole list page by page and return its entries."""
+        entries: list[dict[str, Any]] = []
         cursor = None
         while True:
             status, page = self.get(path, limit=limit, cursor=cursor, period=period)
             assert status == 200, page
-            found += page["entries"]
+            entries += page["entries"]
             cursor = page["next"]
             if cursor is None:
-                assert page["total"] == len(found), (path, page["total"], len(found))
-                return found
+                assert page["total"] == len(entries), (path, page["total"], len(entries))
+                return entries
 
 
 def http_event(path: str, query: str = "", method: str = "GET", body: Any = None) -> dict[str, Any]:
-    """A request as API Gateway's HTTP APIs hand it over (payload format 2.0): bytes in base 64."""
+    """Return a request as API Gateway passes it to a function (payload format 2.0). Bytes are sent in base64."""
     event: dict[str, Any] = {
         "version": "2.0",
         "routeKey": "$default",
@@ -321,13 +321,12 @@ def http_event(path: str, query: str = "", method: str = "GET", body: Any = None
 
 
 def _query(arguments: Mapping[str, Any]) -> str:
-    given = [(name, str(value)) for name, value in arguments.items() if value is not None]
-    return urlencode(given, quote_via=quote)
+    return urlencode({name: value for name, value in arguments.items() if value is not None}, quote_via=quote)
 
 
 @contextmanager
 def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Iterator[Stack]:
-    """The functions, started anew over a DynamoDB client: with the shipped boards.toml, or another text."""
+    """Start the functions over a DynamoDB client. `boards` is the text of boards.toml; None means the shipped file."""
     activity, dead_letters, bucket = ActivityQueue(clock), DeadLetterQueue(clock), Bucket(clock)
     clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters), "s3": bucket}
     with ExitStack() as patches:

@@ -1,1 +1,1 @@
-"""Lambda's pollers of the queue and of the stream, and what a handler gets."""
+"""Invokes handlers as Lambda does: the pollers of the queue and the stream, and the context of an invocation."""

@@ -1,4 +1,4 @@
-"""What Lambda makes of a function's answer to a batch, where it reports failures by item.
+"""Reads a function's answer to a batch as Lambda does, with ReportBatchItemFailures.
 
 https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
@@ -16,33 +16,33 @@ Handler = Callable[[dict[str, Any], Any], Any]
 
 
 class BadAnswerError(Exception):
-    """An answer that Lambda takes for a failure of the whole batch."""
+    """The answer is invalid: Lambda treats the whole batch as failed."""
 
 
 def failed_ids(answer: Any, known: set[str]) -> set[str]:
-    """Return the ids that an answer reports; nothing at all reports none."""
+    """Return the ids that an answer reports as failed. An empty answer reports none."""
     try:
         json.dumps(answer)
     except (TypeError, ValueError) as error:
-        raise BadAnswerError(f"not JSON: {answer!r}") from error
+        raise BadAnswerError(f"expected an answer that can be written as JSON, got {answer!r}") from error
     if answer is None or answer == {}:
         return set()
     if not isinstance(answer, Mapping) or not answer.keys() >= {"batchItemFailures"}:
-        raise BadAnswerError(f"no batchItemFailures: {answer!r}")
-    found = set()
+        raise BadAnswerError(f"expected an answer with batchItemFailures, got {answer!r}")
+    failed = set()
     for failure in answer["batchItemFailures"] or ():
         identifier = failure.get("itemIdentifier") if isinstance(failure, Mapping) else None
         if not isinstance(identifier, str) or identifier not in known:
-            raise BadAnswerError(f"an itemIdentifier that is not of this batch: {failure!r}")
-        found.add(identifier)
-    return found
+            raise BadAnswerError(f"expected the itemIdentifier of an item of this batch, got {failure!r}")
+        failed.add(identifier)
+    return failed
 
 
 def invoke(
     handler: Handler, records: list[dict[str, Any]], context: Context, known: set[str]
 ) -> set[str] | BaseException:
-    """Invoke a function with a batch: the ids it reports, or why the whole batch has failed."""
+    """Invoke a function with a batch. Return the ids that failed, or the exception if the whole batch failed."""
     try:
         return failed_ids(handler({"Records": records}, context), known)
-    except (Exception, Killed) as error:  # noqa: BLE001 - as Lambda does, whatever it is
+    except (Exception, Killed) as error:  # noqa: BLE001 - Lambda does the same with every exception
         return error

@@ -1,4 +1,4 @@
-"""What a Lambda function is given beside its event.
+"""The context that Lambda passes to a handler beside the event.
 
 https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
 """
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Killed(BaseException):
-    """The sandbox ends here: no handler catches it, the pollers treat it as a failed invocation."""
+    """Ends the sandbox in the middle of an invocation. Handlers do not catch it. Pollers count a failed invocation."""
 
 
 @dataclass
 class Context:
-    """The context of one invocation; its time runs from the moment it is made."""
+    """The context of one invocation. The invocation starts when the context is created."""
 
     function_name: str = "function"
     memory_limit_in_mb: int = 512

@@ -1,4 +1,4 @@
-"""Lambda's side of the pipeline: its pollers, what they poll, and what a handler is given."""
+"""Gathers the pollers, their sources and the context, so that tests import them from one module."""
 
 from __future__ import annotations
 

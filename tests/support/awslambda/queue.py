@@ -1,4 +1,4 @@
-"""A standard SQS queue in memory, and Lambda's poller of it.
+"""A standard SQS queue in memory, and a poller that invokes a function as Lambda does.
 
 https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues.html
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Message:
-    """A message and how often it was received."""
+    """A message, and how often it was received. Times are milliseconds since 1970."""
 
     body: str
     attributes: Mapping[str, Mapping[str, Any]]
@@ -35,11 +35,10 @@ class Message:
 
 @dataclass
 class Queue:
-    """Keeps messages until they are deleted, and those received too often in ``dead``.
+    """Keeps messages until they are deleted. A message that was received too often moves to ``dead``.
 
-    With ``rng`` messages come in any order, without it in the order they were sent.
-    ``duplicates`` is the chance that a message stays to be received again although it was
-    deleted, as a standard queue may let it.
+    With ``rng`` messages arrive in random order, without it in the order they were sent. ``duplicates`` is the
+    probability that a deleted message is received again: a standard queue may do that.
     """
 
     rng: Random | None = None
@@ -64,14 +63,14 @@ class Queue:
         attributes: Mapping[str, Mapping[str, Any]] | None = None,
         group: str | None = None,
     ) -> str:
-        """Put a message on the queue; ``attributes`` as SendMessage takes them. Returns its id."""
+        """Put a message on the queue and return its id. ``attributes`` have the form of SendMessage."""
         random_id = uuid.UUID(int=self.rng.getrandbits(128), version=4) if self.rng else uuid.uuid4()
         message = Message(body, attributes or {}, round(self.clock() * 1000), str(random_id), group=group)
         self._visible.append(message)
         return message.message_id
 
     def receive(self, most: int) -> list[Message]:
-        """Take up to ``most`` messages; those that were taken too often go to ``dead`` instead."""
+        """Take up to ``most`` messages. Messages that were received too often move to ``dead`` instead."""
         if self.rng is not None:
             self.rng.shuffle(self._visible)
         taken: list[Message] = []
@@ -87,24 +86,24 @@ class Queue:
         return taken
 
     def give_back(self, message: Message) -> None:
-        """Make a message visible again, as when its visibility timeout has passed."""
+        """Make a message visible again, as SQS does after its visibility timeout."""
         self._visible.append(message)
 
     def delete(self, message: Message) -> None:
-        """Forget a message, or, being a standard queue, perhaps not."""
+        """Delete a message. With probability ``duplicates`` it comes back."""
         if self.duplicates and self.rng is not None and self.rng.random() < self.duplicates:
             self._visible.append(message)
 
 
 def _event_attribute(attribute: Mapping[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"stringListValues": [], "binaryListValues": []}
+    event_attribute: dict[str, Any] = {"stringListValues": [], "binaryListValues": []}
     for name, value in attribute.items():
-        shown[name[0].lower() + name[1:]] = value
-    return shown
+        event_attribute[name[0].lower() + name[1:]] = value
+    return event_attribute
 
 
 def record_of(message: Message, arn: str) -> dict[str, Any]:
-    """Return a message as it stands in a Lambda event."""
+    """Return a message as a record of a Lambda event."""
     attributes = {
         "ApproximateReceiveCount": str(message.received),
         "SentTimestamp": str(message.sent),
@@ -130,9 +129,9 @@ def record_of(message: Message, arn: str) -> dict[str, Any]:
 class SqsPoller:
     """Invokes a function with batches of a queue, with ReportBatchItemFailures.
 
-    Messages that the function does not report are deleted, the others come back; after an
-    exception or an answer that makes no sense all do. With ``rng`` batches are of any size up
-    to ``batch_size``. What went wrong is kept in ``errors``.
+    Messages that the function reports return to the queue; the others are deleted. After an exception or an invalid
+    answer all messages return. With ``rng`` the size of a batch varies up to ``batch_size``. ``errors`` keeps the
+    exceptions.
     """
 
     handler: Handler
@@ -144,7 +143,7 @@ class SqsPoller:
     invocations: int = 0
 
     def poll(self) -> bool:
-        """Deliver one batch; false if there was none."""
+        """Deliver one batch. Return False if the queue is empty."""
         most = self.batch_size
         if self.rng is not None and self.rng.random() < 0.5:
             most = self.rng.randint(1, self.batch_size)
@@ -165,8 +164,10 @@ class SqsPoller:
         return True
 
     def drain(self, most: int = 100_000) -> int:
-        """Deliver until the queue is empty and return in how many batches; fail beyond ``most``."""
+        """Deliver until the queue is empty and return the number of batches. Fail after ``most`` batches."""
         for batches in range(most):
             if not self.poll():
                 return batches
-        raise AssertionError(f"{len(self.queue)} messages are left after {most} batches; {self.errors[-1:]}")
+        raise AssertionError(
+            f"{len(self.queue)} messages are left after {most} batches; last error: {self.errors[-1:]}"
+        )

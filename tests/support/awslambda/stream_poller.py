@@ -1,4 +1,4 @@
-"""Lambda's poller of a DynamoDB stream.
+"""A poller that invokes a function with the records of a DynamoDB stream, as Lambda does.
 
 https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
@@ -21,7 +21,7 @@ OnFailure = Callable[[list[Record]], None]
 
 
 class Source(Protocol):
-    """A shard: records in order, more of them as time goes by."""
+    """A shard: its records in order. It grows while the table changes."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: slice, /) -> list[Record]: ...
@@ -29,7 +29,10 @@ class Source(Protocol):
 
 @dataclass
 class Reader:
-    """How far one shard was read, and how the batch at that place has fared."""
+    """The position in one shard, and the attempts at that position.
+
+    ``failures`` counts the failed attempts. ``most`` is the size to which the batch was halved.
+    """
 
     shard: Source
     position: int = 0
@@ -44,15 +47,14 @@ class Reader:
 class StreamPoller:
     """Invokes a function with batches of every shard, with ReportBatchItemFailures.
 
-    - The function reports sequence numbers: everything from the lowest one on comes again. An
-      exception, or an answer that makes no sense, fails the whole batch.
-    - A batch that fails whole is halved, down to single records, if ``bisect`` says so;
-      halving costs no retry. A batch that fails at its first record more than ``max_retries``
-      times (-1: never enough) is given to ``on_failure``, whole records, and passed over;
-      without ``on_failure`` that raises. Progress within a batch begins the count anew.
-    - With ``rng`` shards take turns at random, batches are of any size up to ``batch_size``,
-      also between two attempts at the same place, and with the chance ``replays`` a batch that
-      succeeded comes again, cut anew, because its success was not recorded.
+    - The function reports sequence numbers. Delivery continues at the lowest one.
+    - An exception or an invalid answer fails the whole batch. With ``bisect`` such a batch is halved, down to single
+      records. Halving does not count as a retry.
+    - A batch that fails at its first record more than ``max_retries`` times goes to ``on_failure`` and is skipped;
+      without ``on_failure`` the poller raises. -1 retries without limit. Progress within a batch resets the count.
+    - With ``rng`` the shards take turns at random, and the size of a batch varies up to ``batch_size``, also between
+      two attempts at the same position. With probability ``replays`` a batch that succeeded is delivered again, cut
+      differently, because its success was not recorded.
 
     ``shards`` may be an engine's ``stream(table)`` or a ``LocalStream``.
     """
@@ -74,7 +76,7 @@ class StreamPoller:
         self._readers = [Reader(shard) for shard in self.shards]
 
     def poll(self) -> bool:
-        """Deliver one batch of one shard; false if there was none in any."""
+        """Deliver one batch of one shard. Return False if every shard is at its end."""
         ready = [reader for reader in self._readers if reader.position < len(reader.shard)]
         if not ready:
             return False
@@ -87,12 +89,12 @@ class StreamPoller:
         return True
 
     def drain(self, most: int = 100_000) -> int:
-        """Deliver until every shard is at its end; return in how many batches, fail beyond ``most``."""
+        """Deliver until every shard is at its end and return the number of batches. Fail after ``most`` batches."""
         for batches in range(most):
             if not self.poll():
                 return batches
         left = sum(len(reader.shard) - reader.position for reader in self._readers)
-        raise AssertionError(f"{left} records are left after {most} batches; {self.errors[-1:]}")
+        raise AssertionError(f"{left} records are left after {most} batches; last error: {self.errors[-1:]}")
 
     def _deliver(self, reader: Reader, records: list[Record]) -> None:
         numbers = [record["dynamodb"]["SequenceNumber"] for record in records]

@@ -1,1 +1,1 @@
-"""What README and docs tell people to type."""
+"""Reads README, docs and the OpenAPI description for tests."""

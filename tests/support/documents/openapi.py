@@ -1,4 +1,4 @@
-"""The OpenAPI description of the API, its operations, and checks of values against its schemas."""
+"""Reads the OpenAPI description, lists its operations, and checks values against its schemas."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ DESCRIPTION: Final[dict[str, Any]] = orjson.loads(
 
 
 class Operation(NamedTuple):
-    """An operation of the description."""
+    """An operation of the description. `arguments` are its query parameters by name."""
 
     method: str
     path: str
@@ -22,17 +22,17 @@ class Operation(NamedTuple):
 
 
 def resolved(node: dict[str, Any]) -> dict[str, Any]:
-    """A node, or the node that its `$ref` refers to."""
+    """Return a node, or the node that its `$ref` names."""
     if "$ref" not in node:
         return node
-    found: Any = DESCRIPTION
+    target: Any = DESCRIPTION
     for part in node["$ref"].removeprefix("#/").split("/"):
-        found = found[part]
-    return cast("dict[str, Any]", found)
+        target = target[part]
+    return cast("dict[str, Any]", target)
 
 
 def described() -> Iterator[Operation]:
-    """All operations."""
+    """Yield every operation."""
     for path, item in DESCRIPTION["paths"].items():
         for method in item.keys() & {"get", "put", "post", "delete"}:
             parameters = [resolved(one) for one in item.get("parameters", []) + item[method].get("parameters", [])]
@@ -41,7 +41,7 @@ def described() -> Iterator[Operation]:
 
 
 def assert_valid(node: dict[str, Any], value: Any, what: str) -> None:
-    """Assert that a value fits the schema of a node; `what` is shown if it does not."""
+    """Assert that a value fits the schema of a node. `what` is the message if it does not."""
     errors = jsonschema_rs.Draft202012Validator(
         {**node, "components": DESCRIPTION["components"]}, validate_formats=True
     ).iter_errors(value)

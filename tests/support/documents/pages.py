@@ -1,4 +1,4 @@
-"""The commands of README and docs: what stands in blocks of `sh`, and in the text."""
+"""Reads the commands of README and docs: in blocks of `sh` and in the text."""
 
 import re
 from collections.abc import Iterator
@@ -21,30 +21,30 @@ _COMMENT: Final = re.compile(r"(^|\s+)#\s.*$")
 
 
 class Block(NamedTuple):
-    """A block of commands, one to a line."""
+    """A block of commands, one per line."""
 
     page: str
     commands: tuple[str, ...]
     needs: str | None
-    """What it says that it needs and a bare machine has not."""
+    """`NEEDS_ACCOUNT` or `NEEDS_DOCKER` if the block contains that line, else None."""
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The blocks of a page, in order."""
-    for found in _BLOCK.finditer(page.read_text(encoding="utf-8")):
-        lines = found[1].replace("\\\n", " ").splitlines()
+    """Yield the blocks of a page in order."""
+    for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+        lines = block[1].replace("\\\n", " ").splitlines()
         needs = next((line for line in lines if line in (NEEDS_ACCOUNT, NEEDS_DOCKER)), None)
         commands = [_COMMENT.sub("", line).strip() for line in lines]
         yield Block(page.name, tuple(command for command in commands if command), needs)
 
 
 def in_text(page: Path) -> list[str]:
-    """The commands that a page names in its sentences and tables."""
+    """Return the commands that a page names in its sentences and tables."""
     return _IN_TEXT.findall(_ANY_BLOCK.sub("", page.read_text(encoding="utf-8")))
 
 
 def programs(command: str) -> list[list[str]]:
-    """The words of each program that a line of shell starts, as far as it can be told without a shell."""
+    """Return the words of each program that a line of shell starts. It splits text; it does not parse shell."""
     inner = re.sub(r"\$\((.*)\)", r"; \1", command)
     parts = re.split(r"&&|\|\||[;|]", inner)
     return [words for part in parts if (words := part.split())]

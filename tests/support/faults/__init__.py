@@ -1,1 +1,1 @@
-"""Clients that fail, and workers that take turns."""
+"""A client whose calls fail, and threads that take turns."""

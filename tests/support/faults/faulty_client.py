@@ -1,4 +1,4 @@
-"""A client whose transactions go wrong as a test says, and time that only passes by waiting."""
+"""A DynamoDB client whose transactions fail as a test says, and a clock that moves only when code sleeps."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Step = Callable[["Faulty", dict[str, Any]], Any]
 
 @dataclass
 class Faulty:
-    """Passes calls on, but lets `steps` have the next transactions, one each."""
+    """Forwards all calls to `client`. Each of the `steps` handles one of the next transactions instead."""
 
     client: Any
     steps: deque[Step] = field(default_factory=deque)
@@ -31,32 +31,32 @@ class Faulty:
 
 
 def conflict(_: Faulty, request: dict[str, Any]) -> Any:
-    """Another transaction has the first item just now."""
+    """Fail because another transaction holds the first item."""
     raise cancelled(["TransactionConflict", *["None"] * (len(request["TransactItems"]) - 1)])
 
 
 def lost_answer(faulty: Faulty, request: dict[str, Any]) -> Any:
-    """Done, but the caller never hears of it."""
+    """Apply the transaction, then fail as if its answer were lost."""
     faulty.client.transact_write_items(**request)
     raise ReadTimeoutError(endpoint_url="http://dynamodb.invalid")
 
 
 def error(code: str) -> Step:
-    """The whole call fails with an error of that code."""
+    """Return a step that fails the whole call with an error code."""
 
     def step(_: Faulty, __: dict[str, Any]) -> Any:
-        raise ClientError({"Error": {"Code": code, "Message": "as a test says"}}, "TransactWriteItems")
+        raise ClientError({"Error": {"Code": code, "Message": "failed by the test"}}, "TransactWriteItems")
 
     return step
 
 
 def passes(faulty: Faulty, request: dict[str, Any]) -> Any:
-    """Nothing goes wrong."""
+    """Apply the transaction."""
     return faulty.client.transact_write_items(**request)
 
 
 def cancelled(codes: list[str]) -> ClientError:
-    """A transaction cancelled for these reasons."""
+    """Return the error of a cancelled transaction. `codes` has one reason for each action."""
     response: Any = {
         "Error": {"Code": "TransactionCanceledException", "Message": f"cancelled: {codes}"},
         "CancellationReasons": [{"Code": code} for code in codes],
@@ -66,7 +66,7 @@ def cancelled(codes: list[str]) -> ClientError:
 
 @dataclass
 class Time:
-    """A wall clock and a monotonic one, which pass by sleeping alone."""
+    """A wall clock that a test sets, and a monotonic clock that moves only when code sleeps."""
 
     milliseconds: int
     slept: list[float] = field(default_factory=list)

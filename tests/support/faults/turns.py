@@ -1,4 +1,4 @@
-"""Workers that go on one call at a time."""
+"""Threads that take turns, one call at a time."""
 
 import random
 import threading
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Turns:
-    """Lets threads go on one call at a time, in an order that a seed decides."""
+    """Lets one thread run at a time. `rng` chooses the next thread before each call."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -15,7 +15,7 @@ class Turns:
         self._live: set[str] = set()
 
     def run(self, jobs: list[Callable[[], None]]) -> None:
-        """Run jobs to their ends."""
+        """Run each job in a thread, and wait for all of them."""
         names = [f"job-{number}" for number in range(len(jobs))]
         self._live = set(names)
         threads = [
@@ -30,7 +30,7 @@ class Turns:
             assert not thread.is_alive()
 
     def pause(self) -> None:
-        """Let somebody else go on, perhaps; called before each call."""
+        """Give the turn to a random thread and wait for the next turn. Call it before each call."""
         if threading.current_thread().name in self._live:
             self._next()
             self._wait()
@@ -44,9 +44,9 @@ class Turns:
             self._next()
 
     def _wait(self) -> None:
-        me = threading.current_thread().name
+        name = threading.current_thread().name
         with self._changed:
-            self._changed.wait_for(lambda: self._turn == me)
+            self._changed.wait_for(lambda: self._turn == name)
 
     def _next(self) -> None:
         with self._changed:

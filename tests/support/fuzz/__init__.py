@@ -1,1 +1,1 @@
-"""Nearly valid input."""
+"""Makes input that is nearly valid."""

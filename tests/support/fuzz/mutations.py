@@ -1,4 +1,4 @@
-"""Nearly right JSON: values that were right until chance had a hand in them."""
+"""Makes nearly valid JSON: valid values with random changes."""
 
 import copy
 import json
@@ -70,7 +70,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def value(rng: random.Random, depth: int = 3) -> Any:
-    """Any JSON value."""
+    """Return a random JSON value."""
     kind = rng.random()
     if depth and kind < 0.2:
         return [value(rng, depth - 1) for _ in range(rng.randrange(4))]
@@ -84,18 +84,18 @@ def value(rng: random.Random, depth: int = 3) -> Any:
 
 
 def text(rng: random.Random) -> str:
-    """Any text, often one that is special somewhere."""
+    """Return random text, often one that some parser treats specially."""
     if rng.random() < 0.6:
         return rng.choice(WORDS)
     return "".join(chr(rng.choice([rng.randrange(128), rng.randrange(0x3000)])) for _ in range(rng.randrange(12)))
 
 
 def mutated(rng: random.Random, whole: Any, times: int = 1) -> Any:
-    """A copy of a JSON value in which some part is gone, is another, is doubled or is wrapped."""
-    found = copy.deepcopy(whole)
+    """Return a copy of a JSON value with `times` parts removed, replaced, renamed, doubled, wrapped or added."""
+    changed = copy.deepcopy(whole)
     for _ in range(times):
-        found = _mutate(rng, found)
-    return found
+        changed = _mutate(rng, changed)
+    return changed
 
 
 def _mutate(rng: random.Random, whole: Any) -> Any:
@@ -103,16 +103,16 @@ def _mutate(rng: random.Random, whole: Any) -> Any:
     if not places:
         return value(rng)
     holder, key = rng.choice(places)
-    what = rng.random()
-    if what < 0.25:
+    kind = rng.random()
+    if kind < 0.25:
         del holder[key]
-    elif what < 0.6:
+    elif kind < 0.6:
         holder[key] = value(rng)
-    elif what < 0.75:
+    elif kind < 0.75:
         holder[key] = {text(rng): holder[key]} if rng.random() < 0.5 else [holder[key], holder[key]]
-    elif what < 0.85 and isinstance(holder, dict):
+    elif kind < 0.85 and isinstance(holder, dict):
         holder[text(rng)] = holder.pop(key)
-    elif what < 0.95 and isinstance(holder, dict):
+    elif kind < 0.95 and isinstance(holder, dict):
         holder[text(rng)] = value(rng)
     else:
         other, name = rng.choice(places)
@@ -121,7 +121,7 @@ def _mutate(rng: random.Random, whole: Any) -> Any:
 
 
 def _places(whole: Any) -> Any:
-    """Every part of a value, as what holds it and the key or position there."""
+    """Yield every part of a value as the dict or list that holds it, and its key or index there."""
     if isinstance(whole, dict | list):
         for key, part in whole.items() if isinstance(whole, dict) else enumerate(whole):
             yield whole, key
@@ -129,7 +129,7 @@ def _places(whole: Any) -> Any:
 
 
 def body(rng: random.Random, event: dict[str, Any]) -> str:
-    """A message's body: noise, any JSON, or nearly the event."""
+    """Return a message body: noise, random JSON, or nearly the event."""
     kind = rng.random()
     if kind < 0.2:
         noise = rng.randbytes(rng.randrange(60))
@@ -142,10 +142,10 @@ def body(rng: random.Random, event: dict[str, Any]) -> str:
 
 
 def _miswritten(rng: random.Random, event: dict[str, Any]) -> str:
-    """An event as a text in which some characters are wrong, or more than there should be."""
+    """Return the JSON text of an event with wrong, missing or extra characters."""
     written = json.dumps(event)
     at = rng.randrange(len(written))
-    twice = f'{{"{rng.choice(list(event))}":{json.dumps(value(rng))},{written[1:]}'  # a key that stands there twice
+    twice = f'{{"{rng.choice(list(event))}":{json.dumps(value(rng))},{written[1:]}'  # a duplicate key
     nested = "[" * rng.choice([10, 500, 100_000]) + written
     return rng.choice(
         [

@@ -1,8 +1,8 @@
-"""The rules between arguments, which a JSON schema cannot say: schemathesis loads this (schemathesis.toml).
+"""The rules between arguments that a JSON schema cannot express. schemathesis.toml loads this module.
 
-Data that are valid by the description are refused with good reason where they break one of these rules, and the
-problem names the argument that does: only then is such a failure dropped. So a 400 to data that break no rule still
-fails, and so does one that blames the wrong argument.
+Data that are valid by the schema may break one of these rules. Then the answer is 400, and its problem names the
+argument that breaks the rule. Only such failures are dropped. A 400 to data that break no rule still fails the test.
+So does a problem that names another argument.
 """
 
 import json
@@ -21,9 +21,9 @@ from schemathesis.openapi.checks import RejectedPositiveData, UseAfterFree
 Case = schemathesis.Case[Any]
 
 PRECISIONS: Final = {"points": 0, "strokes": 2, "rounds": 0}
-"""The decimals of the metrics that there are in test_schemathesis.py."""
+"""The decimals of the metrics in test_schemathesis.py."""
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
-"""When it is there."""
+"""The time of the clock in test_schemathesis.py."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_MEMBER_BYTES: Final = 256
 MAX_UNITS: Final = 2**53 - 1
@@ -32,32 +32,32 @@ OK, ACCEPTED, NO_CONTENT, BAD_REQUEST = 200, 202, 204, 400
 
 
 _cursors: dict[str, str] = {}
-"""A cursor of each list that was read, by its path."""
+"""A valid cursor of each list that was read, by path."""
 _gone: set[tuple[str, str]] = set()
-"""Members that have been removed, as (path, id)."""
+"""Removed members, as (path, id)."""
 
 
 @schemathesis.hook
 def before_call(context: schemathesis.HookContext, case: Case, kwargs: dict[str, Any]) -> None:
-    """Good data made to keep the rules where chance would not, so that answers are more than refusals."""
+    """Make valid data keep the rules, which random data rarely do, so that not every answer is 400."""
     del context, kwargs
     if case.meta is not None and case.meta.generation.mode.is_positive:
         case.query = dict(_reconciled(case))
 
 
 def _reconciled(case: Case) -> Iterator[tuple[str, Any]]:
-    """The arguments that go together; of those that do not, some, always the same of the same."""
+    """Yield arguments that may be combined. Of arguments that exclude each other, every run keeps the same one."""
     query = dict(case.query)
     choice = crc32(repr(query).encode(errors="replace"))
     dropped = set()
     if query.keys() & {"cursor"}:
         query["cursor"] = _cursors.get(case.formatted_path, "")
-    ways = [name for name in ("cursor", "rank", "around") if query.get(name)]
-    way = ways[choice % len(ways)] if ways else ""
-    dropped |= {"cursor", "rank", "around"} - {way}
-    if way == "cursor":
+    starts = [name for name in ("cursor", "rank", "around") if query.get(name)]
+    start = starts[choice % len(starts)] if starts else ""
+    dropped |= {"cursor", "rank", "around"} - {start}
+    if start == "cursor":
         dropped |= {"period", "method", "prefix"}
-    dropped |= {"limit"} if way == "around" else {"radius"}
+    dropped |= {"limit"} if start == "around" else {"radius"}
     if "member" in query and "score" in query:
         dropped |= {"member", "previous"} if choice % 2 else {"score"}
     if query.get("ranks") is not True and "id" in query:
@@ -70,77 +70,77 @@ def _reconciled(case: Case) -> Iterator[tuple[str, Any]]:
 
 @schemathesis.hook
 def after_call(context: schemathesis.HookContext, case: Case, response: schemathesis.Response) -> None:
-    """Remember what an answer tells of later ones."""
+    """Remember cursors and removed members for later requests."""
     del context
-    path, given = _sent(response)
-    if response.status_code == OK and not given.keys() - {"limit", "cursor"}:
+    path, arguments = _sent(response)
+    if response.status_code == OK and not arguments.keys() - {"limit", "cursor"}:
         answer = json.loads(response.content)
         if cursor := answer.get("next") or answer.get("previous"):
             _cursors[case.formatted_path] = cursor
     if path.endswith("/member") and response.request.method == "DELETE" and response.status_code == NO_CONTENT:
-        _gone.add((path, given["id"]))
+        _gone.add((path, arguments["id"]))
     elif path.endswith("/member") and response.request.method == "PUT":
-        _gone.discard((path, given.get("id", "")))
+        _gone.discard((path, arguments.get("id", "")))
 
 
 @schemathesis.hook
 def filter_failure(
     context: schemathesis.HookContext, failure: Failure, case: Case, response: schemathesis.Response
 ) -> bool:
-    """Whether a failure is one: not where a rule that the description tells in words explains it."""
+    """Return False for a failure that a rule of the description explains, and True for every other failure."""
     del context
-    path, given = _sent(response)
+    path, arguments = _sent(response)
     if isinstance(failure, RejectedPositiveData) and response.status_code == BAD_REQUEST:
         return not _explained(json.loads(response.content), case, response)
     if isinstance(failure, AcceptedNegativeData) and response.status_code == ACCEPTED:
-        # Events are refused one by one, within an answer that is 202.
+        # The answer is 202 even if every event was refused: look at each status.
         return all(result["status"] == "queued" for result in json.loads(response.content)["results"])
     if isinstance(failure, UseAfterFree):
-        # The check compares paths, and a member's id stands in the query: it may have been another that was removed.
-        return (path, given.get("id", "")) in _gone
+        # The check compares paths only. The id is in the query, so the removed member may be another one.
+        return (path, arguments.get("id", "")) in _gone
     return True
 
 
 def _sent(response: schemathesis.Response) -> tuple[str, dict[str, str]]:
-    """The path and the arguments as they were sent: judged is what the function saw."""
+    """Return the path and the arguments of the request as the function received them."""
     url = urlsplit(str(response.request.url))
     return url.path, dict(parse_qsl(url.query, keep_blank_values=True))
 
 
 def _explained(problem: Mapping[str, Any], case: Case, response: schemathesis.Response) -> bool:
-    _, given = _sent(response)
+    _, arguments = _sent(response)
     call = str(case.operation.label)
     kind = problem["type"].removeprefix("urn:standings:")
     if kind == "too-far":
-        return "rank" in given or given.get("method", "competition") != "competition"
+        return "rank" in arguments or arguments.get("method", "competition") != "competition"
     if kind == "bad-body":
         group = json.loads(cast("bytes", response.request.body)) if call.endswith("/ranks") else {}
         return any(map(_too_long, group.get("members", [])))
-    return problem["detail"].partition(":")[0] in set(_broken(call, case, given))
+    return problem["detail"].partition(":")[0] in set(_broken(call, case, arguments))
 
 
-def _broken(call: str, case: Case, given: Mapping[str, str]) -> Iterator[str]:
-    """The arguments that break a rule of this call."""
+def _broken(call: str, case: Case, arguments: Mapping[str, str]) -> Iterator[str]:
+    """Yield the arguments that break a rule of this call."""
     for name in ("member", "around", "id"):
-        if name in given and _too_long(given[name]):
+        if name in arguments and _too_long(arguments[name]):
             yield name
-    if "period" in given and not _has_begun(given["period"], case.path_parameters["window"]):
+    if "period" in arguments and not _has_begun(arguments["period"], case.path_parameters["window"]):
         yield "period"
-    # No cursor can be made up.
-    if "cursor" in given and given["cursor"] != _cursors.get(case.formatted_path):
+    # Every other cursor was generated, so it is invalid.
+    if "cursor" in arguments and arguments["cursor"] != _cursors.get(case.formatted_path):
         yield "cursor"
     if call.endswith("/{window}"):
-        yield from _ways_to_a_page(given)
+        yield from _page_rules(arguments)
     if call.endswith("/rank"):
-        yield from _ways_to_a_rank(given, case.path_parameters["metric"])
-    if "p" in given and _decimals(given["p"]) > MAX_DECIMALS:
+        yield from _rank_rules(arguments, case.path_parameters["metric"])
+    if "p" in arguments and _decimals(arguments["p"]) > MAX_DECIMALS:
         yield "p"
-    if call.endswith("/member") and given.get("ranks") != "true" and "method" in given:
+    if call.endswith("/member") and arguments.get("ranks") != "true" and "method" in arguments:
         yield "method"
 
 
 def _has_begun(period: str, window: str) -> bool:
-    """Whether it is a period of that window, and not in the future (which is not told of hours with an offset)."""
+    """Whether a period fits the window and has begun. An hour with an offset counts as not fitting."""
     form = "%Y-%m-%dT%H" if "hour" in window else "%Y-%m-%d"
     try:
         start = datetime.strptime(period, form).replace(tzinfo=UTC)
@@ -149,22 +149,22 @@ def _has_begun(period: str, window: str) -> bool:
     return window != "all" and EPOCH <= start <= NOW
 
 
-def _ways_to_a_page(given: Mapping[str, str]) -> Iterator[str]:
-    ways = given.keys() & {"cursor", "rank", "around"}
-    if len(ways) > 1:
-        yield from ways
-    if "radius" in given and "around" not in given:
+def _page_rules(arguments: Mapping[str, str]) -> Iterator[str]:
+    starts = arguments.keys() & {"cursor", "rank", "around"}
+    if len(starts) > 1:
+        yield from starts
+    if "radius" in arguments and "around" not in arguments:
         yield "radius"
-    if "around" in given and "limit" in given:
+    if "around" in arguments and "limit" in arguments:
         yield "limit"
 
 
-def _ways_to_a_rank(given: Mapping[str, str], metric: str) -> Iterator[str]:
-    if ("member" in given) == ("score" in given):
+def _rank_rules(arguments: Mapping[str, str], metric: str) -> Iterator[str]:
+    if ("member" in arguments) == ("score" in arguments):
         yield from ("member", "score")
-    if "score" in given and not _whole_units(given["score"], metric):
+    if "score" in arguments and not _whole_units(arguments["score"], metric):
         yield "score"
-    if "score" in given and "previous" in given:
+    if "score" in arguments and "previous" in arguments:
         yield "previous"
 
 
