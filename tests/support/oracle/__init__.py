@@ -1,1 +1,1 @@
-"""What a leaderboard should say, by counting and sorting."""
+"""Works out what a leaderboard should answer by counting and sorting, and compares the product's answers with it."""

@@ -1,4 +1,7 @@
-"""What a leaderboard should say: all that was accepted, counted by hand and sorted. It knows nothing of the design."""
+"""Works out what a leaderboard should answer: it keeps all accepted events and adds and sorts them at each read.
+
+It shares no code with the product.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +23,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Metric:
-    """How one number of a member adds up and ranks. Scores are whole units of 10 to the power of -precision."""
+    """How the values of one metric are combined and ranked. Scores are integers, in units of 10 ** -precision."""
 
     aggregate: str = "sum"
     precision: int = 0
@@ -30,7 +33,7 @@ class Metric:
 
 
 class Counted(NamedTuple):
-    """An event that was accepted, and the bucket of each kind in which it counts."""
+    """One member's part of an accepted event, and the buckets in which it counts. `at` is in milliseconds."""
 
     id: str
     member: str
@@ -40,7 +43,7 @@ class Counted(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A member in a list, its score, and since when it stands there (milliseconds since 1970)."""
+    """A ranked member, its score, and since when it has that score (milliseconds since 1970)."""
 
     member: str
     score: int
@@ -48,7 +51,7 @@ class Placed(NamedTuple):
 
 
 class AroundScore(NamedTuple):
-    """Where a score stands or would stand: the members ahead of it, equal to it, behind it."""
+    """The rank of a score, and how many members are ahead of it, equal to it and behind it."""
 
     rank: int
     above: int
@@ -58,7 +61,7 @@ class AroundScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Listing:
-    """The members ranked in one period, in the order of the list."""
+    """The ranked members of one period, best first."""
 
     placed: Sequence[Placed]
     descending: bool
@@ -68,7 +71,7 @@ class Listing:
         return len(self.placed)
 
     def lines(self, method: str = "competition") -> list[Line]:
-        """The whole list, numbered: competition 1224, ordinal 1234, dense 1223."""
+        """Return the whole list with ranks: competition 1224, ordinal 1234, dense 1223."""
         lines: list[Line] = []
         competition = dense = 0
         for position, (member, score, _) in enumerate(self.placed, start=1):
@@ -79,44 +82,44 @@ class Listing:
         return lines
 
     def page(self, position: int, limit: int, method: str = "competition") -> list[Line]:
-        """So many lines from a position on; the first is 1."""
+        """Return `limit` lines from a position on. The first position is 1."""
         return self.lines(method)[position - 1 : position - 1 + limit]
 
     def line(self, member: str, method: str = "competition") -> Line | None:
-        """A member's line; None where it is not ranked."""
+        """Return a member's line, or None if it is not ranked."""
         return next((line for line in self.lines(method) if line[1] == member), None)
 
     def around(self, member: str, radius: int, method: str = "competition") -> list[Line]:
-        """A member with so many neighbours on both sides, as far as there are."""
+        """Return a member's line with up to `radius` lines before and after it."""
         position = next(number for number, one in enumerate(self.placed) if one.member == member)
         return self.lines(method)[max(0, position - radius) : position + radius + 1]
 
     def among(self, members: Collection[str], method: str = "competition") -> dict[str, int]:
-        """The rank of each ranked member of a group within it."""
+        """Return the rank of each ranked member of a group within that group."""
         group = Listing([one for one in self.placed if one.member in members], self.descending)
         return {member: rank for rank, member, _ in group.lines(method)}
 
     def of_score(self, score: int, method: str = "competition") -> AroundScore:
-        """Where a newcomer with that score would stand: by `ordinal` behind its equals."""
+        """Return the rank that a new member with that score would get. By `ordinal` it comes after its equals."""
         ahead = [one.score for one in self.placed if self._is_ahead(one.score, score)]
         equal = [one.score for one in self.placed if one.score == score]
         before = {"competition": len(ahead), "ordinal": len(ahead) + len(equal), "dense": len(set(ahead))}[method]
         return AroundScore(1 + before, len(ahead), len(equal), self.total - len(ahead) - len(equal))
 
     def percentile(self, score: int) -> Decimal:
-        """100 × members at or behind a score ÷ all, half up to two decimals."""
+        """Return 100 × members at or behind a score ÷ all members, rounded half up to two decimals."""
         hundredths = Fraction(10_000 * self._at_or_behind(score), self.total)
         return Decimal((hundredths + Fraction(1, 2)).__floor__()).scaleb(-2)
 
     def score_at(self, p: Decimal) -> int | None:
-        """The score furthest behind whose percentile, unrounded, is at least p; None where nobody is ranked."""
+        """Return the worst score whose unrounded percentile is at least p, or None for an empty list."""
         for one in reversed(self.placed):
             if Fraction(100 * self._at_or_behind(one.score), self.total) >= Fraction(p):
                 return one.score
         return None
 
     def between(self, low: int, high: int) -> int:
-        """The members with scores from one to another, both included."""
+        """Return how many members have a score from `low` to `high`, both included."""
         return sum(low <= one.score <= high for one in self.placed)
 
     def _is_ahead(self, one: int, other: int) -> bool:
@@ -128,29 +131,30 @@ class Listing:
 
 @dataclass
 class BoardModel:
-    """One board: its metrics, its members, and every event that counts on it."""
+    """One board: its metrics, its members and every event that counts on it."""
 
     metrics: Mapping[str, Metric]
     calendar: Calendar = field(default_factory=Calendar)
     registered: bool = False
-    """Whether members must be there before their first event."""
+    """Whether a member must be registered before its first event."""
     members: dict[str, bool] = field(default_factory=dict)
-    """Every member there is, and whether it is hidden."""
+    """Every existing member, and whether it is hidden."""
     removed: set[str] = field(default_factory=set)
-    """Every member that ever was removed, also where it is back."""
+    """Every member that was ever removed, even if it came back."""
     used: set[str] = field(default_factory=set)
+    """The ids of all accepted events."""
     counted: list[Counted] = field(default_factory=list)
 
     def refuses(self, member: str) -> bool:
-        """Whether an event for a member would be refused now."""
+        """Whether the board would refuse an event for this member."""
         return self.registered and member not in self.members
 
     def add(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> bool:
-        """An event that is applied at the instant `now`, once; whether it was accepted, now or before."""
+        """Apply an event at the instant `now`, once. Return whether it was accepted, now or earlier."""
         return self.add_all(event_id, at, {member: amounts}, now)
 
     def add_all(self, event_id: str, at: datetime, updates: Mapping[str, Mapping[str, int]], now: datetime) -> bool:
-        """The same for an event with amounts for several members: it counts for all of them or for none."""
+        """Apply an event with amounts for several members, like `add`. It counts for all of them or for none."""
         if event_id in self.used:
             return True
         if any(self.refuses(member) for member in updates):
@@ -161,18 +165,18 @@ class BoardModel:
         return True
 
     def count(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> None:
-        """What an event says of one member, as counted at the instant `now`."""
+        """Count one member's part of an event at the instant `now`."""
         self.members.setdefault(member, False)
         buckets = self.calendar.takes(_whole_milliseconds(at), now)
         self.counted.append(Counted(event_id, member, _milliseconds(at), dict(amounts), buckets))
 
     def put(self, member: str, *, hidden: bool | None = None) -> None:
-        """Register a member that is not there; hide it or show it again if that is said."""
-        there = self.members.setdefault(member, False)
-        self.members[member] = there if hidden is None else hidden
+        """Register a member if it is new. Hide or show it if `hidden` is given."""
+        was_hidden = self.members.setdefault(member, False)
+        self.members[member] = was_hidden if hidden is None else hidden
 
     def remove(self, member: str) -> bool:
-        """Forget a member and all that was counted for it; whether there was one."""
+        """Remove a member and everything counted for it. Return whether it existed."""
         if member not in self.members:
             return False
         del self.members[member]
@@ -181,11 +185,11 @@ class BoardModel:
         return True
 
     def score(self, metric: str, window: str, on: datetime, member: str) -> Placed | None:
-        """A member's score in the period that holds an instant, hidden or not; None where it has none."""
+        """Return a member's score in the period that contains an instant, or None. Hidden members have scores too."""
         return self._scores(metric, window, on).get(member)
 
     def listing(self, metric: str, window: str, on: datetime) -> Listing:
-        """The list of the period of a window that holds an instant."""
+        """Return the ranking of the period of a window that contains an instant."""
         rules = self.metrics[metric]
         shown = [one for one in self._scores(metric, window, on).values() if not self.members[one.member]]
         shown.sort(key=lambda one: one.member.encode())
@@ -208,21 +212,21 @@ class BoardModel:
         return scores
 
     def _placed(self, metric: str, member: str, events: Iterable[Counted]) -> Placed:
-        """The score that some events of a member make, and since when it stands at it."""
+        """Combine events of a member into a score, and work out since when the member has it."""
         aggregate = self.metrics[metric].aggregate
-        found = [(event.at, event.id.encode(), event.amounts[metric]) for event in events]
+        values = [(event.at, event.id.encode(), event.amounts[metric]) for event in events]
         if aggregate == "sum":
-            return Placed(member, sum(amount for _, _, amount in found), max(at for at, _, _ in found))
+            return Placed(member, sum(amount for _, _, amount in values), max(at for at, _, _ in values))
         if aggregate == "last":
-            at, _, amount = max(found)
+            at, _, amount = max(values)
             return Placed(member, amount, at)
-        best = {"max": max, "min": min}[aggregate](amount for _, _, amount in found)
-        return Placed(member, best, min(at for at, _, amount in found if amount == best))
+        best = {"max": max, "min": min}[aggregate](amount for _, _, amount in values)
+        return Placed(member, best, min(at for at, _, amount in values if amount == best))
 
 
 @dataclass
 class Model(Calendar):
-    """One metric of one open board that adds up: the same judge with fewer words."""
+    """A board with one metric that sums. Members need not be registered."""
 
     board: BoardModel = field(init=False)
 
@@ -230,19 +234,20 @@ class Model(Calendar):
         self.board = BoardModel({"": Metric()}, self)
 
     def add(self, event_id: str, member: str, at: datetime, units: int, now: datetime) -> None:
-        """An event that is applied at the instant `now`, once."""
+        """Apply an event at the instant `now`, once."""
         self.board.add(event_id, member, at, {"": units}, now)
 
     def scores(self, window: str, on: datetime) -> dict[str, int]:
-        """The score of every ranked member in the period of a window that holds an instant."""
+        """Return the scores of all ranked members in the period of a window that contains an instant."""
         return {one.member: one.score for one in self.board.listing("", window, on).placed}
 
     def standings(self, window: str, on: datetime, *, descending: bool = True) -> list[Line]:
-        """The list as (rank, member, score): by score, then by member; equals share the best rank of theirs."""
+        """Return the list of the period that contains an instant, like the function `standings`."""
         return standings(self.scores(window, on), descending=descending)
 
 
 def standings(scores: dict[str, int], *, descending: bool = True) -> list[Line]:
+    """Sort scores into (rank, member, score): by score, then by member. Equal scores share the best rank."""
     ordered = sorted(scores.items(), key=lambda line: (-line[1] if descending else line[1], line[0]))
     lines: list[Line] = []
     for position, (member, score) in enumerate(ordered, start=1):

@@ -1,4 +1,4 @@
-"""Which hours, days, weeks, months and years there are on a board's clocks, by the calendar alone."""
+"""Works out the hours, days, weeks, months and years of a board from the calendar alone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 
 CALENDAR = ("hour", "day", "week", "month", "year")
 Bucket = datetime | date
-"""An hour is the instant at which it begins, in UTC; anything longer is its first day."""
+"""An hour is given by its first instant, in UTC. A longer bucket is given by its first day."""
 
 
 @dataclass
 class Calendar:
-    """A board's time zone, the day its weeks begin with (Monday is 0), and its `late` and `keep`."""
+    """A board's time zone, the first day of its weeks (Monday is 0), and its `late` and `keep`."""
 
     zone: tzinfo = UTC
     week_start: int = 0
@@ -19,11 +19,11 @@ class Calendar:
     keep: timedelta = timedelta(days=35)
 
     def bucket(self, kind: str, at: datetime) -> Bucket:
-        """The hour, day, week, month or year that holds an instant."""
+        """Return the hour, day, week, month or year that contains an instant."""
         local = at.astimezone(self.zone)
         if kind == "hour":
-            since = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
-            return at.astimezone(UTC) - since
+            elapsed = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+            return at.astimezone(UTC) - elapsed
         day = local.date()
         if kind == "week":
             return day - timedelta(days=(day.weekday() - self.week_start) % 7)
@@ -41,12 +41,12 @@ class Calendar:
         return min(self.late, timedelta(days=1)) if kind == "hour" else self.late
 
     def takes(self, at: datetime, now: datetime) -> dict[str, Bucket]:
-        """Where an event of an instant counts that is applied at another: what ended less than `late` before."""
+        """Return the buckets in which an event applied at `now` counts: those that ended less than `late` ago."""
         buckets = {kind: self.bucket(kind, at) for kind in CALENDAR}
         return {kind: bucket for kind, bucket in buckets.items() if now - self.end(kind, bucket) < self.late_for(kind)}
 
     def held(self, window: str, on: datetime) -> list[Bucket]:
-        """The buckets that make up the period of a window that holds an instant, the last first; none for `all`."""
+        """Return the buckets of the period of a window that contains an instant, latest first. `all` has none."""
         if window == "all":
             return []
         bucket = self.bucket(unit(window), on)
@@ -57,17 +57,17 @@ class Calendar:
         return [bucket - back * step for back in range(number)]
 
     def bounds(self, window: str, on: datetime) -> tuple[datetime, datetime] | tuple[None, None]:
-        """When the period of a window that holds an instant begins and ends."""
+        """Return start and end of the period of a window that contains an instant. `all` has neither."""
         held = self.held(window, on)
         return (self.start(held[-1]), self.end(unit(window), held[0])) if held else (None, None)
 
     def before(self, window: str, on: datetime) -> datetime | None:
-        """An instant in the period before: for a rolling window, the one that ended a bucket earlier."""
+        """Return an instant in the period before. A rolling period before is the one that ended a bucket earlier."""
         held = self.held(window, on)
         return self.start(held[0]) - timedelta(milliseconds=1) if held else None
 
     def is_readable(self, window: str, on: datetime, now: datetime) -> bool:
-        """Whether the period of a window that holds an instant can still be read."""
+        """Whether the period of a window that contains an instant can still be read at `now`."""
         if window == "all":
             return True
         kind = unit(window)
@@ -80,14 +80,14 @@ class Calendar:
         return now < max(end + keep, self.end(kind, following) + self.late_for(kind))
 
     def earlier(self, window: str, now: datetime) -> Iterator[datetime]:
-        """An instant in each period before the current one that can still be read, the latest first."""
+        """Yield an instant in each earlier period that can still be read, latest first."""
         on = self.before(window, now)
         while on is not None and self.is_readable(window, on, now):
             yield on
             on = self.before(window, on)
 
     def later(self, window: str, now: datetime) -> Iterator[datetime]:
-        """An instant in each period after the current one, without end; a rolling one ends a bucket later each time."""
+        """Yield an instant in each later period, without end. A rolling period ends one bucket later each time."""
         held = self.held(window, now)
         while held:
             on = self.end(unit(window), held[0])
@@ -95,7 +95,7 @@ class Calendar:
             held = self.held(window, on)
 
     def named(self, window: str, on: datetime) -> str | None:
-        """What a reader calls the period that holds an instant."""
+        """Return the name by which a reader requests the period that contains an instant, or None for `all`."""
         local = on.astimezone(self.zone)
         if window == "all":
             return None
@@ -103,7 +103,7 @@ class Calendar:
 
 
 def unit(window: str) -> str:
-    """The kind of bucket that the periods of a window are made of."""
+    """Return the kind of bucket that the periods of a window consist of."""
     return window if window in CALENDAR else window.split("-")[2].removesuffix("s")
 
 
