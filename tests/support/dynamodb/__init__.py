@@ -1,1 +1,1 @@
-"""DynamoDB for tests: an engine in this process, and DynamoDB Local."""
+"""DynamoDB for tests: an engine in the test process, and DynamoDB Local."""

@@ -1,11 +1,11 @@
-"""An in-process DynamoDB that takes the place of a boto3 client.
+"""A DynamoDB in the test process, used in place of a boto3 client.
 
 ``Engine`` has the methods of ``boto3.client("dynamodb")`` that the project uses, with the same
-arguments, answers and errors. It keeps what DynamoDB promises and no more: a batch, for one, is
-answered in another order than it was asked in.
+arguments, answers and errors. It guarantees only what DynamoDB guarantees: for example, it answers a
+batch in another order than the request.
 
-Where DynamoDB Local and AWS's documentation disagree, the documentation is followed: an update
-whose operand does not fit its item cancels a transaction with the reason ValidationError.
+Where DynamoDB Local and the documentation of AWS disagree, the engine follows the documentation. For
+example, an update whose operand does not fit its item cancels a transaction with the reason ValidationError.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 """
 
@@ -19,4 +19,4 @@ __all__ = ["Engine"]
 
 
 class Engine(TableApi, ReadApi, WriteApi):
-    """One account's tables, empty at first; safe to share between threads."""
+    """The tables of one account. It starts without tables. Threads may share it."""

@@ -1,7 +1,7 @@
-"""DynamoDB Local, started for a test and stopped after it.
+"""Starts DynamoDB Local for a test and stops it afterwards.
 
-The jar is the one that ``make setup`` brings in; ``DYNAMODB_LOCAL`` may name another, or its
-folder. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.UsageNotes.html
+``make setup`` installs the jar. ``DYNAMODB_LOCAL`` may name another jar, or a folder that contains one.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.UsageNotes.html
 """
 
 from __future__ import annotations
@@ -33,43 +33,43 @@ _PATIENCE: Final = 60.0
 _ATTEMPTS: Final = 3
 _ONCE: Final = Config(
     retries={"total_max_attempts": 1},
-    account_id_endpoint_mode="disabled",  # streams are at the endpoint that was given
+    account_id_endpoint_mode="disabled",  # so that streams use the given endpoint
     max_pool_connections=16,
 )
 
 
 def find_jar() -> Path | None:
-    """Return the jar to run, None where there is none."""
-    given = os.environ.get("DYNAMODB_LOCAL")
-    if given:
-        path = Path(given)
-        found = [path] if path.is_file() else sorted(path.rglob(JAR))
+    """Return the jar to run, or None if there is none."""
+    named = os.environ.get("DYNAMODB_LOCAL")
+    if named:
+        path = Path(named)
+        jars = [path] if path.is_file() else sorted(path.rglob(JAR))
     else:
-        found = sorted(INSTALLED.glob(f"*/{JAR}"))
-    return found[-1] if found else None
+        jars = sorted(INSTALLED.glob(f"*/{JAR}"))
+    return jars[-1] if jars else None
 
 
 def unavailable() -> str | None:
-    """Say why DynamoDB Local cannot run here, None if it can."""
+    """Return why DynamoDB Local cannot run here, or None if it can."""
     if shutil.which("java") is None:
-        return "DynamoDB Local needs Java, and there is no java on the PATH"
+        return "DynamoDB Local needs Java, and there is no java on the PATH: install Java"
     if find_jar() is None:
-        return "DynamoDB Local is not installed: `make setup` does it, or DYNAMODB_LOCAL names its jar"
+        return "DynamoDB Local is not installed: run `make setup`, or set DYNAMODB_LOCAL to its jar"
     return None
 
 
 def _answers(endpoint: str) -> bool:
     try:
-        with urlopen(endpoint, timeout=1):  # noqa: S310 - a loopback address of ours
+        with urlopen(endpoint, timeout=1):  # noqa: S310 - a loopback address
             return True
     except HTTPError:
-        return True  # it refuses a request without a signature: it is up
+        return True  # it runs: it rejected a request without a signature
     except (URLError, OSError):
         return False
 
 
 def _start(jar: Path, port: int, endpoint: str) -> subprocess.Popen[bytes] | None:
-    """Start one server; None if it ended before it answered, as when its port was taken."""
+    """Start one server. Return None if it ended before it answered, for example because its port was taken."""
     process = subprocess.Popen(
         [
             shutil.which("java") or "java",
@@ -87,39 +87,39 @@ def _start(jar: Path, port: int, endpoint: str) -> subprocess.Popen[bytes] | Non
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    until = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _PATIENCE
     while process.poll() is None:
         if _answers(endpoint):
             return process
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             stop(process)
-            raise TimeoutError(f"DynamoDB Local did not answer within {_PATIENCE:.0f} seconds")
+            raise TimeoutError(f"expected DynamoDB Local to answer within {_PATIENCE:.0f} seconds, got no answer")
         time.sleep(0.05)
     return None
 
 
 def client_for(endpoint: str, service: str = "dynamodb", config: Config | None = None) -> Any:
-    """Make a client that tries once: ``dynamodb`` or ``dynamodbstreams``."""
+    """Return a client that tries each call once. ``service`` is ``dynamodb`` or ``dynamodbstreams``."""
     return boto3.client(
         service,  # type: ignore[call-overload]
         endpoint_url=endpoint,
         region_name="us-east-1",
         aws_access_key_id="testing",
-        aws_secret_access_key="testing",  # noqa: S106 - nothing to keep
+        aws_secret_access_key="testing",  # noqa: S106 - not a secret
         config=_ONCE.merge(config) if config else _ONCE,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class DynamoDBLocal:
-    """A server of this process's own, on loopback, with everything in memory."""
+    """A running server on loopback that keeps everything in memory."""
 
     endpoint: str
 
     @classmethod
     @contextmanager
     def started(cls) -> Iterator[DynamoDBLocal]:
-        """Start a server and stop exactly that one; ``unavailable`` says beforehand if it can."""
+        """Start a server, and stop it when the block ends. Check ``unavailable`` first."""
         jar = find_jar()
         if jar is None or unavailable():
             raise RuntimeError(unavailable())
@@ -130,7 +130,7 @@ class DynamoDBLocal:
             if process is not None:
                 break
         else:
-            raise RuntimeError("DynamoDB Local ended as soon as it was started")
+            raise RuntimeError(f"expected DynamoDB Local to start, but it ended at once in {_ATTEMPTS} attempts")
         try:
             yield cls(endpoint)
         finally:

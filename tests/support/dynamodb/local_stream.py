@@ -1,4 +1,4 @@
-"""DynamoDB Local's streams, read as Lambda's poller reads them."""
+"""Reads the streams of DynamoDB Local, with records in the form that Lambda passes to a function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAGE = 1000
 
 
 def _lambda_record(record: Mapping[str, Any], arn: str) -> dict[str, Any]:
-    """Turn a record of GetRecords into the form it has in a Lambda event."""
+    """Return a record of GetRecords as a record of a Lambda event."""
     detail = dict(record["dynamodb"])
     for name in ("Keys", "NewImage", "OldImage"):
         if name in detail:
@@ -25,7 +25,7 @@ def _lambda_record(record: Mapping[str, Any], arn: str) -> dict[str, Any]:
 
 
 class LocalShard(Sequence[dict[str, Any]]):
-    """One shard of a real stream; what is new in it comes in whenever its length is asked for."""
+    """One shard of a real stream. `len` reads the new records."""
 
     def __init__(self, streams: Any, arn: str, shard_id: str) -> None:
         self.shard_id = shard_id
@@ -54,7 +54,7 @@ class LocalShard(Sequence[dict[str, Any]]):
 
 
 class LocalStream(Sequence[LocalShard]):
-    """The shards of a table's stream on DynamoDB Local, in the place of ``Engine.stream``."""
+    """The shards of a table's stream on DynamoDB Local, used in place of ``Engine.stream``."""
 
     def __init__(self, client: Any, table: str) -> None:
         streams = client_for(client.meta.endpoint_url, "dynamodbstreams")

@@ -1,4 +1,4 @@
-"""The project's tables as ``template.yaml`` defines them, made on any client."""
+"""Creates the tables of ``template.yaml`` on any DynamoDB client."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml  # type: ignore[import-untyped]  # its types are not installed
+import yaml  # type: ignore[import-untyped]  # no type stubs
 
 TEMPLATE: Final = Path(__file__).parents[3] / "template.yaml"
 _COPIED: Final = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode")
 _SUFFIX: Final = "Table"
 _WARMTH: Final = "WarmThroughput"
-"""A parameter decides on it: as shipped there is none."""
+"""Left out: a template parameter sets it, and by default there is none."""
 
 
-class _TemplateLoader(yaml.SafeLoader):  # type: ignore[misc]  # for the same reason
-    """Reads CloudFormation's short intrinsic functions as plain data."""
+class _TemplateLoader(yaml.SafeLoader):  # type: ignore[misc]  # no type stubs
+    """Reads the short form of CloudFormation's intrinsic functions as plain data."""
 
 
 def _intrinsic(loader: _TemplateLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
@@ -34,20 +34,20 @@ _TemplateLoader.add_multi_constructor("!", _intrinsic)
 
 @cache
 def template() -> dict[str, Any]:
-    """Return the whole template, ``!Ref X`` and its like as ``{"Ref": "X"}``."""
+    """Return the whole template. ``!Ref X`` becomes ``{"Ref": "X"}``; other functions likewise."""
     with TEMPLATE.open(encoding="utf-8") as file:
         loaded: dict[str, Any] = yaml.load(file, Loader=_TemplateLoader)  # noqa: S506 - a SafeLoader
     return loaded
 
 
 def table_name(logical_id: str) -> str:
-    """Return the name a table has in tests: ``Scores`` for ``ScoresTable``."""
+    """Return the name of a table in tests: ``Scores`` for ``ScoresTable``."""
     return logical_id.removesuffix(_SUFFIX)
 
 
 def definitions() -> dict[str, dict[str, Any]]:
-    """Return the arguments of CreateTable for every table, by its logical id."""
-    found = {}
+    """Return the arguments of CreateTable for every table, by logical id."""
+    tables = {}
     for logical_id, resource in template()["Resources"].items():
         if resource["Type"] != "AWS::DynamoDB::Table":
             continue
@@ -56,22 +56,22 @@ def definitions() -> dict[str, dict[str, Any]]:
         if "StreamSpecification" in properties:
             # CloudFormation enables a stream by naming its view.
             arguments["StreamSpecification"] = {"StreamEnabled": True, **properties["StreamSpecification"]}
-        found[logical_id] = arguments
-    return found
+        tables[logical_id] = arguments
+    return tables
 
 
 def _without(unwanted: str, value: Any) -> Any:
-    """A value in whose mappings, at any depth, an attribute is left out."""
+    """Return a value without an attribute, which is left out of its mappings at any depth."""
     if isinstance(value, dict):
         return {name: _without(unwanted, inner) for name, inner in value.items() if name != unwanted}
     return [_without(unwanted, inner) for inner in value] if isinstance(value, list) else value
 
 
 def create_tables(client: Any, prefix: str = "", *, expire: bool = True) -> dict[str, str]:
-    """Make every table of the template and return their names by logical id.
+    """Create every table of the template. Return their names by logical id.
 
-    Without ``expire`` nothing is deleted by TTL: DynamoDB Local does that within seconds, by the real
-    clock, whatever clock a test has.
+    ``expire`` turns TTL on. DynamoDB Local then deletes expired items within seconds by the real clock, not by
+    the clock of the test.
     """
     names = {}
     resources = template()["Resources"]
@@ -85,6 +85,6 @@ def create_tables(client: Any, prefix: str = "", *, expire: bool = True) -> dict
 
 
 def delete_tables(client: Any) -> None:
-    """Delete every table there is."""
+    """Delete every table of the account."""
     for name in client.list_tables()["TableNames"]:
         client.delete_table(TableName=name)

@@ -1,1 +1,1 @@
-"""The operations of DynamoDB."""
+"""The operations of DynamoDB, as methods of a client."""

@@ -1,4 +1,4 @@
-"""What every operation of the engine goes through: arguments, hooks, lock and errors."""
+"""The parts that all operations of the engine share: argument checks, hooks, the lock and errors."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _META: Final = ("ReturnConsumedCapacity", "ReturnItemCollectionMetrics")
 class Core:
     """The tables and the hooks of an engine.
 
-    ``before`` and ``after`` hold callables that are given the operation's name (``TransactWriteItems``)
-    and its arguments. What one raises reaches the caller: from ``before`` the operation has not
-    happened, from ``after`` it has and only its answer is lost. ``after`` is not called for an
-    operation that was refused.
+    ``before`` and ``after`` hooks get the name of an operation (``TransactWriteItems``) and its arguments. The caller
+    gets any exception they raise. If a ``before`` hook raises, the operation is not executed. If an ``after`` hook
+    raises, the operation was executed and only its answer is lost. A failed operation has no ``after`` call.
 
-    ``unprocessed`` holds callables that are given the operation's name, the table and one key
-    or write of a batch; where one returns true, that part is left undone and handed back.
+    ``unprocessed`` hooks get the name of the operation, the table, and one key or write of a batch. If one returns
+    true, that part is not executed and the answer lists it as unprocessed.
 
-    ``written`` holds callables that are given the table, the item before and the item after of every
-    write that is done. ``busy`` names items, by table and key, that somebody else has just now: whoever
-    writes one meets the error that is named there, ``TransactionConflict`` or a throttle.
+    ``written`` hooks get the table, the old item and the new item of every write.
+
+    ``busy`` maps items, by table and key, to an error: ``TransactionConflict`` or a throttle. A write to such an item
+    fails with that error, as if another request held the item.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Core:
         self._lock = threading.RLock()
 
     def close(self) -> None:
-        """Do nothing: there is no connection."""
+        """Do nothing: the engine has no connection."""
 
     def _table(self, name: str) -> Table:
         if name not in self._tables:
@@ -77,9 +77,9 @@ class Operation(Protocol):
 def operation(
     name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> Callable[[Callable[[Any, dict[str, Any]], Answer]], Callable[..., Answer]]:
-    """Make a method of the client out of a function of its arguments.
+    """Turn a function of the request's arguments into a method of the client.
 
-    An argument that the engine does not know is refused, not passed over.
+    The method rejects arguments that the engine does not know.
     """
     known = frozenset((*required, *optional, *_META))
 
@@ -117,4 +117,4 @@ def _check_parameters(request: Mapping[str, Any], required: tuple[str, ...], kno
         unknown = sorted(request.keys() - known)
         raise ParamValidationError(report=f"Unknown parameter in input (or engine): {unknown}")
     if request.get("ReturnConsumedCapacity", "NONE") != "NONE":
-        raise NotImplementedError("the engine counts no capacity: benchmarks.harness.meter does")
+        raise NotImplementedError("the engine does not count capacity: use benchmarks.harness.meter")

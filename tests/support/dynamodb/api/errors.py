@@ -1,4 +1,4 @@
-"""The errors of DynamoDB, in the shape that botocore gives them.
+"""The errors of DynamoDB, in the form in which botocore raises them.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
@@ -21,7 +21,7 @@ CONDITION_FAILED = "The conditional request failed"
 
 
 class Refusal(Exception):
-    """A request that DynamoDB refuses, before it is known which operation it came with."""
+    """DynamoDB rejects the request. The operation's name is added by `as_client_error`."""
 
     def __init__(self, code: str, message: str, **extra: Any) -> None:
         super().__init__(message)
@@ -34,18 +34,18 @@ class Refusal(Exception):
 
 
 class Invalid(Refusal):
-    """A request that is wrong whatever the tables hold: always a ValidationException."""
+    """The request is invalid whatever the tables contain: always a ValidationException."""
 
     def __init__(self, message: str) -> None:
         super().__init__("ValidationException", message)
 
 
 class InvalidForItem(Invalid):
-    """A request that is wrong for the item it meets: in a transaction a cancellation reason."""
+    """The request is invalid for the item it names. In a transaction this is a cancellation reason."""
 
 
 class ConditionFailed(Refusal):
-    """The condition of a single write did not hold."""
+    """The condition of a single write is false."""
 
     def __init__(self, item: Mapping[str, Any] | None) -> None:
         extra = {} if item is None else {"Item": item}
@@ -53,7 +53,7 @@ class ConditionFailed(Refusal):
 
 
 def cancelled(reasons: Sequence[Mapping[str, Any]]) -> Refusal:
-    """Build the cancellation of a transaction, its reasons in the order of its actions."""
+    """Return the error of a cancelled transaction. The reasons are in the order of its actions."""
     codes = ", ".join(str(reason["Code"]) for reason in reasons)
     message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
     return Refusal(
@@ -66,12 +66,12 @@ def cancelled(reasons: Sequence[Mapping[str, Any]]) -> Refusal:
 
 @cache
 def error_class(code: str) -> type[ClientError]:
-    """Return the one exception class of a code, as ``client.exceptions`` has it."""
+    """Return the exception class of an error code, always the same one, as ``client.exceptions`` does."""
     return type(code, (ClientError,), {})
 
 
 def client_error(operation: str, code: str, message: str, **extra: Any) -> ClientError:
-    """Build the exception that a botocore client raises for ``operation`` (CamelCase)."""
+    """Return the exception that a botocore client raises for ``operation`` (CamelCase)."""
     response: dict[str, Any] = {
         "Error": {"Message": message, "Code": code},
         "ResponseMetadata": {
@@ -86,7 +86,7 @@ def client_error(operation: str, code: str, message: str, **extra: Any) -> Clien
 
 
 class Exceptions:
-    """Stands for ``client.exceptions``: an attribute for every error code."""
+    """Replaces ``client.exceptions``: it has an attribute for every error code."""
 
     def __getattr__(self, code: str) -> type[ClientError]:
         return ClientError if code == "ClientError" else error_class(code)

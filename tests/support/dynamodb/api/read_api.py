@@ -1,4 +1,4 @@
-"""GetItem, BatchGetItem, TransactGetItems, Query and Scan."""
+"""GetItem, TransactGetItems, BatchGetItem, Query and Scan."""
 
 from __future__ import annotations
 
@@ -60,32 +60,32 @@ class ReadApi(Core):
 
     @operation("BatchGetItem", ("RequestItems",))
     def batch_get_item(self, request: dict[str, Any]) -> Answer:
-        wanted = request["RequestItems"]
-        if not wanted:
+        requested = request["RequestItems"]
+        if not requested:
             raise Invalid("BatchGetItem must have some requests set")
-        if sum(len(part["Keys"]) for part in wanted.values()) > _MAX_KEYS:
+        if sum(len(part["Keys"]) for part in requested.values()) > _MAX_KEYS:
             raise Invalid("Too many items requested for the BatchGetItem call")
         responses: dict[str, list[dict[str, Any]]] = {}
         left: dict[str, dict[str, Any]] = {}
         room = _BATCH_BYTES
-        for name, part in wanted.items():
+        for name, part in requested.items():
             table = self._table(name)
             keys = table.schema.key
             if not part["Keys"]:
                 raise Invalid(f"The list of keys in RequestItems for BatchGetItem is required: {name} has empty list")
             projection = read_expressions(part, ("ProjectionExpression",)).projection
-            responses[name] = found = []
-            asked = {keys.of(keys.read_key(key)): key for key in part["Keys"]}
-            if len(asked) != len(part["Keys"]):
+            responses[name] = items = []
+            wire_keys = {keys.of(keys.read_key(key)): key for key in part["Keys"]}
+            if len(wire_keys) != len(part["Keys"]):
                 raise Invalid("Provided list of item keys contains duplicates")
-            for key, wire in reversed(asked.items()):  # answers come in no promised order
+            for key, wire in reversed(wire_keys.items()):  # DynamoDB promises no order
                 stored = table.rows.get(key)
                 if room <= 0 or self._is_unprocessed("BatchGetItem", name, wire):
                     left.setdefault(name, {**part, "Keys": []})["Keys"].append(dict(wire))
                 elif stored is not None:
-                    found.append(_shown(stored.item, projection))
+                    items.append(_shown(stored.item, projection))
                     room -= stored.size
-        if sum(len(part["Keys"]) for part in left.values()) == sum(len(part["Keys"]) for part in wanted.values()):
+        if sum(len(part["Keys"]) for part in left.values()) == sum(len(part["Keys"]) for part in requested.values()):
             raise Refusal(
                 "ProvisionedThroughputExceededException",
                 "The level of configured provisioned throughput for the table was exceeded.",

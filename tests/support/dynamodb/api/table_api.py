@@ -1,4 +1,4 @@
-"""Tables made, described, emptied of what has expired, and their streams."""
+"""Operations on tables: create, describe and delete them, expire items, load items and read streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TableApi(Core):
-    """CreateTable and its like, as far as tests need them."""
+    """The operations on tables that tests need."""
 
     @operation(
         "CreateTable",
@@ -81,9 +81,9 @@ class TableApi(Core):
     @operation("UpdateTimeToLive", ("TableName", "TimeToLiveSpecification"))
     def update_time_to_live(self, request: dict[str, Any]) -> Answer:
         table = self._table(request["TableName"])
-        given = request["TimeToLiveSpecification"]
-        table.expiry = given["AttributeName"] if given["Enabled"] else None
-        return {"TimeToLiveSpecification": given}
+        specification = request["TimeToLiveSpecification"]
+        table.expiry = specification["AttributeName"] if specification["Enabled"] else None
+        return {"TimeToLiveSpecification": specification}
 
     @operation("DescribeTimeToLive", ("TableName",))
     def describe_time_to_live(self, request: dict[str, Any]) -> Answer:
@@ -93,9 +93,9 @@ class TableApi(Core):
         return {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": expiry}}
 
     def expire(self, table: str, now: float | None = None, goes: Callable[[], bool] = lambda: True) -> int:
-        """Delete what has expired, as the service does in its own time, and return how many; ``goes`` says which.
+        """Delete expired items, as the service does, and return how many. An item stays if ``goes`` returns false.
 
-        An item goes if its expiry is a number in the past, but not more than five years back;
+        An item has expired if its expiry is a number in the past, at most five years back.
         https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html
         """
         moment = self.clock() if now is None else now
@@ -104,17 +104,17 @@ class TableApi(Core):
             stored = self._table(table)
             if stored.expiry is None:
                 raise Invalid("TimeToLive is not enabled on this table")
-            gone = []
+            expired = []
             for key, row in stored.rows.items():
                 expiry = row.item.get(stored.expiry)
                 if type(expiry) is int and oldest < expiry < moment and goes():
-                    gone.append(key)
-            for key in gone:
+                    expired.append(key)
+            for key in expired:
                 stored.write(key, None, by_service=True)
-            return len(gone)
+            return len(expired)
 
     def load(self, table: str, items: Iterable[Mapping[str, Wire]]) -> None:
-        """Put items there as they are, as an import from S3 does: without conditions and hooks, so quickly."""
+        """Store items quickly, as an import from S3 does: without conditions and without request hooks."""
         with self._lock:
             stored = self._table(table)
             for wire in items:
@@ -122,6 +122,6 @@ class TableApi(Core):
                 stored.write(stored.schema.key.of(item), Stored(item, ITEM_LIMIT))
 
     def stream(self, table: str) -> Sequence[Shard]:
-        """Return the shards of a table's stream, growing as the table changes."""
+        """Return the shards of a table's stream. They grow as the table changes."""
         with self._lock:
             return self._table(table).shards

@@ -36,19 +36,19 @@ _MAX_ACTIONS: Final = 100
 _MAX_BATCHED: Final = 25
 _TRANSACTION_BYTES: Final = 4 * 1024 * 1024
 TOKEN_SECONDS: Final = 600
-BUSY: Final = "Somebody else has the item just now"
+BUSY: Final = "Another request holds the item"
 
 
 def _digest(request: Mapping[str, Any]) -> str:
     return json.dumps(request["TransactItems"], sort_keys=True, default=repr)
 
 
-def _returned(wanted: str, write: Write, old: Item | None, new: Item | None) -> Answer:
-    """Return the attributes that ReturnValues asks for."""
-    if wanted == "NONE":
+def _returned(return_values: str, write: Write, old: Item | None, new: Item | None) -> Answer:
+    """Return the attributes that ReturnValues requests."""
+    if return_values == "NONE":
         return {}
-    shown: Item | None = old if wanted.endswith("_OLD") else new
-    if wanted.startswith("UPDATED_"):
+    shown: Item | None = old if return_values.endswith("_OLD") else new
+    if return_values.startswith("UPDATED_"):
         update = write.expressions.update
         touched = update.touched if update else {}
         shown = {name: shown[name] for name in touched if name in shown} if shown else None
@@ -62,9 +62,9 @@ class WriteApi(Core):
         super().__init__(**options)
         self._tokens: dict[str, tuple[str, float]] = {}
 
-    def _single(self, kind: str, request: dict[str, Any], returned: frozenset[str]) -> Answer:
-        wanted = request.get("ReturnValues", "NONE")
-        if wanted not in returned:
+    def _single(self, kind: str, request: dict[str, Any], allowed: frozenset[str]) -> Answer:
+        return_values = request.get("ReturnValues", "NONE")
+        if return_values not in allowed:
             raise Invalid("Return values set to invalid value")
         write = read_write(kind, self._table(request["TableName"]), request)
         if write.identity in self.busy:
@@ -72,7 +72,7 @@ class WriteApi(Core):
         old = write.table.rows.get(write.key)
         new = write.outcome()
         write.table.write(write.key, new)
-        return _returned(wanted, write, item_of(old), item_of(new))
+        return _returned(return_values, write, item_of(old), item_of(new))
 
     @operation("PutItem", ("TableName", "Item"), _CONDITION)
     def put_item(self, request: dict[str, Any]) -> Answer:
@@ -89,9 +89,8 @@ class WriteApi(Core):
 
     @operation("BatchWriteItem", ("RequestItems",))
     def batch_write_item(self, request: dict[str, Any]) -> Answer:
-        asked = request["RequestItems"]
         writes: list[tuple[Write, str, dict[str, Any]]] = []
-        for name, entries in asked.items():
+        for name, entries in request["RequestItems"].items():
             table = self._table(name)
             for entry in entries:
                 ((kind, action),) = entry.items()

@@ -1,1 +1,1 @@
-"""The expressions of DynamoDB's requests."""
+"""Parses and evaluates the expressions of DynamoDB's requests."""

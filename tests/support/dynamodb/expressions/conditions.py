@@ -1,4 +1,4 @@
-"""Conditions: ConditionExpression, FilterExpression and KeyConditionExpression.
+"""Parses conditions: ConditionExpression, FilterExpression and KeyConditionExpression.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
@@ -26,7 +26,7 @@ MAX_OPERATORS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A path or a value's placeholder, or the size of one of them."""
+    """A path or the placeholder of a value. With ``size``, the size of either."""
 
     path: Path_ = ()
     placeholder: str = ""
@@ -38,7 +38,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A comparison or function: ``operator`` over ``operands``."""
+    """A comparison or a function: ``operator`` applied to ``operands``."""
 
     operator: str
     operands: tuple[Operand, ...]
@@ -46,7 +46,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Junction:
-    """AND, OR or NOT over other conditions."""
+    """AND, OR or NOT applied to other conditions."""
 
     operator: str
     parts: tuple[Node, ...]
@@ -174,7 +174,7 @@ class _Parser:
 
 
 def parse_condition(kind: str, text: str, names: tuple[tuple[str, str], ...]) -> Condition:
-    """Parse a condition; ``kind`` is the name of the parameter it came in."""
+    """Parse a condition. ``kind`` is the name of its request parameter."""
     reader = Reader(kind, text, dict(names))
     node = _Parser(reader).either()
     reader.end()

@@ -1,4 +1,4 @@
-"""What conditions mean: compiled to functions of an item and the values of the request."""
+"""Compiles conditions to functions of an item and the values of the request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMPARABLE: Final = frozenset({int, Decimal, str, bytes})
 
 
 def comparable(left: Value, right: Value) -> bool:
-    """Tell whether two values have an order: numbers, texts or bytes among themselves."""
+    """Whether two values can be ordered: two numbers, two texts or two byte strings."""
     one, two = type(left), type(right)
     if one is two:
         return one in _COMPARABLE
@@ -38,16 +38,16 @@ def comparable(left: Value, right: Value) -> bool:
 
 
 def follow(item: Mapping[str, Value], path: tuple[str | int, ...]) -> Value:
-    """Return the value at a document path, MISSING where there is none."""
-    found: Value = item
+    """Return the value at a document path, or MISSING."""
+    value: Value = item
     for part in path:
         if isinstance(part, str):
-            if not isinstance(found, (dict, MappingProxyType)) or part not in found:
+            if not isinstance(value, (dict, MappingProxyType)) or part not in value:
                 return MISSING
-        elif type(found) is not tuple or part >= len(found):
+        elif type(value) is not tuple or part >= len(value):
             return MISSING
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 def _size(value: Value) -> Value:
@@ -140,13 +140,13 @@ def _compile(node: Node) -> Holds:
 
 @lru_cache(maxsize=1 << 14)
 def compiled(kind: str, text: str, names: tuple[tuple[str, str], ...]) -> tuple[Condition, Holds]:
-    """Return a condition with the function it stands for, both kept by their text."""
+    """Return a parsed condition and its compiled function. Both are cached by the text."""
     condition = parse_condition(kind, text, names)
     return condition, _compile(condition.node)
 
 
 def check_operands(kind: str, node: Node, values: Values) -> None:
-    """Refuse operands that DynamoDB refuses before it looks at any item."""
+    """Reject operands that DynamoDB rejects before it reads any item."""
     if isinstance(node, Junction):
         for part in node.parts:
             check_operands(kind, part, values)

@@ -1,4 +1,4 @@
-"""The tokens of DynamoDB's expressions and what all its grammars share: names, values, paths.
+"""Splits DynamoDB's expressions into tokens, and reads the parts that all of them share: names, values, paths.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.html
 """
@@ -37,9 +37,9 @@ class Reader:
                 f"Expression size has exceeded the maximum allowed size; expression size: {len(text.encode())}"
             )
         self._tokens: list[str] = []
-        for found in _TOKEN.finditer(text):
-            self._tokens.append(found.group())
-            if found.group(1):
+        for match in _TOKEN.finditer(text):
+            self._tokens.append(match.group())
+            if match.group(1):
                 self._at = len(self._tokens) - 1
                 raise self.unexpected()
         self._tokens.append(END)
@@ -68,7 +68,7 @@ class Reader:
         return token
 
     def accept(self, word: str) -> bool:
-        """Take the next token if it is this one; keywords count in either case."""
+        """Take the next token if it is this word, in upper or lower case."""
         if self._tokens[self._at].upper() != word:
             return False
         self._at += 1
@@ -91,7 +91,7 @@ class Reader:
         return token
 
     def path(self) -> Path_:
-        """Read a document path, its names resolved."""
+        """Read a document path and replace the placeholders of names."""
         parts: list[str | int] = [self._name()]
         while True:
             if self.accept("."):

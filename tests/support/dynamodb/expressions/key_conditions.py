@@ -1,4 +1,4 @@
-"""Key conditions: the partition and the stretch of it that a Query reads.
+"""Key conditions: the partition that a Query reads, and the range of places in it.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
 """
@@ -14,7 +14,7 @@ from tests.support.dynamodb.expressions.conditions import Node, Operand, Test
 from tests.support.dynamodb.storage.table import Place
 
 if TYPE_CHECKING:
-    from sortedcontainers import SortedList  # type: ignore[import-untyped]  # it comes without types
+    from sortedcontainers import SortedList  # type: ignore[import-untyped]  # no type stubs
 
     from tests.support.dynamodb.expressions.evaluation import Values
     from tests.support.dynamodb.storage.table import Ordered
@@ -26,7 +26,7 @@ _TWO: Final = 2
 
 @total_ordering
 class _Above:
-    """Greater than every value, or than every one that begins with ``prefix``."""
+    """Greater than every value. With ``prefix``, greater than every value that begins with it."""
 
     def __init__(self, prefix: str | bytes | None = None) -> None:
         self._prefix = prefix
@@ -46,7 +46,7 @@ Bounds = tuple[Place | None, Place | None]
 
 @dataclass(frozen=True, slots=True)
 class KeyCondition:
-    """The partition and the stretch of places in it that a Query reads."""
+    """The partition that a Query reads, and the bounds of the places in it: from the first, up to the second."""
 
     value: Value
     bounds: Bounds = (None, None)
@@ -60,7 +60,7 @@ class KeyCondition:
 
 
 def _sides(node: Test) -> tuple[str, Operand, list[Operand]]:
-    """Return operator, attribute and values, the attribute put first."""
+    """Return operator, attribute and values. A comparison is mirrored if its value comes first."""
     first, *others = node.operands
     if first.placeholder and node.operator in _MIRRORED:
         return _MIRRORED[node.operator], others[0], [first]
@@ -94,7 +94,7 @@ def _key_tests(node: Node) -> list[Test]:
 
 
 def _key_test(test: Test, rows: Ordered, values: Values) -> tuple[str, str, list[Value]]:
-    """Return attribute, operator and values of one half of a key condition."""
+    """Return attribute, operator and values of one part of a key condition."""
     key = rows.key
     operator, attribute, others = _sides(test)
     if operator not in {*_MIRRORED, "BETWEEN", "begins_with"}:
@@ -103,30 +103,30 @@ def _key_test(test: Test, rows: Ordered, values: Values) -> tuple[str, str, list
     if name not in key.names or attribute.size or not all(operand.placeholder for operand in others):
         raise Invalid("Query condition missed key schema element")
     place = key.names.index(name)
-    given = [values[operand.placeholder] for operand in others]
-    for value in given:
+    operands = [values[operand.placeholder] for operand in others]
+    for value in operands:
         if not key.fits(place, value):
             raise Invalid(
                 "One or more parameter values were invalid: Condition parameter type does not match schema type"
             )
         key.check_value(place, value)
-    return name, operator, given
+    return name, operator, operands
 
 
 def key_condition(node: Node, rows: Ordered, values: Values) -> KeyCondition:
-    """Read a KeyConditionExpression against the key that it must fit."""
+    """Read a KeyConditionExpression and check it against the key of the table or index."""
     key = rows.key
-    found: dict[str, tuple[str, list[Value]]] = {}
+    tests: dict[str, tuple[str, list[Value]]] = {}
     for test in _key_tests(node):
-        name, operator, given = _key_test(test, rows, values)
-        if name in found:
+        name, operator, operands = _key_test(test, rows, values)
+        if name in tests:
             raise Invalid("KeyConditionExpressions must only contain one condition per key")
-        found[name] = operator, given
-    if key.hash not in found:
+        tests[name] = operator, operands
+    if key.hash not in tests:
         raise Invalid("Query condition missed key schema element")
-    operator, given = found[key.hash]
+    operator, operands = tests[key.hash]
     if operator != "=":
         raise Invalid("Query key condition not supported")
-    if key.range is None or key.range not in found:
-        return KeyCondition(given[0])
-    return KeyCondition(given[0], _bounds(*found[key.range]))
+    if key.range is None or key.range not in tests:
+        return KeyCondition(operands[0])
+    return KeyCondition(operands[0], _bounds(*tests[key.range]))

@@ -1,4 +1,4 @@
-"""The expressions of one request, with the names and values they stand on."""
+"""Reads the expressions of one request with their names and values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_VALUES: Final[Values] = {}
 
 @dataclass(slots=True)
 class Expressions:
-    """What the expressions of a request say, checked against its names and values."""
+    """The expressions of a request, parsed and checked against its names and values."""
 
     values: Values
     update: Update | None = None
@@ -44,12 +44,12 @@ def _projection(text: str, names: Mapping[str, str], used: set[str]) -> tuple[st
         paths.append(reader.path())
     reader.end()
     if any(len(path) > 1 for path in paths):
-        raise NotImplementedError("the engine projects attributes at the top of an item only")
-    found = tuple(str(path[0]) for path in paths)
-    if len(set(found)) != len(found):
+        raise NotImplementedError("the engine projects top-level attributes only")
+    attributes = tuple(str(path[0]) for path in paths)
+    if len(set(attributes)) != len(attributes):
         raise reader.invalid("Two document paths overlap with each other")
     used |= reader.used_names
-    return found
+    return attributes
 
 
 def _read_values(wire: Mapping[str, Any]) -> Values:
@@ -65,24 +65,24 @@ def _read_values(wire: Mapping[str, Any]) -> Values:
 
 
 def _check_given(request: Mapping[str, Any], expressions: tuple[str, ...]) -> None:
-    for given in ("ExpressionAttributeNames", "ExpressionAttributeValues"):
-        if given not in request:
+    for parameter in ("ExpressionAttributeNames", "ExpressionAttributeValues"):
+        if parameter not in request:
             continue
-        if not request[given]:
-            raise Invalid(f"{given} must not be empty")
+        if not request[parameter]:
+            raise Invalid(f"{parameter} must not be empty")
         if not any(request.get(name) is not None for name in expressions):
-            raise Invalid(f"{given} can only be specified when using expressions: {expressions[0]} is null")
+            raise Invalid(f"{parameter} can only be specified when using expressions: {expressions[0]} is null")
 
 
-def _check_used(given: str, wanted: frozenset[str] | set[str], found: Any) -> None:
-    if found.keys() != wanted:
-        unused = ", ".join(sorted(found.keys() - wanted))
-        raise Invalid(f"Value provided in {given} unused in expressions: keys: {{{unused}}}")
+def _check_used(parameter: str, used: frozenset[str] | set[str], supplied: Any) -> None:
+    if supplied.keys() != used:
+        unused = ", ".join(sorted(supplied.keys() - used))
+        raise Invalid(f"Value provided in {parameter} unused in expressions: keys: {{{unused}}}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The expressions of a request, parsed, and the placeholders that they use together."""
+    """The parsed expressions of a request, and all placeholders that they use."""
 
     update: Update | None
     conditions: tuple[tuple[str, Condition, Holds], ...]
@@ -120,7 +120,7 @@ def _fill(read: Expressions, kind: str, condition: Condition, holds: Holds) -> N
 
 
 def read_expressions(request: Mapping[str, Any], allowed: tuple[str, ...]) -> Expressions:
-    """Parse and check the expressions of a request; ``allowed`` names its parameters."""
+    """Parse and check the expressions of a request. ``allowed`` names the parameters that may hold one."""
     wire_values = request.get("ExpressionAttributeValues")
     wire_names = request.get("ExpressionAttributeNames")
     if wire_values is not None or wire_names is not None:

@@ -1,4 +1,4 @@
-"""Update expressions: SET, REMOVE, ADD and DELETE on the attributes at the top of an item.
+"""Parses and applies update expressions: SET, REMOVE, ADD and DELETE on top-level attributes.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
@@ -23,7 +23,7 @@ _PLAIN: Final = 10**38
 
 @dataclass(slots=True)
 class Update:
-    """A parsed update: what each section does, in the order of the expression."""
+    """A parsed update: the entries of each section, in the order of the expression."""
 
     sets: list[tuple[str, Compute]] = field(default_factory=list)
     adds: list[tuple[str, str]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Update:
     name_bytes: int = 0
 
     def check(self, values: Values) -> None:
-        """Refuse operands whose type is wrong for any item."""
+        """Reject operands whose type is wrong for every item."""
         for placeholder in self.values:
             if placeholder not in values:
                 raise Invalid(
@@ -46,13 +46,13 @@ class Update:
                 )
         if not (self.deletes or self.lists) and all(type(values[name]) is int for name in self.values):
             return
-        wanted = (
+        sections = (
             ("ADD", [placeholder for _, placeholder in self.adds], _SETS | {"N"}),
             ("DELETE", [placeholder for _, placeholder in self.deletes], _SETS),
             ("+", self.arithmetic, {"N"}),
             ("list_append", self.lists, {"L"}),
         )
-        for name, placeholders, kinds in wanted:
+        for name, placeholders, kinds in sections:
             for placeholder in placeholders:
                 value = values[placeholder]
                 if type(value) is int and "N" in kinds:
@@ -64,7 +64,7 @@ class Update:
                     )
 
     def apply(self, old: Item, values: Values) -> Item:
-        """Return the item after the update; every operand is read from the item before."""
+        """Return the item after the update. Every operand is read from the old item."""
         new = dict(old)
         for name, compute in self.sets:
             new[name] = compute(old, values)
@@ -146,7 +146,7 @@ class _Parser:
     def _target(self) -> str:
         path = self.read.path()
         if len(path) > 1:
-            raise NotImplementedError("the engine updates attributes at the top of an item only")
+            raise NotImplementedError("the engine updates top-level attributes only")
         name = str(path[0])
         if name in self.update.touched:
             raise self.read.invalid(
@@ -207,7 +207,7 @@ class _Parser:
 
             def held_or_other(item: Mapping[str, Value], values: Values) -> Value:
                 held = follow(item, path)
-                instead = _present(other(item, values))  # read, and refused, even if it is not needed
+                instead = _present(other(item, values))  # checked even if it is not needed
                 return instead if held is MISSING else held
 
             return held_or_other

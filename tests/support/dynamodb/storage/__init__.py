@@ -1,1 +1,1 @@
-"""Tables, items, indexes and streams in memory."""
+"""Keeps tables, items, indexes and streams in memory."""

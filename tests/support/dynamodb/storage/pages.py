@@ -1,4 +1,4 @@
-"""Query and Scan: which rows a page holds and where the next one begins.
+"""Reads the pages of Query and Scan.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html
 """
@@ -24,15 +24,15 @@ PAGE_BYTES: Final = 1024 * 1024
 
 
 def _has_more(rows: Iterator[Any]) -> bool:
-    """Tell whether there is another row, which nobody will read."""
+    """Whether there is another row. This consumes the row."""
     return next(rows, None) is not None
 
 
 @dataclass(slots=True)
 class Page:
-    """What one call reads: at most ``limit`` rows, or the first that together exceed 1 MB.
+    """The rows that one call reads. It ends after ``limit`` rows, or when the rows exceed 1 MB together.
 
-    After ``limit`` rows there is a next page to ask for even if it is empty.
+    After ``limit`` rows there always is a next page, which may be empty.
     """
 
     limit: int | None
@@ -43,19 +43,19 @@ class Page:
     def fill(
         self,
         rows: Ordered,
-        found: Iterator[tuple[Value, Place]],
+        places: Iterator[tuple[Value, Place]],
         keep: Holds | None,
         values: Values,
     ) -> None:
         total = 0
-        for value, place in found:
+        for value, place in places:
             stored = rows.row(value, place)
             item = stored.item
             self.scanned += 1
             total += stored.size
             if keep is None or keep(item, values):
                 self.items.append(item)
-            if self.scanned == self.limit or (total > PAGE_BYTES and _has_more(found)):
+            if self.scanned == self.limit or (total > PAGE_BYTES and _has_more(places)):
                 self.last = item
                 return
 
@@ -73,7 +73,7 @@ def _start(request: Mapping[str, Any], table: Table, rows: Ordered) -> Item | No
 def query_rows(
     request: Mapping[str, Any], table: Table, rows: Ordered, expressions: Expressions
 ) -> Iterator[tuple[Value, Place]]:
-    """Yield what a Query reads, in its order."""
+    """Yield the rows that a Query reads, in its order, as (hash value, place)."""
     if expressions.key_node is None:
         raise Invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
     condition = key_condition(expressions.key_node, rows, expressions.values)
@@ -99,7 +99,7 @@ def query_rows(
 
 
 def scan_rows(request: Mapping[str, Any], table: Table, rows: Ordered, _: Expressions) -> Iterator[tuple[Value, Place]]:
-    """Yield what a Scan reads, in an order of its own that always is the same."""
+    """Yield the rows that a Scan reads, always in the same order, as (hash value, place)."""
     segment, segments = request.get("Segment", 0), request.get("TotalSegments", 1)
     if segment >= segments:
         raise Invalid("The Segment parameter is zero-based and must be less than TotalSegments")
@@ -117,7 +117,7 @@ def scan_rows(request: Mapping[str, Any], table: Table, rows: Ordered, _: Expres
 
 
 def _shown(request: Mapping[str, Any], rows: Ordered, expressions: Expressions) -> Any:
-    """Return the attributes to answer, None for all; refuse what an index cannot give."""
+    """Return the attributes to answer, or None for all. Reject attributes that an index does not contain."""
     projected = rows.schema.projected if isinstance(rows, Index) else None
     select = request.get("Select")
     if select == "COUNT" and expressions.projection is not None:
@@ -147,7 +147,7 @@ def _names(node: Node | None) -> set[str]:
 
 
 def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: Expressions) -> dict[str, Any]:
-    """Answer a Query or Scan, given the function that yields its rows."""
+    """Answer a Query or Scan. ``kind`` is ``query_rows`` or ``scan_rows``."""
     rows: Ordered = table
     if "IndexName" in request:
         if request["IndexName"] not in table.indexes:

@@ -1,4 +1,4 @@
-"""The definition of a table and the rules that its keys put on items.
+"""The definition of a table, and the rules of its keys.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_HASH_LENGTH: Final = 2048
 MAX_RANGE_LENGTH: Final = 1024
 SHORT: Final = MAX_RANGE_LENGTH // 4
-"""A text of so many characters has no more bytes than any key may have."""
+"""A text of at most this many characters fits into any key: UTF-8 takes at most 4 bytes per character."""
 _PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "S": (str,),
     "N": (int, Decimal),
@@ -30,7 +30,7 @@ Key = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class KeySchema:
-    """The attributes that identify an item: a hash and perhaps a range."""
+    """The attributes of a key: a hash and perhaps a range."""
 
     names: tuple[str, ...]
     types: tuple[str, ...]
@@ -50,7 +50,7 @@ class KeySchema:
         return all(name in item for name in self.names)
 
     def check_value(self, place: int, value: Value) -> None:
-        """Refuse a key value that is empty or too long."""
+        """Reject a key value that is empty or too long."""
         if value in {"", b""}:
             raise Invalid(
                 "One or more parameter values are not valid. The AttributeValue for a key "
@@ -69,7 +69,7 @@ class KeySchema:
         return type(value) in _PYTHON_TYPES[self.types[place]]
 
     def read_key(self, wire: Mapping[str, Wire]) -> Item:
-        """Read a key that must have exactly these attributes."""
+        """Decode a key. It must have exactly the attributes of this schema."""
         item = decode_item(wire)
         if len(item) == len(self.names) and all(
             type(value := item.get(name)) is str and kind == "S" and 0 < len(value) <= SHORT
@@ -85,7 +85,7 @@ class KeySchema:
         return item
 
     def check_item(self, item: Item) -> None:
-        """Refuse an item without a proper key."""
+        """Reject an item without a valid key."""
         for place, name in enumerate(self.names):
             if name not in item:
                 raise Invalid(f"One or more parameter values were invalid: Missing the key {name} in the item")
@@ -99,7 +99,7 @@ class KeySchema:
 
 @dataclass(frozen=True, slots=True)
 class IndexSchema:
-    """A global secondary index; ``projected`` is None where every attribute is."""
+    """A global secondary index. ``projected`` is None if it contains all attributes."""
 
     name: str
     key: KeySchema
@@ -111,7 +111,7 @@ class IndexSchema:
         return {name: value for name, value in item.items() if name in self.projected}
 
     def check_item(self, item: Item) -> None:
-        """Refuse an item whose attributes cannot be this index's key; having none is fine."""
+        """Reject an item whose attributes have a wrong type or size for this index. The attributes may be missing."""
         for place, name in enumerate(self.key.names):
             if name not in item:
                 continue
@@ -137,7 +137,7 @@ class IndexSchema:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """A table as CreateTable defines it."""
+    """The definition of a table, from CreateTable."""
 
     name: str
     key: KeySchema
@@ -151,7 +151,7 @@ def _key_schema(definition: list[dict[str, str]], types: Mapping[str, str]) -> K
     for part in definition:
         by_type[part["KeyType"]].append(part["AttributeName"])
     if len(by_type["HASH"]) != 1 or len(by_type["RANGE"]) > 1:
-        raise NotImplementedError("the engine's keys have one hash and at most one range")
+        raise NotImplementedError(f"expected one hash and at most one range in a key, got {definition}")
     names = (*by_type["HASH"], *by_type["RANGE"])
     missing = [name for name in names if name not in types]
     if missing:
@@ -166,7 +166,7 @@ def read_schema(request: Mapping[str, Any]) -> TableSchema:
     """Read the arguments of CreateTable."""
     types = {entry["AttributeName"]: entry["AttributeType"] for entry in request["AttributeDefinitions"]}
     if request.get("LocalSecondaryIndexes"):
-        raise NotImplementedError("the engine has no local secondary indexes")
+        raise NotImplementedError("expected no LocalSecondaryIndexes: the engine does not have them")
     key = _key_schema(request["KeySchema"], types)
     indexes: dict[str, IndexSchema] = {}
     for entry in request.get("GlobalSecondaryIndexes") or ():

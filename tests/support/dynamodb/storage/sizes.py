@@ -1,4 +1,4 @@
-"""Sizes of items, by the published rules.
+"""Computes the sizes of items by the published rules.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 """
@@ -20,10 +20,10 @@ LARGEST_CHARACTER: Final = 4
 
 
 def _number_size(number: int | Decimal) -> int:
-    """Return one byte per two digits and one more; the same again as DynamoDB Local counts.
+    """Return the size of a number: one byte per two digits and one more, as DynamoDB Local counts.
 
-    Two digits share a byte only where they share a power of 100, and a negative number takes
-    one byte more: the documentation says "approximately" and leaves both out.
+    Two digits share a byte only if they belong to the same power of 100. A negative number takes one byte more. The
+    documentation leaves both out and says "approximately".
     """
     if not number:
         return 1
@@ -51,7 +51,7 @@ def _document_size(value: Value) -> int:
 
 
 def value_size(value: Value) -> int:
-    """Return the bytes that one value counts for, without its name."""
+    """Return the size of a value in bytes, without its name."""
     kind = type(value)
     if kind is str:
         return len(value) if value.isascii() else len(value.encode())
@@ -63,7 +63,7 @@ def value_size(value: Value) -> int:
 
 
 def size_bound(value: Value) -> int:
-    """Return at least the size of a value; quicker for what most values are."""
+    """Return an upper bound of the size of a value. For texts and integers it is quick."""
     kind = type(value)
     if kind is int:
         return _LARGEST_NUMBER
@@ -77,15 +77,15 @@ def name_size(name: str) -> int:
 
 
 def attribute_size(name: str, value: Value) -> int:
-    """Return the bytes of a value and its name."""
+    """Return the size of a value and its name in bytes."""
     return name_size(name) + value_size(value)
 
 
 def stored_size(item: Mapping[str, Value]) -> int:
-    """Return the size of an item as the engine holds it."""
+    """Return the size in bytes of an item in the engine's form."""
     return sum(attribute_size(name, value) for name, value in item.items())
 
 
 def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
-    """Return the size of an item as requests and answers carry it."""
+    """Return the size in bytes of an item in the form of requests and answers."""
     return stored_size(decode_item(item))

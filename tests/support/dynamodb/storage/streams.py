@@ -1,4 +1,4 @@
-"""The stream of a table: its changes as the records of a Lambda event.
+"""The stream of a table, with its changes as records of a Lambda event.
 
 https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_StreamRecord.html
@@ -24,7 +24,7 @@ SERVICE: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of one item; images are never changed once they are here."""
+    """One change of one item. The images are never modified."""
 
     number: int
     at: int
@@ -38,10 +38,10 @@ def _json_item(item: Item) -> dict[str, Any]:
 
 
 class Shard(Sequence[dict[str, Any]]):
-    """The records of one shard, each built anew when it is read.
+    """The records of one shard. Each read builds the records anew.
 
-    Sequence numbers are texts that only compare as numbers, and only within a shard: each
-    shard's begin just below a power of ten of its own, so that comparing texts shows.
+    Sequence numbers are texts that must be compared as numbers, and only within a shard. In each shard they begin just
+    below a power of ten, so code that compares them as texts fails soon.
     """
 
     def __init__(self, schema: TableSchema, arn: str, region: str, place: int) -> None:
@@ -72,7 +72,7 @@ class Shard(Sequence[dict[str, Any]]):
     def _record(self, change: Change) -> dict[str, Any]:
         either = change.old if change.new is None else change.new
         if either is None:
-            raise ValueError("a change without any image")
+            raise ValueError("expected a change with an old or a new image, got one with neither")
         keys = {name: either[name] for name in self._schema.key.names}
         view = self._schema.stream_view or ""
         detail: dict[str, Any] = {

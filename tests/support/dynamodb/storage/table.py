@@ -1,4 +1,4 @@
-"""Stored tables: the rows, their order, their secondary indexes and their stream."""
+"""A stored table: its rows, their order, its secondary indexes and its stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from sortedcontainers import SortedList  # type: ignore[import-untyped]  # it comes without types
+from sortedcontainers import SortedList  # type: ignore[import-untyped]  # no type stubs
 
 from tests.support.dynamodb.storage.sizes import stored_size
 from tests.support.dynamodb.storage.values import Item, Value, encode, same_item
@@ -24,9 +24,9 @@ Written = Callable[[str, Item | None, Item | None], None]
 
 
 class Stored:
-    """An item and its size; the item is never changed, a write stores another.
+    """An item and its size. Writes never modify the item: they store a new one.
 
-    ``bound`` is at least the size, which is only counted where somebody asks for it.
+    ``bound`` is an upper bound of the size. The size itself is computed on its first use.
     """
 
     __slots__ = ("_size", "bound", "item")
@@ -51,14 +51,14 @@ def item_of(stored: Stored | None) -> Item | None:
 
 
 def _spread(value: Value) -> bytes:
-    """Return where a hash key lies among the others: as good as random, always the same."""
+    """Return the position of a hash key in a Scan: a hash, so always the same."""
     return hashlib.md5(repr(encode(value)).encode(), usedforsecurity=False).digest()
 
 
 class Ordered:
-    """The rows of a table or index by hash key, and within one by ``Place``.
+    """The rows of a table or index, by hash key and then by ``Place``.
 
-    A place begins with the range value, if there is one, and tells any two rows apart.
+    A place begins with the range value, if there is one. No two rows of a hash key have the same place.
     """
 
     def __init__(self, key: KeySchema) -> None:
@@ -75,7 +75,7 @@ class Ordered:
             partition.add(place)
 
     def add_all(self, value: Value, places: Sequence[Place]) -> None:
-        """Add many rows of one hash key, sorted together."""
+        """Add many rows of one hash key, sorting them once."""
         partition = self._partitions.get(value)
         if partition is None:
             self._partitions[value] = SortedList(places)
@@ -95,7 +95,7 @@ class Ordered:
         return self._partitions.get(value) or SortedList()
 
     def scan_order(self, after: Value | None) -> Sequence[tuple[bytes, Value]]:
-        """Return the hash keys in the order of a Scan, from ``after`` on (it included)."""
+        """Return the hash keys in the order of a Scan, from ``after`` on, including it."""
         if self._scan is None:
             self._scan = sorted((_spread(value), value) for value in self._partitions)
         if after is None:
@@ -106,16 +106,15 @@ class Ordered:
         raise NotImplementedError
 
     def place_of(self, item: Item) -> Place:
-        """Return the place of an item, or of a key that has all attributes it takes."""
+        """Return the place of an item. A key will do if it has all attributes of the place."""
         raise NotImplementedError
 
 
 class Index(Ordered):
     """A global secondary index.
 
-    Writes only mark the rows they change; the marked rows are brought in when the index is
-    read. Many writes of one row cost the index one move, and an index that lags would be one
-    that brings in fewer rows: ``bring_in`` is the place for that.
+    A write only marks the row that it changes. A read of the index first brings in the marked rows, so many writes of
+    one row cost one move. To make an index lag, let ``bring_in`` bring in fewer rows.
     """
 
     def __init__(self, schema: IndexSchema, table: Table) -> None:
@@ -154,14 +153,14 @@ class Index(Ordered):
         return key if self.key.range is None else (item[self.key.range], *key)
 
     def row(self, value: Value, place: Place) -> Stored:
-        del value  # the place alone names the item
+        del value  # the place alone identifies the item
         key = place if self.key.range is None else place[1:]
         item = self.schema.project(self._entries[key])
         return Stored(item)
 
 
 class Table(Ordered):
-    """One table; ``write`` is the only way in."""
+    """One table. Only ``write`` changes its rows."""
 
     def __init__(
         self,
@@ -187,7 +186,7 @@ class Table(Ordered):
         return self.rows[(value, *place)]
 
     def write(self, key: Key, new: Stored | None, *, by_service: bool = False) -> None:
-        """Store an item in place of the one under this key, or delete that one."""
+        """Store an item under a key, or delete the item under it if ``new`` is None."""
         old = self.rows.get(key)
         if new is None:
             if old is None:

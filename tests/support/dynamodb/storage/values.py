@@ -1,8 +1,7 @@
-"""Attribute values: DynamoDB's typed JSON to immutable Python values and back.
+"""Converts attribute values from DynamoDB's typed JSON to immutable Python values and back.
 
-A stored value is one of Python's own immutable types, so that items can share values without
-ever being changed through each other: S str, N int or (if it has decimals) Decimal, B bytes,
-BOOL bool, NULL None, L tuple, M a read-only mapping, and the sets frozensets.
+A stored value has an immutable Python type, so items can share values safely: S is str, N is int or (with decimals)
+Decimal, B is bytes, BOOL is bool, NULL is None, L is tuple, M is a read-only mapping, and a set is a frozenset.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ DIGITS: Final = 38
 
 
 class _Missing:
-    """The value of an attribute that an item does not have."""
+    """Stands for the value of an attribute that an item does not have."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -51,7 +50,7 @@ MISSING: Final = _Missing()
 
 
 def canonical(number: int | Decimal) -> int | Decimal:
-    """Return the one form of a number, or refuse it as DynamoDB does.
+    """Return the canonical form of a number, or reject it as DynamoDB does.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
     """
@@ -73,7 +72,7 @@ def canonical(number: int | Decimal) -> int | Decimal:
 
 @lru_cache(maxsize=1 << 16)
 def number_from(text: str) -> int | Decimal:
-    """Read the text of an N."""
+    """Decode the text of an N."""
     if not _NUMBER.fullmatch(text):
         raise Invalid(
             f"The parameter cannot be converted to a numeric value: {text}"
@@ -84,23 +83,23 @@ def number_from(text: str) -> int | Decimal:
 
 
 def number_text(number: int | Decimal) -> str:
-    """Write a number in plain notation, as DynamoDB answers it."""
+    """Return a number in plain notation, as DynamoDB answers it."""
     return str(number) if type(number) is int else format(number, "f")
 
 
 def _set_from(kind: str, members: Any) -> frozenset[Any]:
     if not members:
         raise Invalid("One or more parameter values were invalid: An empty set is not allowed")
-    read = [number_from(member) for member in members] if kind == "NS" else list(members)
-    found = frozenset(read)
-    if len(found) != len(read):
+    values = [number_from(member) for member in members] if kind == "NS" else list(members)
+    distinct = frozenset(values)
+    if len(distinct) != len(values):
         raise Invalid("One or more parameter values were invalid: Input collection contains duplicates")
-    return found
+    return distinct
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"an S must be text, not {value!r}")
+        raise TypeError(f"expected text as the value of S, got {value!r}")
     return value
 
 
@@ -119,7 +118,7 @@ _DECODE: Final[dict[str, Callable[[Any], Value]]] = {
 
 
 def decode(wire: Wire) -> Value:
-    """Read one typed value as it stands in a request."""
+    """Decode one typed value of a request."""
     if len(wire) != 1:
         raise Invalid(
             "Supplied AttributeValue has more than one datatypes set, must contain "
@@ -132,7 +131,7 @@ def decode(wire: Wire) -> Value:
 
 
 def decode_item(wire: Mapping[str, Wire]) -> Item:
-    """Read a whole item or key."""
+    """Decode a whole item or key."""
     return {name: decode(value) for name, value in wire.items()}
 
 
@@ -143,7 +142,7 @@ def kind_of(value: Value) -> str:
 
 
 def encode(value: Value) -> dict[str, Any]:
-    """Write one value as an answer of the API carries it, as objects of its own."""
+    """Encode one value as in an answer of the API. The result is a new object."""
     python = type(value)
     if python is int:
         return {"N": str(value)}
@@ -169,12 +168,12 @@ def _encode_other(value: Value) -> dict[str, Any]:
 
 
 def encode_item(item: Mapping[str, Value]) -> dict[str, dict[str, Any]]:
-    """Write a whole item, sharing nothing that can be changed with the stored one."""
+    """Encode a whole item. The result shares nothing mutable with the stored item."""
     return {name: encode(value) for name, value in item.items()}
 
 
 def json_value(wire: Wire) -> dict[str, Any]:
-    """Turn a value of a boto3 answer into what a Lambda event carries: B is base64 text."""
+    """Convert a value of a boto3 answer to the form in a Lambda event, where B is base64 text."""
     ((kind, value),) = wire.items()
     if kind == "B":
         return {"B": base64.b64encode(value).decode("ascii")}
@@ -188,7 +187,7 @@ def json_value(wire: Wire) -> dict[str, Any]:
 
 
 def same(left: Value, right: Value) -> bool:
-    """Tell whether two values are equal for DynamoDB: of one type, numbers by amount."""
+    """Whether two values are equal for DynamoDB: they need the same type, and numbers the same amount."""
     if type(left) is not type(right):
         return False
     if type(left) is tuple:
@@ -199,7 +198,7 @@ def same(left: Value, right: Value) -> bool:
 
 
 def same_item(left: Item | None, right: Item | None) -> bool:
-    """Tell whether two images are equal; an absent item is only equal to another absent one."""
+    """Whether two images are equal. A missing item (None) only equals another missing item."""
     if left is right:
         return True
     if left is None or right is None or left.keys() != right.keys():

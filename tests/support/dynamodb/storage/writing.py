@@ -1,4 +1,4 @@
-"""Writes: what a Put, Update, Delete or ConditionCheck would do to the item it names."""
+"""Checks a Put, Update, Delete or ConditionCheck and computes the item that it would store."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _UPDATE: Final = ("UpdateExpression", "ConditionExpression")
 
 @dataclass(slots=True)
 class Write:
-    """One write of one item, checked as far as that goes without looking at the item.
+    """One write of one item, after all checks that do not need the stored item.
 
-    ``size`` is at least that of the item or key, ``payload`` at least that and the values that come with it.
+    ``size`` is an upper bound of the size of the item or key. ``payload`` is an upper bound of that size plus the
+    sizes of the expression's values.
     """
 
     kind: str
@@ -47,11 +48,11 @@ class Write:
         return self.table.schema.name, self.key
 
     def exact_payload(self) -> int:
-        """Return the bytes that count towards the 4 MB of a transaction."""
+        """Return the bytes that count towards the 4 MB limit of a transaction."""
         return stored_size(self.item) + sum(map(value_size, self.expressions.values.values()))
 
     def outcome(self) -> Stored | None:
-        """Return what would be stored; raise if the condition or the item forbids it."""
+        """Return the item that would be stored. Raise if the condition is false or the item is invalid."""
         old = self.table.rows.get(self.key)
         if not self.expressions.hold_for(item_of(old)):
             shown = encode_item(old.item) if self.return_old and old else None
@@ -92,7 +93,7 @@ class Write:
 
 
 def read_write(kind: str, table: Table, request: Mapping[str, Any]) -> Write:
-    """Check a write that names its table already; ``kind`` as in TransactWriteItems."""
+    """Check a write to a table. ``kind`` is the name of the action in TransactWriteItems."""
     return_old = request.get("ReturnValuesOnConditionCheckFailure", "NONE") == "ALL_OLD"
     if kind == "Put":
         item = decode_item(request["Item"])
