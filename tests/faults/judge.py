@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.support.oracle.model import BoardModel
 
     from .aws.calls import Call
-    from .aws.store import Store, Write
+    from .aws.tables import Store, Write
     from .shapes import Family, Shape
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

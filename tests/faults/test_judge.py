@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from standings.aws.dynamodb.scores.board_records import encode_record
 from standings.domain.boards.coverage import coverage_of
 from standings.ports.board_records import BoardRecord
-from tests.faults.aws.store import EngineStore
+from tests.faults.aws.tables import EngineStore
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
 from tests.faults.safeguards.replacing import Change, returns

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.faults.aws.store import ClientStore
+from tests.faults.aws.tables import ClientStore
 from tests.faults.test_schedules import judged
 from tests.faults.world import Options, run, uncollected
 from tests.integration.product import test_schedules_against_local as against_local

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterator
 
-    from tests.faults.aws.store import Store
+    from tests.faults.aws.tables import Store
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.faults.aws.calls import Call
-    from tests.faults.aws.store import Write
+    from tests.faults.aws.tables import Write
     from tests.faults.clockwork import Process
 
     from .world import World

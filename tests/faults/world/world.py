@@ -12,8 +12,8 @@ from tests.faults.aws.queue import Queue
 from tests.faults.aws.sdk import Sdk
 from tests.faults.aws.server import Server
 from tests.faults.aws.services import Services
-from tests.faults.aws.store import EngineStore
 from tests.faults.aws.stream import Poller
+from tests.faults.aws.tables import EngineStore
 from tests.faults.clockwork import SECOND, Clockwork, Died, Process, StuckError
 from tests.faults.instances import Context, Instance, Instances
 from tests.faults.judge import Judge, Sent
@@ -29,7 +29,7 @@ from .watch import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.faults.aws.store import Store
+    from tests.faults.aws.tables import Store
 
     from .running import Options
 
