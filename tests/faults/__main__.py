@@ -1,37 +1,48 @@
-"""Runs one schedule alone, and prints what happened in it: `make faults SEED=7`.
+"""Run one schedule and print each of its steps: `make faults SEED=7`.
 
-`make faults SEED=7 SEEDS=100` runs a hundred from there on, and says which were wrong.
+`make faults SEED=7 SEEDS=100` runs the hundred schedules from seed 7 on and prints those that came out wrong. Both end
+with status 1 if a schedule came out wrong.
 """
 
+import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 
-import tests.conftest  # noqa: F401 - the environment that tests have, before anything of the functions is loaded
+import tests.conftest  # noqa: F401 - sets the environment variables before any module of the product is imported
 from tests.faults.world import Options, run, uncollected
 
 
-def main() -> None:
-    first = int(sys.argv[1])
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the schedules and return the exit status: 0 if all came out right, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("seed", type=int, help="seed of the first schedule")
+    parser.add_argument("count", type=int, nargs="?", default=1, help="number of schedules (default: 1)")
+    options = parser.parse_args(arguments)
     wrong = 0
     traps: Counter[str] = Counter()
     began = time.process_time()
-    for seed in range(first, first + count):
-        outcome = run(seed, Options(trace=count == 1))
-        traps.update(outcome.traps.keys())
-        wrong += bool(outcome.differences)
-        for line in outcome.trace:
-            print(line)
-        faults = sum(outcome.faults.values())
-        if count == 1 or outcome.differences:
-            print(f"seed {seed}: {outcome.digest}, {outcome.calls} calls, {faults} faults, {outcome.differences[:12]}")
-            if count == 1:
+    with uncollected():
+        for seed in range(options.seed, options.seed + options.count):
+            outcome = run(seed, Options(trace=options.count == 1))
+            traps.update(outcome.traps.keys())
+            wrong += bool(outcome.differences)
+            for line in outcome.trace:
+                print(line)
+            faults = sum(outcome.faults.values())
+            if options.count == 1 or outcome.differences:
+                print(f"seed {seed}: {outcome.digest}, {outcome.calls} calls, {faults} faults")
+                for difference in outcome.differences[:12]:
+                    print(f"  wrong: {difference}")
+            if options.count == 1:
                 print(dict(outcome.faults), dict(outcome.traps), outcome.compared, outcome.workers)
-    print(f"{wrong} of {count} schedules wrong, {(time.process_time() - began) / count:.3f} s of processor time each")
+    seconds = (time.process_time() - began) / options.count
+    print(f"{wrong} of {options.count} schedules wrong, {seconds:.3f} s of processor time each")
     for name, schedules in sorted(traps.items()):
         print(f"{schedules:6} {name}")
+    return int(wrong > 0)
 
 
-with uncollected():
-    main()
+if __name__ == "__main__":
+    sys.exit(main())
