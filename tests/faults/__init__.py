@@ -1,6 +1,6 @@
-"""Thousands of schedules in which everything goes wrong that can, each told by one number: `run(seed)`.
+"""Random schedules of events, crashes, lost answers, throttling and redeliveries. One seed makes one schedule.
 
     make faults SEED=7
 
-runs one alone and prints what happened in it.
+runs one schedule and prints each of its steps.
 """

@@ -1,8 +1,8 @@
-"""Time that passes only as a schedule says, and processes that take turns in it, one call at a time.
+"""Virtual time, and processes that run in it one at a time.
 
-A process is one invocation of a function, a task one of its threads: a greenlet. Whatever a task waits for, an answer
-or the end of a sleep, hands the turn back to the clockwork, which goes on with what comes next in time. Chance comes
-from the schedule's seed alone, so the same seed is the same schedule.
+A process is one invocation of a function. A task is one of its threads, run as a greenlet. A task that waits for an
+answer or sleeps switches back to the clockwork, which then runs the next action on its agenda. All random numbers come
+from the seed of the schedule, so the same seed always gives the same schedule.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ DAY: Final = 24 * HOUR
 
 
 class Died(BaseException):
-    """The process ends here and now."""
+    """The process has died."""
 
 
 class StuckError(Exception):
-    """A schedule that comes to no end."""
+    """The schedule has taken too many steps."""
 
 
 @dataclass(eq=False)
 class Process:
-    """One invocation of a function: its tasks live and die together. Instants are in microseconds."""
+    """One invocation of a function. All of its tasks die with it. Instants are in microseconds since 1970."""
 
     name: str
     kind: str
     started: int
     skew: int = 0
-    """How far the clock of its machine is ahead of true time."""
+    """How far its clock is ahead of virtual time, in microseconds."""
     definition: str = ""
-    """The `boards.toml` that it has."""
+    """The text of its `boards.toml`."""
     detail: Any = None
-    """What the world keeps about it."""
+    """What its invoker attached to it, such as the batch that it works on."""
     reading: int = 0
-    """What its wall clock said last, in milliseconds."""
+    """The last value that it read from its wall clock, in milliseconds."""
     frozen_until: int = 0
-    """Until when its sandbox gets no processor time."""
+    """It gets no processor time until this instant."""
     dead: bool = False
     done: bool = False
     tasks: list[Task] = field(default_factory=list)
     deaths: list[Callable[[], None]] = field(default_factory=list)
-    """What is to be called when it dies."""
+    """Functions to call when it dies."""
 
 
-class Task(greenlet):  # type: ignore[misc]  # for the same reason
+class Task(greenlet):  # type: ignore[misc]  # greenlet comes without types
     """One thread of a process."""
 
     process: Process
@@ -63,7 +63,7 @@ class Task(greenlet):  # type: ignore[misc]  # for the same reason
 
 
 class Clockwork:
-    """The time, and what is to happen in it."""
+    """The virtual time, in microseconds since 1970, and the agenda of actions."""
 
     def __init__(self, start: int, most_steps: int) -> None:
         self.now = start
@@ -74,28 +74,29 @@ class Clockwork:
         self._number = 0
 
     def at(self, when: int, do: Callable[..., None], *arguments: Any) -> None:
-        """Have something done at an instant; of two at the same, the first asked for is first."""
+        """Schedule a call at an instant. Calls at the same instant run in the order in which they were scheduled."""
         self._number += 1
         heappush(self._agenda, (max(when, self.now), self._number, do, arguments))
 
     def after(self, delay: int, do: Callable[..., None], *arguments: Any) -> None:
+        """Schedule a call after a delay in microseconds."""
         self.at(self.now + delay, do, *arguments)
 
     def next_at(self) -> int | None:
-        """When the next thing happens, if any does."""
+        """Return the instant of the next call, or None if the agenda is empty."""
         return self._agenda[0][0] if self._agenda else None
 
     def run(self) -> None:
-        """Go on until nothing is left to happen."""
+        """Run scheduled calls until the agenda is empty. Raise StuckError after too many steps."""
         while self._agenda:
             self.steps += 1
             if self.steps > self._most_steps:
-                raise StuckError(f"{self._most_steps} steps, and no end: {self._agenda[0][2]}")
+                raise StuckError(f"expected an end within {self._most_steps} steps, next is {self._agenda[0][2]}")
             self.now, _, do, arguments = heappop(self._agenda)
             do(*arguments)
 
     def start(self, process: Process, do: Callable[[], None]) -> None:
-        """Let a process begin with its first task, now."""
+        """Start the first task of a process now."""
         self._enter(self._task(process, do))
 
     def _enter(self, task: Task) -> None:
@@ -110,7 +111,7 @@ class Clockwork:
             try:
                 do()
             except Died:
-                pass  # all of its process does
+                pass  # `die` ends the other tasks of the process
             finally:
                 process.tasks.remove(task)
 
@@ -121,17 +122,18 @@ class Clockwork:
 
     @staticmethod
     def process() -> Process | None:
-        """Whose turn it is; None outside of all processes."""
+        """Return the running process, or None outside all processes."""
         current = getcurrent()
         return current.process if isinstance(current, Task) else None
 
     def wait(self) -> Any:
-        """Hand over the turn, until `resume` or `interrupt`; what the former brings."""
+        """Pause the running task until `resume`, and return the answer from `resume`. `interrupt` raises instead."""
         task = getcurrent()
         task.waiting = True
         return self._hub.switch()
 
     def resume(self, task: Task, answer: Any = None) -> None:
+        """Continue a waiting task with an answer, as soon as its process is not frozen."""
         if self.now < task.process.frozen_until:
             self.at(task.process.frozen_until, self.resume, task, answer)
         elif task.waiting and not task.process.dead:
@@ -139,21 +141,22 @@ class Clockwork:
             task.switch(answer)
 
     def interrupt(self, task: Task, error: BaseException) -> None:
+        """Raise an error in a waiting task."""
         if task.waiting and not task.process.dead:
             task.waiting = False
             task.throw(error)
 
     def sleep(self, delay: int) -> None:
-        """Let time pass for the task whose turn it is."""
+        """Pause the running task for a number of microseconds."""
         self.after(delay, self.resume, getcurrent())
         self.wait()
 
     def die(self, process: Process) -> None:
-        """End a process with all of its tasks. A task that ends its own process never comes back from this."""
+        """End a process with all of its tasks. This never returns to a task of that process."""
         current = getcurrent()
         if isinstance(current, Task):
             self.after(0, self.die, process)
-            self.wait()  # for good
+            self.wait()  # raises Died
         if process.dead or process.done:
             return
         process.dead = True
@@ -162,17 +165,17 @@ class Clockwork:
                 task.waiting = False
                 task.throw(Died)
             else:
-                process.tasks.remove(task)  # not yet begun
-        for tell in process.deaths:
-            tell()
+                process.tasks.remove(task)  # it has not begun
+        for notify in process.deaths:
+            notify()
 
     def begin(self, process: Process, do: Callable[[], None], delay: int) -> None:
-        """Let a process have another task, after a moment."""
+        """Start another task of a process after a delay in microseconds."""
         self.after(delay, self._enter, self._task(process, do))
 
 
 class Future:
-    """What a task comes to."""
+    """The result of a task, like `concurrent.futures.Future`."""
 
     def __init__(self, clockwork: Clockwork, do: Callable[[], Any]) -> None:
         self._clockwork = clockwork
@@ -183,15 +186,17 @@ class Future:
         self._error: Exception | None = None
 
     def run(self) -> None:
+        """Run the task and keep its result or its error."""
         try:
             self._result = self._do()
-        except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+        except Exception as error:  # noqa: BLE001 - `result` raises it
             self._error = error
         self.finished = True
         if self._waiting is not None:
             self._clockwork.after(0, self._clockwork.resume, self._waiting)
 
     def result(self) -> Any:
+        """Wait for the task; return its result or raise its error."""
         if not self.finished:
             self._waiting = getcurrent()
             self._clockwork.wait()
@@ -201,7 +206,7 @@ class Future:
 
 
 class Pool:
-    """Takes the place of a pool of threads: tasks of the process that asks, or at once outside of all processes."""
+    """Replaces ThreadPoolExecutor. Jobs become tasks of the calling process; outside all processes they run at once."""
 
     def __init__(self, clockwork: Clockwork, delay: Callable[[], int], most: int) -> None:
         self._clockwork = clockwork
@@ -211,6 +216,7 @@ class Pool:
         self._queue: deque[tuple[Process, Future]] = deque()
 
     def submit(self, do: Callable[..., Any], *arguments: Any) -> Future:
+        """Run a call in the pool, as `Executor.submit` does."""
         future = Future(self._clockwork, lambda: do(*arguments))
         process = self._clockwork.process()
         if process is None:
@@ -221,6 +227,7 @@ class Pool:
         return future
 
     def map(self, do: Callable[[Any], Any], *jobs: Iterable[Any]) -> Iterator[Any]:
+        """Run a call for each set of arguments, as `Executor.map` does."""
         futures: Sequence[Future] = [self.submit(do, *arguments) for arguments in zip(*jobs, strict=False)]
         return (future.result() for future in futures)
 

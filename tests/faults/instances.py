@@ -1,4 +1,4 @@
-"""Instances of the functions: each the real module, loaded anew, with caches and a clock of its own."""
+"""Instances of the functions. Each loads the real module again and has its own caches and its own clock."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Handler = Callable[[dict[str, Any], Any], Any]
 
 @lru_cache(maxsize=256)
 def boards_of(text: str) -> Boards:
-    """The boards of a `boards.toml`, parsed once: nothing changes them."""
+    """Parse a `boards.toml`. Boards are immutable, so each text is parsed only once."""
     return parse_boards(text)
 
 
@@ -48,12 +48,12 @@ def _code(name: str) -> CodeType:
 
 @dataclass(eq=False)
 class Instance:
-    """A sandbox of a function: it takes one invocation at a time."""
+    """A sandbox of a function, which runs one invocation at a time."""
 
     function: str
     definition: str
     skew: int
-    """How far its clock is ahead of true time, in microseconds."""
+    """How far its clock is ahead of virtual time, in microseconds."""
     module: ModuleType
 
     def handle(self, event: dict[str, Any], context: Any) -> Any:
@@ -61,7 +61,7 @@ class Instance:
 
 
 class Unmetered:
-    """Metrics that nobody keeps: what they are is not what a schedule shows."""
+    """Discards metrics."""
 
     def log_metrics(self, handler: Handler) -> Handler:
         return handler
@@ -76,7 +76,7 @@ class Unmetered:
 
 
 class Context:
-    """What a function is given beside its event: how long it has."""
+    """The context of an invocation, which knows the remaining time."""
 
     def __init__(self, world: World, seconds: int) -> None:
         self._world = world
@@ -87,14 +87,14 @@ class Context:
 
 
 class Instances:
-    """Those that are warm, and new ones for who finds none."""
+    """The warm instances. Loads a new one if none is idle."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._idle: list[Instance] = []
         self.loaded = 0
         self.definition = ""
-        """That of the instance which is being loaded."""
+        """The `boards.toml` of the instance that is being loaded."""
 
     def take(self, function: str, definition: str) -> Instance:
         for instance in self._idle:
@@ -107,7 +107,7 @@ class Instances:
         self._idle.append(instance)
 
     def load(self, function: str, definition: str) -> Instance:
-        """Start an instance: its module runs anew, as on a cold start."""
+        """Load the module of a function again, as a cold start does."""
         self.loaded += 1
         module = ModuleType(f"standings_{function}_app_{self.loaded}")
         module.__file__ = str(FUNCTIONS / function / "app.py")
@@ -119,7 +119,7 @@ class Instances:
 
 @contextmanager
 def patched(world: World) -> Iterator[None]:
-    """What the functions are wired to while a world lasts: its clocks, its chance, its services."""
+    """Connect the functions to a world: its clocks, its random numbers, its services."""
     clock = world.clock
 
     def time_ns() -> int:
@@ -159,11 +159,11 @@ def patched(world: World) -> Iterator[None]:
         )
         patches.enter_context(mock.patch.object(building_blocks, "random", SimpleNamespace(random=world.rng.random)))
         patches.enter_context(mock.patch.object(projector, "ThreadPoolExecutor", pool))
-        # A board of days has not the years to look through that a purge is ready for.
+        # The boards here live for days only, so a purge need not look through years of periods.
         patches.enter_context(mock.patch.object(purge, "REACH", 20 * DAY))
         patches.enter_context(mock.patch.object(purge, "HOURS_REACH", 10 * DAY))
         if world.busy:
-            # Trees are cleaned often, also where it would not be worth it.
+            # Prune often, even where little would be gained.
             pruned = partial(PrunedRankings, chance=0.12, worth=0)
             patches.enter_context(mock.patch.object(projector, "PrunedRankings", pruned))
         patches.enter_context(mock.patch.object(ranking_reads, "ThreadPoolExecutor", pool))

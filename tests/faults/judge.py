@@ -1,7 +1,7 @@
-"""Says what the Rankings should be, from what was accepted alone, and how they differ from that.
+"""Compare the Rankings table with a model that counts the accepted events.
 
-An event is accepted when its receipt is written, seen from outside, and counts as of the instant that its item is
-stamped with in the same commit: the writer's clock, or the stamp before where that is later.
+The judge watches the commits. An event is accepted when its receipt is written. It counts at the timestamp that the
+same transaction writes to the item: the writer's clock, or the item's old timestamp if that is later.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Counters = Counter[tuple[tuple[int, ...], int]]
 
 @dataclass(frozen=True, eq=False)
 class Sent:
-    """An event as its producer sent it: what it says of each member of each board."""
+    """An event as its producer sent it, with the amounts for each board and member."""
 
     id: str
     body: str
@@ -51,7 +51,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Care:
-    """What was asked for a member: to be there, hidden or not, or to go."""
+    """An administrator's change of a member: register, hide, show, or remove."""
 
     board: str
     member: str
@@ -60,7 +60,7 @@ class Care:
 
 
 class Judge:
-    """The model of each board, fed with what is seen to be committed."""
+    """A model of each board, updated from the commits, and the differences from the tables."""
 
     def __init__(self, shape: Shape, store: Store, trap: Callable[[str], None]) -> None:
         self._shape = shape
@@ -74,7 +74,7 @@ class Judge:
         self.differences: list[str] = []
 
     def committed(self, call: Call, writes: Sequence[Write], events: Mapping[str, Sent]) -> None:
-        """Take in a commit of a writer: the events whose receipts are in it."""
+        """Count the events whose receipts are in a commit of a writer."""
         changed = {
             (board_of(item["pk"]), item["sk"]): (old, new)
             for table, old, new in writes
@@ -95,7 +95,7 @@ class Judge:
                 self._look(key[0], model, _instant(now[key]))
 
     def _look(self, board: str, model: BoardModel, now: datetime) -> None:
-        """See which traps of time an event has walked into."""
+        """Record the traps around midnight, time zones and late events that an event has met."""
         calendar = model.calendar
         before = self._latest.setdefault(board, now)
         self._latest[board] = now
@@ -108,25 +108,25 @@ class Judge:
             self._trap("late event")
 
     def refused(self, sent: Sent, reasons: Sequence[str]) -> None:
-        """Say whether an event may be in the dead-letter queue, for these reasons."""
+        """Check that a good event was refused only for reasons that can apply to it."""
         for reason in reasons if sent.good else ():
             board = next(iter(sent.updates))[0]
-            known = [
+            possible = [
                 "was used before, for an event with other content" in reason,
                 "is not registered" in reason and any(self.models[name].registered for name, _ in sent.updates),
                 "no family in boards.toml matches" in reason and board not in {f.name for f in self._shape.families},
             ]
-            if not any(known):
-                self.differ(f"event {sent.id} was refused: {reason}")
+            if not any(possible):
+                self.differ(f"event {sent.id} was refused without cause: {reason}")
 
     def _instant(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> int:
         expected: int = max(call.reading, old["t"] if old is not None else 0)
         if new is None or new["t"] != expected:
-            self.differ(f"{key}: stamped {new and new['t']}, {expected} is plausible")
+            self.differ(f"{key}: expected the timestamp {expected}, got {new and new['t']}")
         return expected
 
     def cared(self, care: Care) -> None:
-        """Take in that care for a member was committed."""
+        """Apply a committed change of a member to the model."""
         model = self.models[care.board]
         if care.remove:
             model.remove(care.member)
@@ -134,10 +134,11 @@ class Judge:
             model.put(care.member, hidden=care.hidden)
 
     def differ(self, difference: str) -> None:
+        """Record a difference."""
         self.differences.append(difference)
 
     def projected(self, writes: Sequence[Write]) -> None:
-        """Take in a commit to Rankings: no counter may be below zero, its lanes taken together."""
+        """Check that no counter in a commit to Rankings is below zero, summed over its lanes."""
         for table, _, new in writes:
             if table != "Rankings" or new is None:
                 continue
@@ -145,30 +146,31 @@ class Judge:
                 if type(value) is int and value < 0 and counter_digit(name) is not None:
                     node = new["pk"].rpartition("+")[0] or new["pk"]
                     lanes = [self._store.item(table, pk=node + suffix) for suffix in LANES]
-                    together = sum(lane.get(name, 0) for lane in lanes if lane is not None)
-                    if together < 0:
-                        self.differ(f"{node}: counter {name} is {together}")
+                    total = sum(lane.get(name, 0) for lane in lanes if lane is not None)
+                    if total < 0:
+                        self.differ(f"{node}: expected counter {name} to be 0 or more, got {total}")
 
     def compare(self, now: int, *, later: bool = False) -> None:
-        """Compare every ranking that can be read at an instant, in milliseconds, or that events have moved ahead.
+        """Compare every ranking that is readable at an instant in milliseconds, and those of future periods.
 
-        The shape and the model say which rankings there are: one that the product forgets is compared all the same.
-        `later` says that the later definition is at work, perhaps beside the first. What all definitions at work rank
-        has to be whole. For the rest the board's record says what is whole, and which generation is read.
+        The list of rankings comes from the shape and the model, so a ranking that the product forgets is compared too.
+        Set `later` if the later definition is deployed, with or without the first. A ranking that all deployed
+        definitions have must be complete. For the others the board record decides whether they are complete. The
+        record also names the generation that is read.
         """
         placed, counted = self._tables()
         for family in self._shape.later if later else self._shape.families:
             item = self._store.item("Scores", pk=BOARDS, sk=family.name)
             if item is None:
                 if self.models[family.name].counted:
-                    self.differ(f"{family.name}: has events and no record")
+                    self.differ(f"{family.name}: has events but no board record")
                 continue
             record = decode_record(encode_item(item))
             whole = self._shape.common(family.name) if later else family.ranked
             for ranking, on in self._rankings(family, _instant(now)):
                 if not record.coverage.holds(ranking):
                     if (ranking.metric.name, ranking.window.name) in whole:
-                        self.differ(f"{ranking.key}: is not whole for {record.coverage}")
+                        self.differ(f"{ranking.key}: is not complete by {record.coverage}")
                     continue
                 read = ranking._replace(generation=record.generation)
                 expected = dict(self._expected(read, on))
@@ -176,18 +178,15 @@ class Judge:
                 for generation in range(record.latest + 1) if record.job is None else ():
                     other = ranking._replace(generation=generation).key
                     if generation != record.generation and (placed.get(other) or counted.get(other)):
-                        self.differ(f"{other}: is left of an older generation")
+                        self.differ(f"{other}: has entries of an old generation")
 
     def _rankings(self, family: Family, now: datetime) -> Iterator[tuple[Ranking, datetime]]:
-        """The rankings of a board as the product names them, each with an instant in its period.
-
-        Of a rolling period it is an instant in the last bucket.
-        """
+        """Yield the rankings of a board, each with an instant in its period, or in the last bucket of a rolling one."""
         calendar = self.models[family.name].calendar
         (known,) = boards_of(family.text()).families
         for name, window_name in sorted(family.ranked):
             metric, window = known.metrics[name], parse_window(window_name)
-            # An event of now counts in as many periods as one has buckets; one may be of the next bucket already.
+            # An event at `now` counts in one period for each bucket of the window. Events may also be one bucket ahead.
             ahead = islice(calendar.later(window_name, now), window.size)
             for on in (now, *calendar.earlier(window_name, now), *ahead):
                 milliseconds = (on - EPOCH) // timedelta(milliseconds=1)
@@ -195,35 +194,35 @@ class Judge:
                 yield Ranking(family.name, metric, window, period), on
 
     def _expected(self, ranking: Ranking, on: datetime) -> Iterator[tuple[str, tuple[str, Place]]]:
-        for one in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
-            number = sort_value(one.score, descending=ranking.metric.descending)
+        for entry in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
+            number = sort_value(entry.score, descending=ranking.metric.descending)
             since = None
             if ranking.metric.ties_by_instant:
-                since = LONG_AGO if one.since == float("-inf") else int(one.since)
+                since = LONG_AGO if entry.since == float("-inf") else int(entry.since)
             place = Place(number, since)
-            yield one.member, (sort_key(place, one.member), place)
+            yield entry.member, (sort_key(place, entry.member), place)
 
     def _compare(
         self,
         ranking: Ranking,
         expected: Mapping[str, tuple[str, Place]],
-        found: Mapping[str, str],
+        placed: Mapping[str, str],
         counted: Counters,
     ) -> None:
-        for member in sorted(expected.keys() | found.keys()):
+        for member in sorted(expected.keys() | placed.keys()):
             key = expected[member][0] if member in expected else None
-            if key != found.get(member):
-                self.differ(f"{ranking.key}: {member} is at {found.get(member)!r}, not at {key!r}")
+            if key != placed.get(member):
+                self.differ(f"{ranking.key}: expected {member} at {key!r}, got {placed.get(member)!r}")
         counts: Counters = Counter()
         for _, place in expected.values():
-            way = path(place.sort_value)
-            counts.update((way[:length], digit) for length, digit in enumerate(way))
+            digits = path(place.sort_value)
+            counts.update((digits[:length], digit) for length, digit in enumerate(digits))
         if counts != counted:
             off = {key: counted[key] - counts[key] for key in {*counts, *counted} if counts[key] != counted[key]}
             self.differ(f"{ranking.key}: counters are off by {sorted(off.items())}")
 
     def _tables(self) -> tuple[dict[str, dict[str, str]], dict[str, Counters]]:
-        """The sort keys of members, and the counters summed over lanes, of every ranking by its key."""
+        """Read the sort keys of members and the counters summed over lanes, both by key of the ranking."""
         placed: dict[str, dict[str, str]] = {}
         counted: dict[str, Counters] = {}
         for item in self._store.items("Rankings"):
@@ -234,15 +233,15 @@ class Judge:
                     key = f"{board}#{code}"
                     placed.setdefault(key, {})[member] = item["s"]
                     if item["r"].partition("/")[0] != key:
-                        self.differ(f"{item['pk']}: is in the index of {item['r']}")
+                        self.differ(f"{item['pk']}: expected an index key of {key}, got {item['r']}")
                 continue
             code, _, node = rest.partition("/")
-            way = tuple(bytes.fromhex(node.partition("+")[0]))
+            digits = tuple(bytes.fromhex(node.partition("+")[0]))
             counters = counted.setdefault(f"{board}#{code}", Counter())
             for name, value in item.items():
                 digit = counter_digit(name)
                 if digit is not None:
-                    counters[way, digit] += value
+                    counters[digits, digit] += value
         return placed, {key: Counter({k: n for k, n in counts.items() if n}) for key, counts in counted.items()}
 
 

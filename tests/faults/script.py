@@ -1,7 +1,7 @@
-"""What happens in a schedule: which events are sent and when, who is hidden, removed and back, and how time goes by.
+"""The script of a schedule: when events are sent, and when members are hidden, removed and registered again.
 
-Activity comes in bursts of seconds, with gaps of minutes to weeks between them: one is always long enough that
-accumulators are trimmed.
+Events come in bursts of some seconds, with gaps of seconds to hours between them. One gap lasts days, so that the
+writer removes old accumulators.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AMOUNTS: Final = (-3, -2, -1, 0, 1, 1, 1, 2, 2, 3, 126, 127, 128, -127, -128, 30
 
 
 class Script:
-    """The events and deeds of one schedule, by its seed."""
+    """Draws the events of one schedule, and the changes of its members by administrators."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -50,7 +50,7 @@ class Script:
         self._number = 0
 
     def begin(self) -> None:
-        """Put all that is to happen on the agenda."""
+        """Put everything that happens in the schedule on the agenda."""
         world, rng = self._world, self._rng
         at = self.began
         if self._league.registered:
@@ -75,14 +75,14 @@ class Script:
             self._return(at)
 
     def _registrations(self, at: int) -> int:
-        """Most members are registered; when they are."""
+        """Register most members, and return the instant when that is done."""
         for member in self.members:
             if self._rng.random() < 0.85:
                 self._world.clock.at(at + self._rng.randint(0, SECOND), self._world.people.care, Care(LEAGUE, member))
         return at + 2 * SECOND
 
     def _days(self, at: int) -> int:
-        """So many days without events that what was counted before is taken off; when they are over."""
+        """Let days pass without events, so that accumulators expire. Return the instant when they are over."""
         world, rng = self._world, self._rng
         world.clock.at(at, self._crowd)
         world.clock.at(at + rng.randint(8, 30) * MINUTE, world.comparison.compare, 20)
@@ -94,7 +94,7 @@ class Script:
         return at
 
     def _deployment(self, at: int) -> None:
-        """Another `boards.toml` comes in, beside the old one for a while."""
+        """Deploy another `boards.toml`. Both definitions run for a while."""
         world, rng = self._world, self._rng
         world.clock.at(at, world.people.deploy)
         world.clock.at(at + rng.randint(8 * SECOND, 5 * MINUTE), world.people.deploy)
@@ -103,7 +103,7 @@ class Script:
                 world.clock.at(at + rng.randint(0, 10 * SECOND), self._send_to_cup)
 
     def _return(self, at: int) -> None:
-        """Members are removed, and come back when TTL has taken what was left of them."""
+        """Remove members, and register them again after TTL has deleted their items."""
         world, rng = self._world, self._rng
         for member in self.members[:2]:
             world.clock.at(at + HOUR, world.people.care, Care(LEAGUE, member, remove=True))
@@ -123,7 +123,7 @@ class Script:
         return rng.choice([rng.randint(0, 5 * SECOND), rng.randint(MINUTE, 10 * MINUTE), rng.randint(HOUR, 7 * HOUR)])
 
     def _burst(self, at: int, count: int) -> int:
-        """So many events within some seconds, and deeds among them; when the last is sent."""
+        """Send events and change members within some seconds. Return the instant of the last event."""
         world, rng = self._world, self._rng
         span = rng.randint(1, 5) * SECOND
         if rng.random() < 0.3:
@@ -133,28 +133,29 @@ class Script:
         for _ in range(count):
             world.clock.at(at + rng.randint(0, span), self._send, span)
         for _ in range(rng.randint(2, 5)):
-            world.clock.at(at + rng.randint(0, span), self._deed)
+            world.clock.at(at + rng.randint(0, span), self._change_member)
         if world.seesaw:
-            # The last that happens to some is that they go and come back.
+            # Some members leave and come back as their last change.
             for member in rng.sample(self.members, 2):
-                gone = at + span + rng.randint(0, 2 * SECOND)
-                world.clock.at(gone, world.people.care, Care(LEAGUE, member, hidden=True))
-                world.clock.at(gone + rng.randint(0, 2 * SECOND), world.people.care, Care(LEAGUE, member, hidden=False))
+                hidden_at = at + span + rng.randint(0, 2 * SECOND)
+                world.clock.at(hidden_at, world.people.care, Care(LEAGUE, member, hidden=True))
+                world.clock.at(
+                    hidden_at + rng.randint(0, 2 * SECOND), world.people.care, Care(LEAGUE, member, hidden=False)
+                )
         return at + span
 
     def _pause(self, until: int) -> None:
-        """The stream's mapping is held up for a moment: its batches grow."""
+        """Pause the poller of the stream, so that its batches grow."""
         self._world.poller.paused_until = until
 
     # ---- events
 
     def _send_to_cup(self) -> None:
-        """An event for a board that the functions of the older definition do not know."""
+        """Send an event for a board that only the later definition has."""
         event = self._event()
         member = self._rng.choice(self.members)
-        self._world.people.post(
-            self._sent(event.id, event.at, {(CUP, member): {"points": self._rng.choice(self._amount)}})
-        )
+        updates = {(CUP, member): {"points": self._rng.choice(self._amount)}}
+        self._world.people.post(self._sent(event.id, event.at, updates))
 
     def _send(self, span: int) -> None:
         world, rng = self._world, self._rng
@@ -196,7 +197,7 @@ class Script:
         return self._sent(event_id, at, updates)
 
     def _age(self) -> int:
-        """How long ago an event happened, in milliseconds."""
+        """Draw how long before now an event happened, in milliseconds."""
         rng = self._rng
         chance = rng.random()
         if chance < 0.8:
@@ -215,19 +216,20 @@ class Script:
         triples = [
             {"board": board, "member": member, "metrics": amounts} for (board, member), amounts in updates.items()
         ]
-        said = triples[0] if len(triples) == 1 else {"updates": triples}
-        text = orjson.dumps({"id": event_id, "at": at.isoformat(), **said}).decode()
+        content = triples[0] if len(triples) == 1 else {"updates": triples}
+        text = orjson.dumps({"id": event_id, "at": at.isoformat(), **content}).decode()
         return Sent(event_id, text, at, updates, good)
 
-    # ---- deeds
+    # ---- changes of members
 
     def _crowd(self) -> None:
-        """Where no three were ever at work at once, three members are looked after at the same instant."""
+        """Change three members at once, if three functions have never run at the same time before."""
         if self._world.workers < 3:
             for member in self.members[:3]:
                 self._world.people.care(Care(LEAGUE, member, hidden=False))
 
-    def _deed(self) -> None:
+    def _change_member(self) -> None:
+        """Hide a member, or remove it, and undo that later."""
         world, rng = self._world, self._rng
         board = rng.choice([LEAGUE, LEAGUE, CLANS])
         member = rng.choice(self.members if board == LEAGUE else self.clans)

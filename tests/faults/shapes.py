@@ -1,4 +1,4 @@
-"""What the boards of a schedule count and rank, said twice: as `boards.toml` says it, and for the judge."""
+"""Random board definitions, each as the text of a `boards.toml` and as a model for the judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CUP = "cup"
 
 @dataclass(frozen=True)
 class Family:
-    """The boards of one name."""
+    """One family of `boards.toml`, which here is one board."""
 
     name: str
     metrics: Mapping[str, Metric]
@@ -33,6 +33,7 @@ class Family:
     shards: int = 1
 
     def text(self) -> str:
+        """Return the family as TOML."""
         lines = [
             f'[boards."{self.name}"]',
             f'timezone = "{self.timezone}"',
@@ -52,17 +53,18 @@ class Family:
 
     @property
     def ranked(self) -> set[tuple[str, str]]:
-        """The metrics and the windows in which they are ranked."""
+        """Pairs of a metric and a window in which it is ranked."""
         return {(name, window) for name, metric in self.metrics.items() for window in metric.windows}
 
     def model(self) -> BoardModel:
+        """Return an empty model of the board."""
         zone = UTC if self.timezone == "UTC" else ZoneInfo(self.timezone)
         return BoardModel(self.metrics, Calendar(zone, 0, _span(self.late), _span(self.keep)), self.registered)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The boards of a schedule, before and after a deployment in the middle of it, if there is one."""
+    """The boards of a schedule. `later` holds them after a deployment; it is empty if there is no deployment."""
 
     families: tuple[Family, ...]
     later: tuple[Family, ...] = field(default=())
@@ -77,12 +79,12 @@ class Shape:
 
     @property
     def all_families(self) -> tuple[Family, ...]:
-        """Those of the first definition, and what the later one has besides."""
+        """The families of the first definition, then those that only the later one has."""
         names = {family.name for family in self.families}
         return (*self.families, *(family for family in self.later if family.name not in names))
 
     def common(self, board: str) -> set[tuple[str, str]]:
-        """The metrics and windows of a board that are ranked by every definition that has the board."""
+        """Return the pairs of metric and window that every definition of a board ranks."""
         ranked = [
             family.ranked for families in (self.families, self.later) for family in families if family.name == board
         ]
@@ -90,12 +92,12 @@ class Shape:
 
 
 def shape(rng: Random, *, changed: bool) -> Shape:
-    """Boards by chance: always a rolling and a calendar window, sometimes everything else there is."""
+    """Draw boards. Each league has a calendar and a rolling window; other features are drawn at random."""
     hours = rng.random() < 0.2
     windows = ("all", "hour", "last-2-hours") if hours else ("all", "day", "last-2-days")
     points = Metric("sum", windows=windows, ties=rng.choice(["member", "member", "first"]))
     metrics = {"points": points}
-    other = rng.choice(["", "", "best", "latest", "kept"])
+    other = rng.choice(["", "", "best", "latest", "unranked"])
     if other == "best":
         best = rng.choice(["max", "min"])
         metrics["best"] = Metric(
@@ -103,7 +105,7 @@ def shape(rng: Random, *, changed: bool) -> Shape:
         )
     elif other == "latest":
         metrics["latest"] = Metric("last", windows=("all",))
-    elif other == "kept":
+    elif other == "unranked":
         metrics["runs"] = Metric("sum", windows=())
     zone = rng.choice(["Europe/Berlin", "UTC"])
     league = Family(

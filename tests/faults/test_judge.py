@@ -1,4 +1,4 @@
-"""The judge knows by itself which rankings there are to compare, whatever the product forgets."""
+"""The judge finds the rankings to compare without the product, so it notices a ranking that the product forgets."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ IN_TWO_DAYS = {f"2d{TODAY - 1}", f"2d{TODAY}", f"2d{TODAY + 1}"}
 
 
 def judge(shape: Shape, *, recorded: bool = True) -> Judge:
-    """The judge of a board with a member active today and yesterday, whose rankings are all empty."""
+    """Return the judge of a board whose member was active today and yesterday and whose rankings are all empty."""
     store = EngineStore(NOW.timestamp, 1)
     family = boards_of(shape.text).family(LEAGUE)
     assert family is not None
@@ -38,12 +38,14 @@ def judge(shape: Shape, *, recorded: bool = True) -> Judge:
 
 
 def missed(subject: Judge) -> set[str]:
-    """The windows and periods in which the judge says that the member is missing."""
-    found = [re.match(r"league#...(\w+): m is at None", difference) for difference in subject.differences]
-    return {match[1] for match in found if match is not None}
+    """Return the windows and periods in which the judge misses the member."""
+    matches = [
+        re.match(r"league#...(\w+): expected m at '.+', got None", difference) for difference in subject.differences
+    ]
+    return {match[1] for match in matches if match is not None}
 
 
-def test_a_ranking_that_the_product_forgets_is_compared_all_the_same() -> None:
+def test_a_ranking_that_the_product_forgets_is_still_compared() -> None:
     subject = judge(Shape((WIDE,)))
     with Change("domain.members.open_rankings:open_rankings", returns(())).made():
         subject.compare(MILLISECONDS)
@@ -56,11 +58,11 @@ def test_a_ranking_that_the_record_forgets_is_a_difference() -> None:
     with Change("domain.boards.coverage:Coverage.holds", returns(value=False)).made():
         subject.compare(MILLISECONDS)
 
-    found = [re.match(r"league#...(\w+): is not whole", difference) for difference in subject.differences]
-    assert {match[1] for match in found if match is not None} >= IN_ALL | IN_DAYS | IN_TWO_DAYS
+    matches = [re.match(r"league#...(\w+): is not complete", difference) for difference in subject.differences]
+    assert {match[1] for match in matches if match is not None} >= IN_ALL | IN_DAYS | IN_TWO_DAYS
 
 
-def test_before_a_deployment_everything_that_is_ranked_then_is_compared() -> None:
+def test_before_a_deployment_the_rankings_of_the_first_definition_are_compared() -> None:
     subject = judge(Shape((WIDE,), (NARROW,)))
     subject.compare(MILLISECONDS)
 
@@ -71,4 +73,4 @@ def test_a_board_with_events_has_a_record() -> None:
     subject = judge(Shape((WIDE,)), recorded=False)
     subject.compare(MILLISECONDS)
 
-    assert subject.differences == ["league: has events and no record"]
+    assert subject.differences == ["league: has events but no board record"]

@@ -1,6 +1,6 @@
-"""Thousands of schedules in which everything goes wrong that can: in the end every ranking is as if nothing had.
+"""After thousands of schedules full of faults, every ranking equals that of a run without faults.
 
-`make test` runs a sample of them, `make test-all` all of them, and `make soak` far more.
+`make test` runs a sample of the schedules, `make test-all` runs all of them, and `make soak` runs many more.
 """
 
 import os
@@ -16,28 +16,28 @@ from tests.faults.traps import FAULTS, TRAPS
 from tests.faults.world import Options, Outcome, run, uncollected
 
 SAMPLE = [range(first, first + 20) for first in range(0, 200, 20)]
-"""Seeds that every run has, cut for its processes."""
+"""The seeds of `make test`, in blocks that run in parallel."""
 OTHERS = [range(first, first + 50) for first in range(200, 2_000, 50)]
 LEAST = 50
-"""Schedules that have to walk into each trap, of those of the sample and the others."""
+"""Of all these schedules, at least this many must meet each trap."""
 
 ROOT = Path(__file__).parents[2]
 
 
 def judged(seed: int) -> Outcome:
-    """A schedule in which nothing came out wrong, and enough was tried."""
+    """Run a schedule, and check that it came out right and that enough went wrong in it."""
     outcome = run(seed)
-    alone = f"make faults SEED={seed}"
-    assert outcome.differences == [], f"seed {seed}: {outcome.differences[:20]}\nalone: {alone}"
-    assert outcome.events >= 200, alone
-    assert outcome.workers >= 3, alone
-    assert sum(outcome.faults.values()) >= 20, (alone, outcome.faults)
-    assert outcome.compared >= 1, alone
+    again = f"run it again: make faults SEED={seed}"
+    assert outcome.differences == [], f"seed {seed}: {outcome.differences[:20]}\n{again}"
+    assert outcome.events >= 200, f"expected 200 events or more, got {outcome.events}; {again}"
+    assert outcome.workers >= 3, f"expected 3 functions or more at once, got {outcome.workers}; {again}"
+    assert sum(outcome.faults.values()) >= 20, f"expected 20 faults or more, got {dict(outcome.faults)}; {again}"
+    assert outcome.compared >= 1, f"expected at least one comparison of all rankings, got none; {again}"
     return outcome
 
 
 def schedules(seeds: range) -> Counter[str]:
-    """How many of some schedules met each fault and each trap."""
+    """Run schedules, and count how many of them met each fault and each trap."""
     met: Counter[str] = Counter()
     with uncollected():
         for seed in seeds:
@@ -48,17 +48,17 @@ def schedules(seeds: range) -> Counter[str]:
 
 @pytest.fixture(scope="session")
 def totals(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all workers of a session share."""
+    """Return a folder that all pytest workers share."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 def total(folder: Path, blocks: list[range]) -> Counter[str] | None:
-    """How many schedules met each fault and each trap; None until all of the blocks are done."""
-    done = [folder / f"{named(block)}.json" for block in blocks]
-    if not all(each.exists() for each in done):
+    """Return how many schedules met each fault and each trap, or None until all blocks have run."""
+    files = [folder / f"{named(block)}.json" for block in blocks]
+    if not all(file.exists() for file in files):
         return None
-    return sum((Counter(orjson.loads(each.read_bytes())) for each in done), Counter[str]())
+    return sum((Counter(orjson.loads(file.read_bytes())) for file in files), Counter[str]())
 
 
 def named(block: range) -> str:
@@ -69,10 +69,10 @@ def named(block: range) -> str:
     "block", [*SAMPLE, *(pytest.param(block, marks=pytest.mark.thorough) for block in OTHERS)], ids=named
 )
 def test_every_ranking_is_right_whatever_goes_wrong(block: range, totals: Path) -> None:
-    written = totals / f"{named(block)}.new"
-    written.write_bytes(orjson.dumps(schedules(block)))
-    written.rename(written.with_suffix(".json"))
-    # Whichever block is the last looks at all of them.
+    file = totals / f"{named(block)}.new"
+    file.write_bytes(orjson.dumps(schedules(block)))
+    file.rename(file.with_suffix(".json"))
+    # The block that finishes last checks the totals of all blocks.
     if block in SAMPLE and (sample := total(totals, SAMPLE)) is not None:
         assert (FAULTS | TRAPS.keys()) - sample.keys() == set()
     if (every := total(totals, [*SAMPLE, *OTHERS])) is not None:
@@ -80,7 +80,7 @@ def test_every_ranking_is_right_whatever_goes_wrong(block: range, totals: Path) 
 
 
 @pytest.mark.parametrize("seed", [3, 8, 15])
-def test_a_seed_is_one_schedule_in_any_process(seed: int) -> None:
+def test_a_seed_gives_the_same_schedule_in_every_process(seed: int) -> None:
     here = run(seed, Options(trace=True))
     program = f"import tests.conftest; from tests.faults.world import run; print(run({seed}).digest)"
     for hashes in ("1", "2"):

@@ -1,1 +1,1 @@
-"""The services of AWS around the functions of a schedule, and what goes wrong in them."""
+"""The AWS services around the functions of a schedule, with their faults."""

@@ -1,4 +1,4 @@
-"""A call of a service, and what can go wrong with it."""
+"""A call to a service, and the faults that it can meet."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMES: Final = {
     "delete_object": "DeleteObject",
 }
 
-# What can go wrong.
+# The faults. These names go into the digest of a schedule.
 CRASH_BEFORE: Final = "crash before"
 CRASH_AFTER: Final = "crash after"
 LOST: Final = "lost answer"
@@ -52,7 +52,7 @@ UNPROCESSED: Final = "unprocessed"
 STALLED: Final = "never comes back"
 
 Fault = tuple[str, int, float]
-"""A fault, in how many tries on end, and its weight among the others."""
+"""The name of a fault, the number of tries in a row that meet it, and its relative frequency."""
 
 _ANY: Final[list[Fault]] = [
     (CRASH_BEFORE, 1, 3),
@@ -84,15 +84,16 @@ OTHERS: Final = [*_ANY, (LOST, 1, 1)]
 
 @dataclass(eq=False)
 class Call:
-    """One try of one call, on its way."""
+    """One try of one call."""
 
     task: Task
     operation: str
     request: Request
     fault: str | None
     reading: int
-    """What the caller's wall clock said last before it, in milliseconds."""
+    """The last value that the caller read from its wall clock before the call, in milliseconds."""
     heard: bool = False
+    """Whether the caller has got an answer or an error."""
 
     @property
     def process(self) -> Process:
@@ -100,8 +101,10 @@ class Call:
 
 
 def lost() -> Exception:
+    """Return the error of an answer that never arrives."""
     return ReadTimeoutError(endpoint_url="https://aws.invalid")
 
 
 def error_of(call: Call, code: str) -> ClientError:
+    """Return the error of a service with a code such as `ThrottlingException`."""
     return client_error(NAMES[call.operation], code, "as the seed says")

@@ -1,4 +1,4 @@
-"""How events are delivered: SQS and Lambda's poller of it, as AWS documents them.
+"""SQS and the Lambda poller that delivers messages to the writer, as AWS documents them.
 
 https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues-at-least-once-delivery.html
 """
@@ -24,14 +24,14 @@ MAX_WRITERS: Final = 3
 
 @dataclass(eq=False)
 class Taken:
-    """Messages on their way to a writer, and the event of each id that is the first of them to say it."""
+    """A batch of messages for a writer, with the first event of each id in it."""
 
     messages: list[Message]
     events: dict[str, Sent]
 
 
 class Queue:
-    """The queue of events, its dead-letter queue, and the poller that gives batches to writers."""
+    """The queue of events, its dead-letter queue, and the poller that invokes writers with batches."""
 
     def __init__(self, world: World, most_received: int) -> None:
         self._world = world
@@ -42,9 +42,7 @@ class Queue:
         self._polling = False
         self._sent = 0
         self.hidden = 0
-        """Messages that are with a writer, or wait for their visibility timeout."""
-        self.dead: list[Message] = []
-        """Messages that were received too often."""
+        """The number of messages that a writer has or that wait for their visibility timeout."""
 
     @property
     def is_empty(self) -> bool:
@@ -73,13 +71,13 @@ class Queue:
             message = self._visible.pop()
             if message.received >= self._most_received:
                 self._world.fault("received too often")
-                self.dead.append(message)
+
                 self._world.people.dead_lettered(message)
                 continue
             message.received += 1
             taken.append(message)
             if self._rng.random() < 0.03:
-                # At least once: another server of the queue still has it to give.
+                # SQS delivers at least once: another of its servers may deliver the message again.
                 self._world.fault("duplicate delivery")
                 self._visible.append(message)
         taken = list({message.message_id: message for message in taken}.values())
@@ -96,7 +94,7 @@ class Queue:
         self._poke()
 
     def _heard(self, process: Process, answer: Any) -> None:
-        """What became of a batch; an error is the answer of one that failed or was never heard of."""
+        """Delete the messages of a batch, or deliver them again. A failed invocation has an error as its answer."""
         self._writers -= 1
         messages: list[Message] = process.detail.messages
         known = {message.message_id for message in messages}
@@ -104,10 +102,7 @@ class Queue:
             if isinstance(answer, BaseException):
                 raise answer
             failed = failed_ids(answer, known)
-        except Exception:  # noqa: BLE001 - as Lambda does, whatever it is
-            failed = known
-            self._world.fault("batch delivered again")
-        except BaseException:  # noqa: BLE001 - the death of a process
+        except BaseException:  # noqa: BLE001 - Lambda retries after any error, and `Died` is no Exception
             failed = known
             self._world.fault("batch delivered again")
         for message in messages:

@@ -1,7 +1,6 @@
-"""A client as botocore's standard mode is one.
+"""A client that retries like the standard mode of botocore.
 
-`Sdk` tries three times where the documentation says so, with the same token for a transaction, and without one for
-anything else.
+`Sdk` tries a call up to three times. Each try of a transaction has the same ClientRequestToken.
 https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
 """
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from tests.faults.world.world import World
 
 MAX_TRIES: Final = building_blocks.ATTEMPTS
-# What botocore's standard mode tries again by itself: https://github.com/boto/botocore, retries/standard.py
+# The errors that the standard mode of botocore retries: https://github.com/boto/botocore, retries/standard.py
 _RETRIED: Final = frozenset(
     {
         "InternalServerError",
@@ -52,7 +51,7 @@ _RETRIED: Final = frozenset(
 
 
 class Sdk:
-    """A client of one service, shared by everybody: whose call it is says the process whose turn it is."""
+    """The client that all processes share. Each call belongs to the running process."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -94,18 +93,18 @@ class Sdk:
         return answer
 
     def _end(self, process: Process, fault: str) -> None:
-        """A process gets no further: it dies, or hangs until its time is over."""
+        """Let a process die, or hang until its timeout."""
         if fault == CRASH_BEFORE:
             self._clock.die(process)
         self._clock.sleep(3600 * SECOND)
 
     def _draw(self, process: Process, operation: str) -> tuple[str | None, int]:
-        """What goes wrong with this call, and in how many of the SDK's tries."""
+        """Draw the fault of a call, None for no fault, and the number of tries that meet it."""
         world = self._world
-        # A rebuild makes so many calls that it would never come to an end.
+        # A rebuild makes so many calls that it would never finish with the full rate of faults.
         if self._rng.random() >= world.fault_rate * (0.2 if process.kind == "maintenance" else 1):
             return None, 0
-        fault, tries, _ = _chosen(FAULTS.get(operation, OTHERS), self._rng.random())
+        fault, tries, _ = _weighted(FAULTS.get(operation, OTHERS), self._rng.random())
         world.fault(fault)
         return fault, tries
 
@@ -117,7 +116,8 @@ class Sdk:
         return self._clock.wait()
 
 
-def _chosen(faults: list[Fault], share: float) -> Fault:
+def _weighted(faults: list[Fault], share: float) -> Fault:
+    """Return the fault at a share from 0 to 1 of all weights."""
     left = share * sum(weight for _, _, weight in faults)
     for fault in faults:
         left -= fault[2]

@@ -1,7 +1,6 @@
-"""The services of AWS, as everybody's calls meet in them.
+"""The server side of all calls, where transactions take time and conflict with each other.
 
-`Server` does what is asked in its own time: a transaction has its items for as long as it takes, and whoever else
-writes one of them meets a conflict.
+A transaction holds its items from its arrival until its commit. Another write to one of these items meets a conflict.
 """
 
 from __future__ import annotations
@@ -37,23 +36,23 @@ _KEYS: Final = {"Scores": ("pk", "sk")}
 
 
 class Server:
-    """DynamoDB as everybody's calls meet in it, and the other services."""
+    """Executes the calls of all processes."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._clock = world.clock
         self._rng = world.rng
-        self._taken: dict[Identity, Call] = {}
+        self._locks: dict[Identity, Call] = {}
         self._tokens: dict[str, Call] = {}
         self._hot = ""
         self._hot_until = 0
 
     def throttle(self, span: int) -> None:
-        """The next ranking that is written gets no further for a while, as one does whose partition is too busy."""
+        """Throttle the ranking that is written next, for a span in microseconds, like one with a hot partition."""
         self._hot, self._hot_until = "", self._clock.now + span
 
     def arrive(self, call: Call) -> None:
-        """A request is here. One whose sender has died meanwhile may have been on the way, or not."""
+        """Execute a call that has arrived. If its sender has died, the call may never have been sent."""
         if call.process.dead and self._rng.random() < 0.5:
             return
         if call.fault == THROTTLED:
@@ -67,10 +66,10 @@ class Server:
             self._answer(call, self._do(call, self._busy(call)))
 
     def _busy(self, call: Call) -> dict[Identity, str]:
-        if call.operation not in _WRITES or not self._taken:
+        if call.operation not in _WRITES or not self._locks:
             return {}
         identity = _identity(call.request)
-        return {identity: "TransactionConflict"} if identity in self._taken else {}
+        return {identity: "TransactionConflict"} if identity in self._locks else {}
 
     def _begin(self, call: Call) -> None:
         token = call.request.get("ClientRequestToken")
@@ -80,25 +79,25 @@ class Server:
             return
         actions = [next(iter(entry.values())) for entry in call.request["TransactItems"]]
         identities = [_identity(action) for action in actions]
-        busy = self._in_the_way(call, identities)
+        busy = self._busy_items(call, identities)
         if busy:
             self._answer(call, self._do(call, busy))
             return
         if token is not None:
             self._tokens[token] = call
         for identity in identities:
-            self._taken[identity] = call
+            self._locks[identity] = call
         span = (500_000, 3_000_000) if call.fault == SLOW else (2_000, 25_000)
         self._clock.after(self._rng.randint(*span), self._commit, call, identities)
         if call.fault == SLOW:
             self._clock.after(150_000, self._hear, call, lost())
 
-    def _in_the_way(self, call: Call, identities: list[Identity]) -> dict[Identity, str]:
-        """Which items of a transaction others have, or cannot be written just now."""
-        busy = {identity: "TransactionConflict" for identity in identities if identity in self._taken}
+    def _busy_items(self, call: Call, identities: list[Identity]) -> dict[Identity, str]:
+        """Return the items of a transaction that cannot be written now, each with its cancellation code."""
+        busy = {identity: "TransactionConflict" for identity in identities if identity in self._locks}
         if busy:
             self._world.fault("transaction conflict")
-            self._world.watch.met(call, [self._taken[identity] for identity in busy])
+            self._world.watch.met(call, [self._locks[identity] for identity in busy])
         table, (key, *_) = identities[0]
         if self._clock.now < self._hot_until and table == "Rankings":
             ranking = "#".join(key.split("#")[:2]).partition("/")[0]
@@ -115,12 +114,12 @@ class Server:
     def _commit(self, call: Call, identities: list[Identity]) -> None:
         answer = self._do(call, {})
         for identity in identities:
-            del self._taken[identity]
+            del self._locks[identity]
         self._tokens.pop(call.request.get("ClientRequestToken", ""), None)
         self._answer(call, answer)
 
     def _do(self, call: Call, busy: Mapping[Identity, str]) -> Any:
-        """Do what is asked: the answer, or the error."""
+        """Execute a call; return its answer or its error."""
         answer = self._world.services.perform(call, busy)
         code = answer.response["Error"]["Code"] if isinstance(answer, ClientError) else "done"
         self._world.note(call.process.name, call.operation, code, busy)
@@ -131,7 +130,7 @@ class Server:
         return answer
 
     def _look(self, call: Call, reasons: list[dict[str, Any]]) -> None:
-        """See which traps a cancellation is."""
+        """Record the traps that a cancelled transaction has met."""
         codes = {reason["Code"] for reason in reasons}
         if {"ConditionalCheckFailed", "TransactionConflict"} <= codes:
             self._world.trap("condition and conflict in one cancellation")
@@ -145,7 +144,7 @@ class Server:
     def _answer(self, call: Call, answer: Any) -> None:
         delay = self._rng.randint(500, 5_000)
         if call.fault == LOST:
-            # The connection is closed at once, or nothing is heard until the SDK has waited long enough.
+            # The connection closes at once, or the SDK waits for its read timeout.
             delay += int(building_blocks.READ_TIMEOUT_S * SECOND) if self._rng.random() < 0.1 else 0
             answer = lost()
         self._clock.after(delay, self._hear, call, answer)

@@ -1,4 +1,4 @@
-"""What the services do: DynamoDB's tables, the dead-letter queue, the failure bucket."""
+"""The services behind the calls: the tables, the dead-letter queue, the failure bucket."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Services:
-    """Does what calls ask for, in the moment in which it is done."""
+    """Passes each call to its service."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.refused: dict[str, list[str]] = {}
-        """Why messages were refused, by their bodies."""
+        """The reasons in the dead-letter queue, by body of the message."""
 
     def perform(self, call: Call, busy: Mapping[Identity, str]) -> Any:
-        """Do what is asked, now: the answer, or the error."""
+        """Execute a call now; return its answer or its error. `busy` are the items that conflict."""
         if call.operation == "send_message_batch":
             return self._send(call)
         if call.operation.endswith(("_object", "_objects_v2")):
@@ -49,7 +49,7 @@ class Services:
         return answer
 
     def directly(self, operation: str, request: Request) -> Any:
-        """The same for whoever asks outside of all processes: at once, and nothing goes wrong."""
+        """Execute a request from outside all processes at once and without faults. Raise its error."""
         answer = self._world.store.do(operation, request, {})
         self._world.store.writes()
         if isinstance(answer, ClientError):
@@ -59,7 +59,7 @@ class Services:
     def _send(self, call: Call) -> Any:
         entries = call.request["Entries"]
         assert call.request["QueueUrl"] == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        failed = [e for e in entries if call.fault == UNPROCESSED and self._world.rng.random() < 0.5]
+        failed = [entry for entry in entries if call.fault == UNPROCESSED and self._world.rng.random() < 0.5]
         for entry in entries:
             if entry not in failed:
                 reason = entry["MessageAttributes"]["reason"]["StringValue"]

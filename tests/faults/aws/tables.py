@@ -1,4 +1,4 @@
-"""The tables of a schedule: on the engine in this process, or on any other DynamoDB behind a client."""
+"""The tables of a schedule, either on the engine in this process or on a DynamoDB behind a client."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Item = dict[str, Any]
 Write = tuple[str, Item | None, Item | None]
-"""A table, and an item of it before and after."""
+"""The name of a table, and one of its items before and after a write."""
 
 
 class EngineStore:
-    """The engine, which tells of every write by itself."""
+    """Tables on the engine, which reports every write."""
 
     def __init__(self, now: Callable[[], float], shards: int) -> None:
         self.engine = Engine(shards=shards, clock=now)
@@ -34,7 +34,7 @@ class EngineStore:
         self._writes: list[Write] = []
 
     def do(self, operation: str, request: Mapping[str, Any], busy: Mapping[Identity, str]) -> Any:
-        """Do what is asked, with some items that others have just now: the answer, or the error."""
+        """Execute a request; return its answer or its error. A write to a busy item meets a conflict."""
         self.engine.busy = busy
         try:
             return getattr(self.engine, operation)(**request)
@@ -44,12 +44,12 @@ class EngineStore:
             self.engine.busy = {}
 
     def writes(self) -> list[Write]:
-        """What was written since this was asked last."""
+        """Return the writes since the last call."""
         done, self._writes = self._writes, []
         return done
 
     def leave_undone(self, is_left: Callable[[], bool] | None) -> None:
-        """Which parts of a batch are handed back."""
+        """Return the parts of a batch as unprocessed for which `is_left` says so; with None, process all parts."""
         self.engine.unprocessed = [] if is_left is None else [lambda *_: is_left()]
 
     def expire(self, table: str, goes: Callable[[], bool]) -> int:
@@ -64,7 +64,7 @@ class EngineStore:
 
 
 class ClientStore:
-    """Any client: what it does is looked up before and after."""
+    """Tables behind a client. Each written item is read before and after the write."""
 
     def __init__(self, client: Any, stream: Sequence[Sequence[dict[str, Any]]], now: Callable[[], float]) -> None:
         self.client = client
@@ -109,32 +109,28 @@ class ClientStore:
             if old != new:
                 self._writes.append((table, old, new))
                 self._changes += table == "Scores"
-        # The stream follows a moment later; in virtual time there is none.
+        # The stream of DynamoDB Local lags behind, but a schedule reads it at the same virtual instant.
         while sum(map(len, self.stream)) < self._changes:
             time.sleep(0.001)
         return answer
 
     def _all(self, keys: list[tuple[str, dict[str, Any]]]) -> list[Item | None]:
-        wanted: dict[str, Any] = {}
+        requests: dict[str, Any] = {}
         for table, key in keys:
-            wanted.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
-        found = self.client.batch_get_item(RequestItems=wanted)["Responses"] if wanted else {}
-        items = {(table, _name(item)): decode_item(item) for table, items in found.items() for item in items}
-        return [items.get((table, _name(key))) for table, key in keys]
+            requests.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
+        responses = self.client.batch_get_item(RequestItems=requests)["Responses"] if requests else {}
+        items = {(table, _key_values(row)): decode_item(row) for table, answers in responses.items() for row in answers}
+        return [items.get((table, _key_values(key))) for table, key in keys]
 
     def _get_some(self, request: Mapping[str, Any]) -> Any:
         ((table, part),) = request["RequestItems"].items()
         is_left = self._is_left
         left = [key for key in part["Keys"] if is_left is not None and is_left()]
-        kept = [key for key in part["Keys"] if key not in left]
-        if not kept:
+        processed = [key for key in part["Keys"] if key not in left]
+        if not processed:
             return client_error("BatchGetItem", "ProvisionedThroughputExceededException", "none of them")
-        answer = self.client.batch_get_item(RequestItems={table: {**part, "Keys": kept}})
+        answer = self.client.batch_get_item(RequestItems={table: {**part, "Keys": processed}})
         return {**answer, "UnprocessedKeys": {table: {**part, "Keys": left}} if left else {}}
-
-    def _get(self, table: str, key: dict[str, Any]) -> Item | None:
-        found = self.client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
-        return None if found is None else decode_item(found)
 
     def writes(self) -> list[Write]:
         done, self._writes = self._writes, []
@@ -145,27 +141,30 @@ class ClientStore:
 
     def expire(self, table: str, goes: Callable[[], bool]) -> int:
         now = self._now()
-        gone = [row for row in rows(self.client, table) if "e" in row and float(row["e"]["N"]) < now and goes()]
-        for row in gone:
+        expired = [row for row in rows(self.client, table) if "e" in row and float(row["e"]["N"]) < now and goes()]
+        for row in expired:
             key: Item = {name: row[name] for name in ("pk", "sk") if name in row}
             self._watched([(table, key)], "delete_item", {"TableName": table, "Key": key})
-        return len(gone)
+        return len(expired)
 
     def items(self, table: str) -> list[Item]:
         return [decode_item(row) for row in rows(self.client, table)]
 
     def item(self, table: str, **key: str) -> Item | None:
-        return self._get(table, {name: {"S": value} for name, value in key.items()})
+        encoded = {name: {"S": value} for name, value in key.items()}
+        row = self.client.get_item(TableName=table, Key=encoded, ConsistentRead=True).get("Item")
+        return None if row is None else decode_item(row)
 
 
 Store = EngineStore | ClientStore
 
 
-def _name(key: Mapping[str, Any]) -> tuple[str, ...]:
+def _key_values(key: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(key[name]["S"] for name in ("pk", "sk") if name in key)
 
 
 def _key_of(request: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the table and the key of a write."""
     table = request["TableName"]
     key = request.get("Key") or {name: request["Item"][name] for name in ("pk", "sk") if name in request["Item"]}
     return table, key

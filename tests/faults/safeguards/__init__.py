@@ -1,10 +1,10 @@
-"""The rules that keep rankings exact, each with the functions that take it away, by the stage of the pipeline.
+"""The rules that keep rankings exact, by stage of the pipeline, each with the replacements that disable it.
 
     make safeguards SAFEGUARDS_ARGS="NAME ..."
 
-takes away each safeguard (or those named), runs schedules until some are noticed to be wrong, and writes
-`benchmarks/results/safeguards.json` and the tables of `docs/safeguards.md`, as `make bench` does. What chance seldom
-meets has a schedule written for it.
+disables each safeguard, or each one named, and runs schedules until some come out wrong. It writes
+`benchmarks/results/safeguards.json` and the tables of `docs/safeguards.md`. Random schedules rarely need some of the
+safeguards. Those have schedules written by hand.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Safeguards of the projector: changes of members' items become moves in rankings."""
+"""Safeguards of the projector, which turns changes of member items into moves in rankings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from standings.domain.scoring.sort_order import Place
 
 _BELIEVED: Final[dict[int, tuple[Move, Place | None]]] = {}
-"""Where moves began by the images, when a row has said otherwise since."""
+"""Each move's old place by its stream images, before the row corrected it."""
 
 
 def _remembers_images(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,45 +35,46 @@ def _counts_by_images(original: Callable[..., Any]) -> Callable[..., Any]:
 def _entries_first(original: Callable[..., Any]) -> Callable[..., Any]:
     def write(self: Any, entries: Any, counters: Any) -> Any:
         return original(self, entries, []) or [
-            one._replace(position=one.position + len(entries)) for one in (counters and original(self, [], counters))
+            conflict._replace(position=conflict.position + len(entries))
+            for conflict in (counters and original(self, [], counters))
         ]
 
     return write
 
 
 def _there_and_back_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: [move for move in original(*given) if move.old != move.new or move.old is None]
+    return lambda *arguments: [move for move in original(*arguments) if move.old != move.new or move.old is None]
 
 
 def _in_and_out_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: [move for move in original(*given) if move.old is not None or move.new is not None]
+    return lambda *arguments: [move for move in original(*arguments) if move.old is not None or move.new is not None]
 
 
 def _equals_done(original: Callable[..., Any]) -> Callable[..., Any]:
-    def resolve(chunk: Any, obstacles: Any, outcome: Any) -> list[Move]:
-        left: list[Move] = original(chunk, obstacles, outcome)
-        otherwise = [
-            id(chunk[each.position])
-            for each in obstacles
-            if each.position is not None and each.reason is CancelReason.CONDITION
+    def resolve(chunk: Any, conflicts: Any, outcome: Any) -> list[Move]:
+        left: list[Move] = original(chunk, conflicts, outcome)
+        refused = [
+            id(chunk[conflict.position])
+            for conflict in conflicts
+            if conflict.position is not None and conflict.reason is CancelReason.CONDITION
         ]
-        equal = [id(move) for move in left if id(move) in otherwise and move.old == move.new]
+        equal = [id(move) for move in left if id(move) in refused and move.old == move.new]
         outcome.done += [move for move in left if id(move) in equal]
         return [move for move in left if id(move) not in equal]
 
     return resolve
 
 
-def _goes_on(original: Callable[..., Any]) -> Callable[..., Any]:
-    def project(self: Any, found: Any) -> Any:
-        outcome = original(self, found)
+def _continues(original: Callable[..., Any]) -> Callable[..., Any]:
+    def project(self: Any, moves: Any) -> Any:
+        outcome = original(self, moves)
         self._failed = False
         return outcome
 
     return project
 
 
-def _last_record_named(original: Callable[..., Any]) -> Callable[..., Any]:
+def _last_record_reported(original: Callable[..., Any]) -> Callable[..., Any]:
     def unfinished(self: Any) -> Any:
         self._positions = {key: positions[::-1] for key, positions in self._positions.items()}
         return original(self)
@@ -105,7 +106,7 @@ def _unknown_dropped(original: Callable[..., Any]) -> Callable[..., Any]:
     return park
 
 
-def _shards_unnamed(original: Callable[..., Any]) -> Callable[..., Any]:
+def _shards_unlisted(original: Callable[..., Any]) -> Callable[..., Any]:
     def commit(self: Any, ranking: Any, moves: Any) -> Any:
         self._named.put((ranking.key, ranking.metric.shards), value=True)
         return original(self, ranking, moves)
@@ -115,96 +116,96 @@ def _shards_unnamed(original: Callable[..., Any]) -> Callable[..., Any]:
 
 PROJECTING: Final = (
     Safeguard(
-        "a row takes only what is newer than itself",
-        "an older record, done late",
+        "a row accepts only newer versions",
+        "an older record that arrives late overwrites the row",
         (Change("aws.dynamodb.rankings.ranking_actions:_OLDER", becomes("(v < :v OR v >= :v)")),),
         written="late_on_newer",
     ),
     Safeguard(
-        "a row is moved from where it was counted",
-        "counters that are off, when a record is missing or half done",
+        "a row is moved only from the place where it was counted",
+        "counters are off when a record is missing or half done",
         (
             Change("aws.dynamodb.rankings.ranking_actions:_UNRANKED", becomes("attribute_not_exists(nothing)")),
             Change("aws.dynamodb.rankings.ranking_actions:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
         ),
     ),
     Safeguard(
-        "counters are in the transaction of the entries",
-        "a crash between the two: counters that are off for ever",
+        "counters and entries are in one transaction",
+        "a crash between the two leaves counters off for ever",
         (Change("aws.dynamodb.rankings.rankings:DynamoRankings._write", _entries_first),),
     ),
     Safeguard(
-        "counters move from where the row says",
-        "the same as above, after a gap",
+        "counters move from the place in the row, not from the place in the record",
+        "counters are off after a missing record",
         (
             Change("project.commit_moves:_believe", _remembers_images),
             Change("aws.dynamodb.rankings.ranking_actions:_counted", _counts_by_images),
         ),
     ),
     Safeguard(
-        "there and back is a move (10, 12, 10)",
-        "the record from in between, done late on a row that looks older",
+        "a score that changes and changes back is a move (10, 12, 10)",
+        "the middle record arrives late and is applied to a row that looks older",
         (Change("domain.members.moves:moves", _there_and_back_left_out),),
         written="late_on_newer",
     ),
     Safeguard(
-        "in and out again is a move (none, 10, none)",
-        "the same, with a member that was not ranked",
+        "a member that enters and leaves is a move (none, 10, none)",
+        "the same, for a member that was not ranked",
         (Change("domain.members.moves:moves", _in_and_out_left_out),),
         written="in_and_out_in_a_batch",
     ),
     Safeguard(
-        "a gap takes the new version where scores are equal",
-        "a record from in between, done after it",
+        "a row with an equal score takes the new version after a missing record",
+        "the missing record is applied when it arrives",
         (Change("project.commit_moves:_resolve", _equals_done),),
         written="equal_after_a_gap",
     ),
     Safeguard(
         "a batch stops at its first failure",
-        "a batch that goes on in vain",
-        (Change("project.projector:_Batch._project", _goes_on),),
-        unneeded="Every move is counted by itself and the lowest unfinished record is named, whatever else was "
-        "done. It saves transactions that nobody waits for: a matter of speed.",
+        "a batch continues in vain",
+        (Change("project.projector:_Batch._project", _continues),),
+        unneeded="Each move is counted separately, and the lowest unfinished record is reported, whatever else was "
+        "done. Stopping only saves transactions.",
     ),
     Safeguard(
-        "the lowest unfinished record is named",
-        "records that are taken for done",
+        "the lowest unfinished record is reported",
+        "unfinished records are taken for done",
         (Change("project.projector:_Batch._unfinished_positions", _highest),),
         written="nothing_done",
     ),
     Safeguard(
-        "an unfinished member is named by its first record",
-        "the first of its records, taken for done",
-        (Change("project.projector:_Batch._unfinished_positions", _last_record_named),),
+        "an unfinished member is reported by its first record",
+        "the first record of the member is taken for done",
+        (Change("project.projector:_Batch._unfinished_positions", _last_record_reported),),
         written="nothing_done_of_two_days",
     ),
     Safeguard(
-        "whoever leaves a ranking leaves a row",
-        "an older record, which brings it back",
+        "a member that leaves a ranking keeps its row",
+        "an older record brings the member back",
         (Change("aws.dynamodb.rankings.ranking_actions:entry_action", _row_deleted),),
         written="hidden_and_late",
     ),
     Safeguard(
-        "such a row stays for 60 days",
+        "the row of a member that left is kept for 60 days",
         "the same, days later",
         (Change("aws.dynamodb.rankings.ranking_actions:ROW_LIFETIME", becomes(DAY)),),
-        unneeded="Records of the stream live for 24 hours, and replays go by the item as it is. Three days would "
-        "do; 60 cost next to nothing, and hold should a record ever come later.",
+        unneeded="Stream records live for 24 hours, and replays read the current item. Three days would be enough. "
+        "60 days cost almost nothing and also cover a record that arrives later than that.",
     ),
     Safeguard(
         "a record of an unknown board is parked",
-        "events of a new board, while functions of the older definition are at work",
+        "events of a new board are lost while functions with the older definition run",
         (Change("project.projector:_Batch._park", _unknown_dropped),),
     ),
     Safeguard(
-        "shards are named by the root before an entry is in one",
-        "entries that no reader knows of",
-        (Change("aws.dynamodb.rankings.rankings:DynamoRankings.commit", _shards_unnamed),),
+        "the root lists a shard before an entry is written to it",
+        "readers miss entries",
+        (Change("aws.dynamodb.rankings.rankings:DynamoRankings.commit", _shards_unlisted),),
         written="shards_of_another_definition",
     ),
     Safeguard(
-        "lanes are named by the root before one is used",
-        "counters that no reader knows of",
+        "the root lists a lane before it is used",
+        "readers miss counters",
         (Change("aws.dynamodb.rankings.rankings:DynamoRankings._name_lanes", returns([])),),
     ),
 )

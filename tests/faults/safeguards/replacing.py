@@ -1,4 +1,4 @@
-"""Replaces functions and constants of the product for a while."""
+"""Replace functions and constants of the product temporarily."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ PRODUCT = "standings"
 
 @dataclass(frozen=True)
 class Change:
-    """A replacement of a function, a method or a constant of the product."""
+    """A replacement for a function, a method or a constant of the product."""
 
     where: str
-    """Its module and its name in it, as in `project.commit_moves:_believe` or `project.projector:_Batch._report`."""
+    """Module and name, such as `project.commit_moves:_believe` or `project.projector:_Batch._report`."""
     make: Callable[[Any], Any]
-    """Makes the replacement, given what it replaces."""
+    """Takes the original and returns its replacement."""
 
     @contextmanager
     def made(self) -> Iterator[None]:
-        """Replace it in every module of the product that has imported it; LookupError where there is no such name."""
+        """Replace the original in every module of the product that has imported it.
+
+        Raise LookupError if the name does not exist.
+        """
         module = importlib.import_module(f"{PRODUCT}.{self.where.partition(':')[0]}")
         *owners, name = self.where.partition(":")[2].split(".")
         owner: Any = module
@@ -37,7 +40,7 @@ class Change:
             owner = _own(owner, part, self.where)
         before = _own(owner, name, self.where)
         after = self.make(before)
-        # A constant may equal others: it is replaced in its own module alone.
+        # Other names may hold an equal constant, so a constant is replaced only in its own module.
         holders = list(_holders(before)) if callable(before) and owner is module else [(owner, name)]
         with ExitStack() as patches:
             patches.callback(_forget, module)
@@ -49,19 +52,19 @@ class Change:
 
 def _own(owner: Any, name: str, where: str) -> Any:
     if name not in vars(owner):
-        raise LookupError(f"expected the name of something in {PRODUCT}, got {where!r}: there is no {name!r}")
+        raise LookupError(f"expected MODULE:NAME in the package {PRODUCT}, got {where!r}: {name!r} does not exist")
     return vars(owner)[name]
 
 
 def _holders(function: Any) -> Iterator[tuple[ModuleType, str]]:
-    """The modules of the product that hold a function, each with its name there."""
+    """Yield each module of the product that holds a function, with the function's name in that module."""
     for path, module in list(sys.modules.items()):
         if path.partition(".")[0] == PRODUCT:
             yield from ((module, name) for name, held in vars(module).items() if held is function)
 
 
 def _forget(module: ModuleType) -> None:
-    """Empty a module's caches: what is in them follows from what is replaced."""
+    """Empty the caches of a module, because their entries were computed with the original."""
     for held in vars(module).values():
         if isinstance(held, _lru_cache_wrapper):
             held.cache_clear()
@@ -69,19 +72,19 @@ def _forget(module: ModuleType) -> None:
 
 @dataclass(frozen=True)
 class Safeguard:
-    """A rule of the product: what happens without it, and what takes it away."""
+    """A rule of the product, what goes wrong without it, and the changes that disable it."""
 
     name: str
     without: str
     changes: tuple[Change, ...]
     written: str = ""
-    """The schedule of `written` that was made for it, where chance seldom meets it."""
+    """Name of the schedule in `tests.faults.written` that needs this safeguard; empty if there is none."""
     unneeded: str = ""
-    """Why all is right without it, where nothing notices that it is gone."""
+    """Why rankings stay right without this safeguard; empty if they do not."""
 
     @contextmanager
     def removed(self) -> Iterator[None]:
-        """Take it away for a while."""
+        """Disable this safeguard within the context."""
         with ExitStack() as changes:
             for change in self.changes:
                 changes.enter_context(change.made())
@@ -89,22 +92,22 @@ class Safeguard:
 
 
 def becomes(value: Any) -> Callable[[Any], Any]:
-    """A constant with another value."""
+    """Replace a constant by another value."""
     return lambda _: value
 
 
 def returns(value: Any) -> Callable[[Any], Callable[..., Any]]:
-    """A function that always returns the same value."""
+    """Replace a function by one that always returns the same value."""
     return lambda _: lambda *_, **__: value
 
 
 def unconditionally(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose action of a transaction is done whatever its condition says."""
-    return lambda *given: unconditional(original(*given))
+    """Replace a function that returns an action by one that returns the action without its condition."""
+    return lambda *arguments: unconditional(original(*arguments))
 
 
 def unconditional(action: dict[str, Any]) -> dict[str, Any]:
-    """An action with a condition that always holds, and without the values of the condition that it had."""
+    """Return an action whose condition always holds, without the values that only the old condition used."""
     ((kind, request),) = action.items()
     used = set(re.findall(r":\w+", request.get("UpdateExpression", "")))
     values = {name: value for name, value in request.get("ExpressionAttributeValues", {}).items() if name in used}

@@ -1,4 +1,4 @@
-"""Safeguards of replays: parked records place their members as their items are now."""
+"""Safeguards of replays, which place the members of parked records by their current items."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 def _ranked_alone(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: (move for move in original(*given) if move.new is not None)
+    return lambda *arguments: (move for move in original(*arguments) if move.new is not None)
 
 
 def _first_generation_alone(original: Callable[..., Any]) -> Callable[..., Any]:
-    def moves(*given: Any) -> Any:
-        found = list(original(*given))
-        return [move for move in found if move.ranking.generation == found[0].ranking.generation]
+    def moves(*arguments: Any) -> Any:
+        placed = list(original(*arguments))
+        return [move for move in placed if move.ranking.generation == placed[0].ranking.generation]
 
     return moves
 
 
 def _read_eventually(_: Any) -> Callable[..., Any]:
-    def image(self: Any, named: Any, backoff: Any) -> Any:
-        key = (named.board, named.member)
+    def image(self: Any, parked: Any, backoff: Any) -> Any:
+        key = (parked.board, parked.member)
         return with_retry(lambda: self.scores.images([key]).get(key), backoff)
 
     return image
@@ -34,28 +34,28 @@ def _read_eventually(_: Any) -> Callable[..., Any]:
 
 REPLAYING: Final = (
     Safeguard(
-        "a replay places a member everywhere",
-        "rankings in which it has no place any more",
+        "a replay updates the member in every ranking",
+        "the member stays in rankings that it has left",
         (Change("maintain.failures.parked:ParkedCare._moves", _ranked_alone),),
         written="parked_and_hidden",
     ),
     Safeguard(
-        "a replay reads the item as it is now",
-        "a member placed as it was before the record",
+        "a replay reads the item consistently",
+        "the member is placed as it was before the record",
         (Change("maintain.failures.parked:ParkedCare._image", _read_eventually),),
         written="parked_a_moment_ago",
     ),
     Safeguard(
-        "a replay places in every generation that is written",
-        "a rebuilt board that lacks what was parked",
+        "a replay updates every generation that is being written",
+        "a rebuilt board lacks the parked changes",
         (Change("maintain.failures.parked:ParkedCare._moves", _first_generation_alone),),
         written="parked_beside_a_rebuild",
     ),
     Safeguard(
-        "a parked record that is too old is left",
-        "an item that is gone, placed above what has come back since",
+        "a parked record that is too old is skipped",
+        "a deleted item is placed over a member that has come back since",
         (Change("maintain.failures.parked:ParkedCare._problem", returns(None)),),
-        unneeded="A replay takes from a record only whom to place. Whether the item is there or gone, it is "
-        "placed as it is now, and a row takes nothing older. Its age could be ignored.",
+        unneeded="A replay takes only the name of the member from a record. It places the member by the current "
+        "item, even if the item is gone, and a row accepts nothing older. The age of the record could be ignored.",
     ),
 )

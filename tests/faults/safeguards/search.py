@@ -1,4 +1,4 @@
-"""Which schedules notice that a safeguard is missing, and the tables that say so."""
+"""Find the schedules that come out wrong without a safeguard, and write the tables of `docs/safeguards.md`."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ NAME: Final = "safeguards"
 PAGE: Final = "docs/safeguards.md"
 COMMAND: Final = "make safeguards"
 MOST: Final = {"full": 30, "small": 1}
-"""Schedules that are tried until one notices."""
+"""Give up on a safeguard after this many schedules, by size of the run."""
 LEAST: Final = 20
-"""Schedules that are tried at least."""
+"""Try at least this many schedules, even if one has noticed already."""
 
 
 @dataclass
 class Found:
-    """How many schedules, from seed 0 on, were tried without a safeguard, and the first of how many to notice."""
+    """How many schedules, from seed 0 on, ran without a safeguard, how many came out wrong, and the first of those."""
 
     tried: int = 0
     noticed: int = 0
     first: int | None = None
 
     def search(self, safeguard: Safeguard, most: int) -> None:
-        """Go on until enough is known."""
+        """Run schedules without the safeguard until enough of them have noticed."""
         with safeguard.removed(), uncollected():
             while self.tried < (most if self.first is None else min(LEAST, most)):
                 if run(self.tried).differences:
@@ -44,47 +44,47 @@ class Found:
 
 
 def read(out: Output) -> dict[str, Found]:
-    """What was found, by the name of the safeguard."""
+    """Read the committed findings, by name of the safeguard."""
     return {name: Found(**each) for name, each in out.result(NAME).items()}
 
 
-def write(found: Mapping[str, Found], out: Output) -> None:
-    """Keep what was found, and put it in the page."""
-    out.keep(NAME, {each.name: asdict(found[each.name]) for each in SAFEGUARDS if each.name in found})
-    out.table(PAGE, "noticed", COMMAND, noticed(found))
-    out.table(PAGE, "unneeded", COMMAND, unneeded(found))
+def write(findings: Mapping[str, Found], out: Output) -> None:
+    """Write the findings to the results and to the page."""
+    out.keep(NAME, {each.name: asdict(findings[each.name]) for each in SAFEGUARDS if each.name in findings})
+    out.table(PAGE, "noticed", COMMAND, noticed(findings))
+    out.table(PAGE, "unneeded", COMMAND, unneeded(findings))
 
 
-def noticed(found: Mapping[str, Found]) -> Iterator[str]:
-    """The table of what is noticed, and by what."""
-    yield "| safeguard | without it | noticed by schedule | schedules that notice it | written for it | where |"
+def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
+    """Yield the table of the safeguards that schedules notice."""
+    yield "| safeguard | without it | first schedule that fails | schedules that fail | written for it | replaced |"
     yield "|---|---|---|---|---|---|"
     for each in SAFEGUARDS:
         if not each.unneeded:
-            one = found.get(each.name, Found())
-            first = "–" if one.first is None else one.first + 1
+            found = findings.get(each.name, Found())
+            first = "–" if found.first is None else found.first + 1
             schedule = f"`{each.written}`" if each.written else ""
-            ways = _ways(each)
-            yield (f"| {each.name} | {each.without} | {first} | {one.noticed} of {one.tried} | {schedule} | {ways} |")
+            counts = f"{first} | {found.noticed} of {found.tried}"
+            yield f"| {each.name} | {each.without} | {counts} | {schedule} | {_replaced(each)} |"
 
 
-def unneeded(found: Mapping[str, Found]) -> Iterator[str]:
-    """The table of what nothing notices, and why."""
-    yield "| rule | why all is right without it | schedules that were right | where |"
+def unneeded(findings: Mapping[str, Found]) -> Iterator[str]:
+    """Yield the table of the safeguards that no schedule notices, with the reason."""
+    yield "| safeguard | why rankings stay right without it | schedules that stay right | replaced |"
     yield "|---|---|---|---|"
     for each in SAFEGUARDS:
         if each.unneeded:
-            ways = _ways(each)
-            one = found.get(each.name, Found())
-            yield f"| {each.name} | {each.unneeded} | {one.tried - one.noticed} of {one.tried} | {ways} |"
+            found = findings.get(each.name, Found())
+            right = f"{found.tried - found.noticed} of {found.tried}"
+            yield f"| {each.name} | {each.unneeded} | {right} | {_replaced(each)} |"
 
 
-def _ways(safeguard: Safeguard) -> str:
+def _replaced(safeguard: Safeguard) -> str:
     return ", ".join(f"`{change.where}`" for change in safeguard.changes)
 
 
 def searched(name: str, most: int) -> Found:
-    """What is found of a safeguard."""
+    """Search for the schedules that notice one safeguard, given by name."""
     found = Found()
     found.search(next(each for each in SAFEGUARDS if each.name == name), most)
     return found

@@ -1,4 +1,4 @@
-"""Safeguards of the writer: events become changes of members' items, each exactly once."""
+"""Safeguards of the writer, which turns each event into changes of member items exactly once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _receipts_first(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
-def _checks_nothing(original: Callable[..., Any]) -> Callable[..., Any]:
+def _without_check(original: Callable[..., Any]) -> Callable[..., Any]:
     def rewrite(self: Any, change: Any) -> Any:
         action = original(self, change)
         return unconditional(action) if "ConditionCheck" in action else action
@@ -31,7 +31,7 @@ def _checks_nothing(original: Callable[..., Any]) -> Callable[..., Any]:
     return rewrite
 
 
-def _moves_for_ever(original: Callable[..., Any]) -> Callable[..., Any]:
+def _updates_for_ever(original: Callable[..., Any]) -> Callable[..., Any]:
     def touched(family: Any, old: Image | None, new: Image) -> Any:
         return original(family, old, replace(new, written_at_ms=0))
 
@@ -53,90 +53,90 @@ _ADDS_TO_LATER: Final = Change("aws.dynamodb.scores.scores:_STAMPED_BEFORE", bec
 
 WRITING: Final = (
     Safeguard(
-        "a receipt is written only where there is none",
-        "an event that counts twice",
+        "a receipt is written only if none exists",
+        "an event counts twice",
         (Change("aws.dynamodb.scores.scores:DynamoScores._receipt", unconditionally),),
     ),
     Safeguard(
-        "receipts are in the transaction of the change",
-        "a crash between the two: an event that is lost, or counts twice",
+        "receipts and changes are in one transaction",
+        "a crash between the two loses an event or counts it twice",
         (Change("aws.dynamodb.scores.scores:DynamoScores.apply", _receipts_first),),
     ),
     Safeguard(
-        "a receipt's digest is compared",
-        "an event that is dropped in silence, since its id was another's",
+        "the digest in a receipt is compared",
+        "an event whose id another event has used is dropped silently",
         (Change("write.writer:_check_content", returns(None)),),
         written="other_content",
     ),
     Safeguard(
-        "receipts live for 30 days",
-        "a message that comes again weeks later",
+        "receipts are kept for 30 days",
+        "a message that is delivered again weeks later counts twice",
         (Change("aws.dynamodb.scores.scores:RECEIPT_LIFETIME", becomes(DAY)),),
     ),
     Safeguard(
-        "a message that came too long ago is refused",
-        "one that is replayed when its receipt is gone",
+        "a message that is too old is refused",
+        "a message that is replayed after its receipt has expired counts twice",
         (Change("write.writer:_check_age", returns(None)),),
         written="received_long_ago",
     ),
     Safeguard(
-        "a stamp never goes back on an item",
-        "a slow clock that counts where a faster one has closed a period",
+        "the timestamp of an item never decreases",
+        "a writer with a slow clock counts in a period that a faster clock has closed",
         (Change("write.plan:_stamp", lambda _: lambda _, now: now), _ADDS_TO_LATER),
     ),
     Safeguard(
-        "an addition is made on condition of the stamp",
-        "the same, where the writer does not know of the faster clock",
+        "an addition is conditional on the timestamp of the item",
+        "the same, when the writer has not seen the write with the faster clock",
         (_ADDS_TO_LATER,),
     ),
     Safeguard(
-        "an item is rewritten on condition of its version",
-        "a best, or a hide, over what was counted meanwhile",
+        "a rewrite is conditional on the version of the item",
+        "a best score or a hide overwrites what was counted in between",
         (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", unconditionally),),
     ),
     Safeguard(
-        "what changes nothing checks the version all the same",
-        "a best that is not counted, going by an item of a moment ago",
-        (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _checks_nothing),),
+        "an event that changes nothing still checks the version",
+        "a best score is skipped because of an outdated item",
+        (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _without_check),),
         written="best_of_somebody_removed",
     ),
     Safeguard(
-        "accumulators go a day after reading has ended",
-        "one that goes while other clocks still read the period",
+        "an accumulator is removed a day after its period can last be read",
+        "an accumulator is removed while a slower clock still reads its period",
         (Change("domain.members.counting:REMOVAL_MARGIN", becomes(0)),),
         written="read_by_a_slower_clock",
     ),
     Safeguard(
-        "a period is moved no more an hour after reading has ended",
-        "accumulators that were taken off, which look like scores that fell",
-        (Change("domain.members.open_rankings:affected_rankings", _moves_for_ever),),
+        "a ranking is not updated later than an hour after it can last be read",
+        "removed accumulators look like scores that fell to nothing",
+        (Change("domain.members.open_rankings:affected_rankings", _updates_for_ever),),
     ),
     Safeguard(
-        "a removed member leaves its version",
-        "records of the time before, which bring it back",
+        "the item of a removed member keeps its version",
+        "older stream records bring the member back",
         (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _deletes_removed),),
     ),
     Safeguard(
-        "a removed member's version stays for 60 days",
+        "the version of a removed member is kept for 60 days",
         "the same, days later",
         (Change("aws.dynamodb.scores.member_items:REMOVED_LIFETIME", becomes(DAY)),),
-        unneeded="Records of the stream live for 24 hours: later no older one comes, and a new version begins at a"
-        " clock that is further on. Three days would do.",
+        unneeded="Stream records live for 24 hours, so no older one arrives after that, and a new version starts at "
+        "a later clock time. Three days would be enough.",
     ),
     Safeguard(
-        "versions start at the clock",
-        "a member that comes back below the version of its rows",
+        "the first version of an item is the clock time",
+        "a member that comes back has a lower version than its rows",
         (
             Change(
                 "domain.members.member_item:new_image",
-                lambda original: lambda *given, **named: _at_0(original(*given, **named)),
+                lambda original: lambda *arguments, **named: _at_0(original(*arguments, **named)),
             ),
             Change("aws.dynamodb.scores.scores:_NEXT_VERSION", becomes("if_not_exists(v, :i) + :i")),
         ),
     ),
     Safeguard(
-        "an item that is gone counts as a version more",
-        "a member deleted by hand that stays in its rankings",
+        "a deleted item counts as one version higher",
+        "a member deleted by hand stays in its rankings",
         (
             Change(
                 "domain.members.member_item:Image.without_scores",

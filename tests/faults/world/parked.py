@@ -1,4 +1,4 @@
-"""The failure bucket: what was given up, and is tried again later."""
+"""The failure bucket, and somebody who replays its objects later."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Parked:
-    """S3, as far as it is used, and somebody who has what is parked replayed."""
+    """The failure bucket in S3, and somebody who replays its objects."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.objects: dict[str, tuple[bytes, int]] = {}
-        """What is in the failure bucket, and since when."""
+        """Body and time of each object in the bucket, by key."""
         self.was_used = False
         self._replays = 0
 
@@ -33,7 +33,7 @@ class Parked:
         return not self.objects and not self._replays
 
     def do(self, call: Call) -> Any:
-        """S3, as far as it is used."""
+        """Execute a call to S3."""
         request = call.request
         assert request["Bucket"] == ENVIRONMENT["FAILURE_BUCKET"]
         if call.operation == "put_object":
@@ -55,7 +55,7 @@ class Parked:
         return {}
 
     def park(self, records: list[dict[str, Any]]) -> None:
-        """Lambda gives a batch up, and keeps it whole."""
+        """Park a batch that Lambda has given up, as one object."""
         content = {"requestContext": {"condition": "RetryAttemptsExhausted"}, "payload": {"Records": records}}
         self._put(f"aws/lambda/{self._world.number():06}.json", json.dumps(content).encode())
 
@@ -70,12 +70,12 @@ class Parked:
         self._world.clock.after(self._world.rng.randint(MINUTE, 2 * DAY), self._replay)
 
     def _replay(self) -> None:
-        """Somebody has what is parked replayed."""
+        """Start a replay of everything that is parked."""
         for body, _ in self.objects.values():
             for record in _records(json.loads(body)):
-                told = self._world.poller.told(record)
-                high = self._world.poller.highest.get(told.key)
-                newer = high is not None and high.version > told.version
+                parked = self._world.poller.record(record)
+                high = self._world.poller.highest.get(parked.key)
+                newer = high is not None and high.version > parked.version
                 self._world.trap("parked, replayed after newer" if newer else "parked, replayed as the newest")
 
         def done(_: dict[str, Any]) -> None:
