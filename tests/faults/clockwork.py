@@ -82,10 +82,6 @@ class Clockwork:
         """Schedule a call after a delay in microseconds."""
         self.at(self.now + delay, do, *arguments)
 
-    def next_at(self) -> int | None:
-        """Return the instant of the next call, or None if the agenda is empty."""
-        return self._agenda[0][0] if self._agenda else None
-
     def run(self) -> None:
         """Run scheduled calls until the agenda is empty. Raise StuckError after too many steps."""
         while self._agenda:
@@ -127,7 +123,7 @@ class Clockwork:
         return current.process if isinstance(current, Task) else None
 
     def wait(self) -> Any:
-        """Pause the running task until `resume`, and return the answer from `resume`. `interrupt` raises instead."""
+        """Pause the running task until `resume`, and return the answer from `resume`."""
         task = getcurrent()
         task.waiting = True
         return self._hub.switch()
@@ -139,12 +135,6 @@ class Clockwork:
         elif task.waiting and not task.process.dead:
             task.waiting = False
             task.switch(answer)
-
-    def interrupt(self, task: Task, error: BaseException) -> None:
-        """Raise an error in a waiting task."""
-        if task.waiting and not task.process.dead:
-            task.waiting = False
-            task.throw(error)
 
     def sleep(self, delay: int) -> None:
         """Pause the running task for a number of microseconds."""

@@ -48,10 +48,10 @@ class Queue:
     def is_empty(self) -> bool:
         return not self._visible and not self.hidden
 
-    def send(self, body: str, attributes: dict[str, Any] | None = None) -> None:
+    def send(self, body: str) -> None:
+        """Put a message into the queue."""
         self._sent += 1
-        message = Message(body, attributes or {}, self._world.clock.now // 1000, f"message-{self._sent}")
-        self._show(message)
+        self._show(Message(body, {}, self._world.clock.now // 1000, f"message-{self._sent}"))
 
     def _show(self, message: Message) -> None:
         self._visible.append(message)

@@ -24,7 +24,7 @@ BOARDS: Final = (
         "an event on a board that is being deleted is noticed",
         "a board has members and is in no list",
         (Change("catalog.board_catalog:BoardCatalog._registered", _ignores_events_during_deletion),),
-        written="counted_while_a_board_goes",
+        written="counted_during_a_deletion",
     ),
     Safeguard(
         "cached board records expire after a minute",
@@ -35,7 +35,7 @@ BOARDS: Final = (
         "a board record is written only at the version that was read",
         "one of two concurrent changes is lost",
         (Change("aws.dynamodb.calls:put_if", _puts_unconditionally),),
-        written="two_at_one_record",
+        written="two_changes_of_one_record",
     ),
     Safeguard(
         "a ranking that another definition leaves out is no longer complete",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from standings.maintain.rebuild.phases import ANNOUNCED, LEAVING, RETIRED, SWITCHED
 
-from .replacing import Change, Safeguard
+from .replacing import Change, Safeguard, returns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,12 +42,18 @@ REBUILDING: Final = (
         "a rebuild waits before it places members",
         "projectors that know only the old generation make changes that the new one misses",
         (_skips_wait(ANNOUNCED),),
-        written="projected_by_who_knows_the_old",
+        written="projected_with_an_old_record",
     ),
     Safeguard(
         "a rebuild places every member",
         "members that do not change during the rebuild are missing",
         (Change("maintain.rebuild.rebuild:_Run._through_members", _places_no_member),),
+    ),
+    Safeguard(
+        "a rebuild reads the rows of members that were removed",
+        "a member stays in the new generation after a projector with an old record removed it",
+        (Change("maintain.rebuild.rebuild:_Run._entries_of_removed", returns({})),),
+        written="removed_with_an_old_record",
     ),
     Safeguard(
         "a member is placed with the version of its item",
@@ -58,18 +64,18 @@ REBUILDING: Final = (
         "a rebuild waits before it retires the old generation",
         "readers that know only the old generation read outdated rankings",
         (_skips_wait(SWITCHED),),
-        written="read_by_who_knows_the_old",
+        written="read_with_an_old_record",
     ),
     Safeguard(
         "a rebuild waits before it purges",
         "projectors still write what is purged",
         (_skips_wait(RETIRED),),
-        written="written_by_who_knows_the_old",
+        written="written_with_an_old_record",
     ),
     Safeguard(
         "a deletion waits before it removes members",
         "writers that do not know of the deletion add members",
         (_skips_wait(LEAVING),),
-        written="counted_while_a_board_goes",
+        written="counted_during_a_deletion",
     ),
 )

@@ -98,7 +98,7 @@ WRITING: Final = (
         "an event that changes nothing still checks the version",
         "a best score is skipped because of an outdated item",
         (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _without_check),),
-        written="best_of_somebody_removed",
+        written="best_of_a_removed_member",
     ),
     Safeguard(
         "an accumulator is removed a day after its period can last be read",

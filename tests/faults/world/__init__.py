@@ -1,4 +1,4 @@
-"""A schedule: the real functions, several of each at once, in a world where everything goes wrong that can."""
+"""Run a schedule: several instances of each real function at once, in a world full of faults."""
 
 from .running import Options, Outcome, run, uncollected
 

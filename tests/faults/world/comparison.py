@@ -1,4 +1,4 @@
-"""Compares what there is with what there should be, once all is quiet."""
+"""Compare the tables with the model once nothing is going on."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Has the judge look, and a client read."""
+    """Compares the tables, and sometimes the answers over HTTP."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.compared = 0
-        """How often it was quiet enough."""
+        """The number of comparisons so far."""
 
     @property
     def is_quiet(self) -> bool:
+        """Whether no event, record, parked object, task or invocation is left."""
         busy = self._world.people.chores or self._world.live or not self._world.parked.is_empty
         return self._world.queue.is_empty and self._world.poller.is_drained and not busy
 
     def compare(self, tries: int = 0) -> None:
-        """Have the judge look, once all is quiet."""
+        """Compare now if all is quiet, else try again every ten minutes, at most `tries` times."""
         if self.is_quiet:
             self.compared += 1
             self._world.judge.compare(self._world.clock.now // 1000, later=self._world.deployed > 0)
@@ -39,7 +40,7 @@ class Comparison:
             self._world.clock.after(10 * MINUTE, self.compare, tries - 1)
 
     def _read(self) -> None:
-        """Compare what a client reads over HTTP: some rankings of each board, and its members."""
+        """Compare the answers over HTTP for some rankings and the members of each board."""
         self._world.trap("read over HTTP")
         query = self._world.instances.load("query", self._world.shape.text).handle
         now = ManualClock(self._world.clock.now // 1000)

@@ -1,4 +1,4 @@
-"""What people and producers do: events, hidden and removed members, deployments, maintenance."""
+"""The producers, administrators and operators of a schedule."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class People:
-    """Whoever does something with the functions."""
+    """Sends events, changes members, deploys definitions, and runs maintenance tasks."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.chores = 0
-        """Tasks of the maintenance function that are not done."""
+        """The number of maintenance tasks that are not done."""
 
     def post(self, sent: Sent) -> None:
-        """A producer sends an event, perhaps not for the first time."""
+        """Send an event, perhaps not for the first time."""
         if sent.body not in self._world.bodies:
             self._world.sent.setdefault(sent.id, []).append(sent)
             self._world.bodies[sent.body] = sent
@@ -39,6 +39,7 @@ class People:
         self._world.queue.send(sent.body)
 
     def care(self, care: Care) -> None:
+        """Change a member over HTTP."""
         query = urlencode({"id": care.member})
         path = f"/boards/{care.board}/member"
         body = None if care.hidden is None else {"hidden": care.hidden}
@@ -46,10 +47,11 @@ class People:
         self._world.invoke("command", event, care, lambda *_: None, "care")
 
     def deploy(self) -> None:
+        """Deploy the later definition: the first call to some instances, the second to all."""
         self._world.deployed += 1
 
     def delete_by_hand(self, board: str, member: str) -> None:
-        """Somebody deletes a member's item, without a word to anyone."""
+        """Delete a member's item directly in the table."""
         partition, sort = member_key(board, member)
         if self._world.store.item("Scores", pk=partition, sk=sort) is None:
             return
@@ -62,18 +64,18 @@ class People:
         self._world.poller.take(self._world.store.stream)
 
     def rebuild(self) -> None:
-        """A board is made anew, or in a few schedules deleted."""
+        """Rebuild a board, or in a few schedules delete it."""
         board = self._world.rng.choice([LEAGUE, LEAGUE, CLANS])
         task = "rebuild" if self._world.rng.random() < 0.85 else "delete"
         self.chore(task, {"board": board, "begin": True}, lambda _: self._world.trap(f"{task} beside events"))
 
     def expire(self) -> None:
-        """The service deletes what has expired, some of it."""
-        gone = []
+        """Let TTL delete most of the expired items."""
+        deleted = []
         for table in ("Scores", "Receipts", "Rankings"):
             self._world.store.expire(table, lambda: self._world.rng.random() < 0.8)
-            gone += self._world.store.writes()
-        for table, old, _ in gone:
+            deleted += self._world.store.writes()
+        for table, old, _ in deleted:
             if table == "Scores" and old is not None:
                 self._world.watch.expired((old["pk"], old["sk"]))
                 if "x" not in old:
@@ -81,11 +83,12 @@ class People:
         self._world.poller.take(self._world.store.stream)
 
     def dead_lettered(self, message: Message) -> None:
+        """Redrive a message from the dead-letter queue later."""
         self._world.trap("redriven")
         self._world.clock.after(self._world.rng.randint(HOUR, 3 * DAY), self._world.queue.send, message.body)
 
     def audit(self) -> None:
-        """A board is audited while events go on: nothing is wrong, unless something was given up."""
+        """Audit a board while events arrive. A drift is a false alarm unless records were parked."""
 
         def seen(answer: dict[str, Any]) -> None:
             if answer["drift"] and not self._world.parked.was_used:
@@ -96,11 +99,11 @@ class People:
     def chore(
         self,
         task: str,
-        given: dict[str, Any],
+        payload: dict[str, Any],
         done: Callable[[dict[str, Any]], None],
         seen: Callable[[dict[str, Any]], None] = lambda _: None,
     ) -> None:
-        """Have the maintenance function do a task, call by call; `seen` is given each answer, `done` the last."""
+        """Invoke the maintenance function until a task is done. Pass each answer to `seen`, and the last to `done`."""
         self.chores += 1
 
         def heard(_: Process, answer: Any) -> None:
@@ -112,20 +115,20 @@ class People:
                 self.chores -= 1
                 done(answer)
             else:
-                _go_on(given, answer)
+                _continue(payload, answer)
                 wait = round(answer.get("wait", 0) * SECOND)
                 self._world.clock.after(wait + self._world.rng.randint(0, 30 * SECOND), go)
 
         def go() -> None:
-            self._world.invoke("maintenance", {task: given}, None, heard)
+            self._world.invoke("maintenance", {task: payload}, None, heard)
 
         go()
 
 
-def _go_on(given: dict[str, Any], answer: dict[str, Any]) -> None:
-    """Have the next call go on where one has ended."""
-    if "begin" in given:
-        given["begin"] = False
+def _continue(payload: dict[str, Any], answer: dict[str, Any]) -> None:
+    """Change the payload so that the next call continues after an answer."""
+    if "begin" in payload:
+        payload["begin"] = False
     if "cursor" in answer:
-        nested = [asked for name, asked in given.items() if isinstance(asked, dict) and name != "cursor"]
-        (nested[0] if nested else given)["cursor"] = answer["cursor"]
+        nested = [argument for name, argument in payload.items() if isinstance(argument, dict) and name != "cursor"]
+        (nested[0] if nested else payload)["cursor"] = answer["cursor"]

@@ -1,4 +1,4 @@
-"""Runs a schedule: `run(seed)`."""
+"""Run a schedule: `run(seed)`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller can have otherwise than by the seed's own choice."""
+    """Settings that the seed does not decide."""
 
     events: int = 200
     trace: bool = False
+    """Whether to keep a line for each step."""
     fault_rate: float | None = None
+    """The probability that a call meets a fault; None draws it."""
     store: Callable[[Callable[[], float]], Store] | None = None
-    """Makes the tables, given the clock in seconds; the engine where None."""
+    """Takes the clock in seconds and returns the tables; None uses the engine."""
 
 
 @dataclass
 class Outcome:
-    """What a schedule came to."""
+    """The result of a schedule. It came out right if there are no differences."""
 
     seed: int
     differences: list[str]
@@ -47,11 +49,11 @@ class Outcome:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Within it no garbage is looked for, but once at the end: a schedule makes much that is soon gone."""
+    """Collect garbage only once, at the end of the context, because that makes schedules faster."""
     before = gc.isenabled()
     gc.disable()
     if not gc.get_freeze_count():
-        gc.freeze()  # what is there by now stays
+        gc.freeze()  # never scan the objects that exist already
     try:
         yield
     finally:
@@ -61,7 +63,7 @@ def uncollected() -> Iterator[None]:
 
 
 def run(seed: int, options: Options | None = None) -> Outcome:
-    """Run one schedule. Nothing of it depends on anything but the seed and the options."""
+    """Run one schedule. The outcome depends only on the seed and the options."""
     world = World(seed, options or Options())
     with patched(world):
         world.run()

@@ -1,4 +1,4 @@
-"""Watches what is written and read, and sees which traps that is."""
+"""Watch the reads and writes of the tables, and record the traps that they meet."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from .world import World
 
 STALE: Final = 2 * SECOND
-"""How far behind an eventually consistent read is at most."""
+"""How old an eventually consistent read can be at most, in microseconds."""
 
 
 class Watch:
-    """Whoever looks at all that is done to the tables."""
+    """Passes commits to the judge and the poller, and records traps."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._expired: set[tuple[str, str]] = set()
-        self._hands: dict[tuple[str, str], str] = {}
+        self._definitions: dict[tuple[str, str], str] = {}
         self._stale: dict[tuple[str, str], tuple[int, Any]] = {}
 
     def expired(self, key: tuple[str, str]) -> None:
-        """A member's item went by TTL."""
+        """Take note that TTL has deleted a member's item."""
         self._world.trap("REMOVE record")
         self._expired.add(key)
 
     def met(self, call: Call, others: Sequence[Call]) -> None:
-        """See whom a transaction was in conflict with."""
+        """Record the traps of a transaction that conflicts with others."""
         kinds = {call.process.kind, *(other.process.kind for other in others)}
         if kinds == {"writer"}:
             self._world.trap("writers meet on an item")
@@ -46,6 +46,7 @@ class Watch:
             self._world.trap("projectors meet on an item")
 
     def committed(self, call: Call, writes: Sequence[Write]) -> None:
+        """Pass the writes of a call to the judge and the poller."""
         process = call.process
         self._world.judge.projected(writes)
         if process.kind == "writer":
@@ -60,14 +61,14 @@ class Watch:
             self._world.poller.take(self._world.store.stream)
 
     def _cared(self, process: Process, item: Any, new: Any) -> None:
-        """Tell the judge of what was done to a member by hand, or when a board was deleted."""
+        """Pass a member's change by an administrator or by the deletion of its board to the judge."""
         if process.kind == "care":
             self._world.judge.cared(process.detail)
         elif process.kind == "maintenance" and new is not None and "x" in new:
             self._world.judge.cared(Care(board_of(item["pk"]), item["sk"], remove=True))
 
     def _look_at_row(self, process: Process, new: Any) -> None:
-        """See which traps a write to Rankings is."""
+        """Record the traps that a write to Rankings meets."""
         if isinstance(process.detail, Batch):
             process.detail.commits += 1
             if new is None:
@@ -76,7 +77,7 @@ class Watch:
             self._world.trap("another lane")
 
     def _look(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> None:
-        """See which traps a write of a member's item is."""
+        """Record the traps that a write of a member's item meets."""
         process = call.process
         self._stale[key] = self._world.clock.now, old
         if new is None:
@@ -92,22 +93,22 @@ class Watch:
             self._expired.discard(key)
             self._world.trap("removed and back after its item has expired")
         definition = process.name.partition("/")[2]
-        if self._hands.setdefault(key, definition) != definition:
+        if self._definitions.setdefault(key, definition) != definition:
             self._world.trap("definition changed between two images")
-        self._hands[key] = definition
+        self._definitions[key] = definition
 
     def make_stale(self, answer: Any) -> None:
-        """An eventually consistent read may see what was there a moment ago."""
+        """Replace some items in the answer of an eventually consistent read by their old images."""
         items = answer["Responses"].get("Scores")
         if not items:
             return
-        fresh = []
+        returned = []
         for item in items:
             at, old = self._stale.get((item["pk"]["S"], item["sk"]["S"]), (0, None))
             if self._world.clock.now - at < STALE and self._world.rng.random() < 0.3:
                 self._world.trap("stale read")
                 if old is not None:
-                    fresh.append(encode_item(old))
+                    returned.append(encode_item(old))
             else:
-                fresh.append(item)
-        answer["Responses"]["Scores"] = fresh
+                returned.append(item)
+        answer["Responses"]["Scores"] = returned

@@ -1,4 +1,4 @@
-"""The world of a schedule: its clock, its chance, the processes that live in it."""
+"""The world of a schedule: its clock, its random numbers, its services and its processes."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 MAX_STEPS: Final = 60_000
 LIFETIME: Final = 60
-"""Seconds that an invocation may take at most: the functions' timeout."""
+"""The timeout of the functions, in seconds."""
 POLLS: Final = 250_000
-"""Microseconds between two looks of a poller."""
+"""Microseconds between two polls."""
 
 
 class World:
-    """All there is in one schedule."""
+    """Everything in one schedule."""
 
     def __init__(self, seed: int, options: Options) -> None:
         self.rng = rng = Random(seed)
@@ -66,27 +66,27 @@ class World:
         self._build(rng)
 
     def _draw(self, rng: Random) -> None:
-        """What kind of schedule it is."""
+        """Draw the kind of the schedule."""
         options = self.options
         changed = rng.random() < 0.3
         self.shape = shape(rng, changed=changed)
         self.fault_rate = rng.choice([0.05, 0.1, 0.15]) if options.fault_rate is None else options.fault_rate
         self.seesaw = rng.random() < 0.3
-        """Whether scores go up and down by so little that they are often what they were."""
+        """Whether scores change by so little that they often return to an earlier value."""
         self._skew = rng.choice([0, 2, 2, 2, 60]) * SECOND
         self.deployed = 0
         self.script = Script(self)
         self.began = self.script.began
         self.clock = Clockwork(self.began, MAX_STEPS)
         self.busy = rng.random() < 0.35
-        """Whether projectors crowd, and trees are cleaned whenever there is a chance."""
+        """Whether many projectors run at once and trees are pruned often."""
         self.rebuilt = rng.random() < 0.35
-        """Whether a board is made anew while events go on."""
+        """Whether a board is rebuilt or deleted while events arrive."""
         self.lifetime = rng.choice([int(building_blocks.REPORTING_RESERVE) + 9, LIFETIME])
-        """Seconds that an invocation may take."""
+        """The timeout of an invocation in this schedule, in seconds."""
 
     def _build(self, rng: Random) -> None:
-        """The services, and what is between them and the functions."""
+        """Build the services, and the pollers that invoke the functions."""
         options = self.options
         shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
         if rng.random() < 0.05:
@@ -107,57 +107,59 @@ class World:
         )
         self.judge = Judge(self.shape, self.store, self.trap)
 
-    # ---- what is seen
+    # ---- traps, faults and the trace
 
     def trap(self, name: str) -> None:
-        """Count a trap that was seen to happen; one that has no name here is a mistake."""
+        """Count a trap that has happened. Raise KeyError if its name is not in TRAPS."""
         if name not in TRAPS:
             raise KeyError(name)
         self.traps[name] += 1
 
     def fault(self, name: str) -> None:
-        """Count something that goes wrong; one that has no name here is a mistake."""
+        """Count a fault. Raise KeyError if its name is not in FAULTS."""
         if name not in FAULTS:
             raise KeyError(name)
         self.faults[name] += 1
         self.note(name)
 
-    def note(self, *what: Any) -> None:
-        line = f"{self.clock.now} {what}"
+    def note(self, *step: Any) -> None:
+        """Add a step to the digest and, if wanted, to the trace."""
+        line = f"{self.clock.now} {step}"
         self._digest.update(line.encode())
         if self.options.trace:
             self.trace.append(line)
 
     def number(self) -> int:
-        """The next number of a process, or of something that is kept."""
+        """Return the next number for the name of a process or of a parked object."""
         self._number += 1
         return self._number
 
     def round(self, delay: int) -> int:
-        """An instant after a while, at which pollers look: several times a second, many of them at once."""
+        """Return the instant of the next poll after a delay. Many pollers poll at the same instant."""
         return (self.clock.now + delay) // POLLS * POLLS + POLLS + self.rng.randint(0, 4_000)
 
     def skew(self) -> int:
+        """Draw how far a clock is ahead of virtual time, in microseconds."""
         return self.rng.randint(-self._skew, self._skew) if self._skew else 0
 
     # ---- the functions
 
-    def definition(self) -> str:
-        """The `boards.toml` of the instance that takes an invocation now."""
+    def _definition(self) -> str:
+        """Return the `boards.toml` for an invocation now. During a deployment it may be the old or the new one."""
         later = self.deployed == 2 or (self.deployed == 1 and self.rng.random() < 0.5)
         return self.shape.later_text if later else self.shape.text
 
     def invoke(
         self, function: str, event: Any, detail: Any, heard: Callable[[Process, Any], None], kind: str = ""
     ) -> Process:
-        """Have an instance of a function take an event, from the next moment on."""
-        instance = self.instances.take(function, self.definition())
-        process = self.process(kind or function, instance, detail, heard)
+        """Invoke a function with an event. `heard` gets the answer, or the error."""
+        instance = self.instances.take(function, self._definition())
+        process = self._process(kind or function, instance, detail, heard)
 
         def run() -> None:
             try:
                 answer = instance.handle(event, Context(self, self.lifetime))
-            except Exception as error:  # noqa: BLE001 - as Lambda does, whatever it is
+            except Exception as error:  # noqa: BLE001 - Lambda answers any error
                 self.note(process.name, repr(error))
                 answer = error
             self.instances.give_back(instance)
@@ -166,17 +168,14 @@ class World:
         self.clock.after(0, self.clock.start, process, run)
         return process
 
-    def process(
-        self, kind: str, instance: Instance | None, detail: Any, heard: Callable[[Process, Any], None]
-    ) -> Process:
-        later = instance is not None and instance.definition != self.shape.text
+    def _process(self, kind: str, instance: Instance, detail: Any, heard: Callable[[Process, Any], None]) -> Process:
+        """Create a process and schedule its timeout."""
+        later = instance.definition != self.shape.text
         name = f"{kind}-{self.number()}/{'new' if later else 'old'}"
-        definition = instance.definition if instance is not None else self.definition()
-        skew = instance.skew if instance is not None else self.skew()
-        process = Process(name, kind, self.clock.now, skew, definition, detail)
-        process.deaths.append(lambda: self._gone(process))
+        process = Process(name, kind, self.clock.now, instance.skew, instance.definition, detail)
+        process.deaths.append(lambda: self._died(process))
         self._heard[process] = heard
-        if {one.name.partition("/")[2] for one in self.live} | {name.partition("/")[2]} == {"old", "new"}:
+        if {other.name.partition("/")[2] for other in self.live} | {name.partition("/")[2]} == {"old", "new"}:
             self.trap("two definitions at work")
         self.live.append(process)
         self.workers = max(self.workers, len(self.live))
@@ -189,30 +188,32 @@ class World:
             self.trap("timed out")
             self.clock.die(process)
 
-    def _gone(self, process: Process) -> None:
+    def _died(self, process: Process) -> None:
         self.live.remove(process)
-        self._tell(process, Died())
+        self._answer(process, Died())
 
     def end(self, process: Process, answer: Any) -> None:
+        """End a process and pass its answer on."""
         process.done = True
         self.live.remove(process)
-        self.clock.after(0, self._tell, process, answer)
+        self.clock.after(0, self._answer, process, answer)
 
-    def _tell(self, process: Process, answer: Any) -> None:
+    def _answer(self, process: Process, answer: Any) -> None:
         heard = self._heard.pop(process, None)
         if heard is not None:
             self.note(process.name, answer)
             heard(process, answer)
 
     def forget(self, process: Process) -> None:
-        """Whoever has invoked a process hears nothing more of it."""
+        """Answer a process's invoker with a timeout while the process goes on."""
         if process in self.live:
             self.fault("given up, and goes on unseen")
             self.trap("given up, and goes on unseen")
             process.frozen_until = self.clock.now + int(50_000 * 600 ** self.rng.random())
-            self._tell(process, TimeoutError())
+            self._answer(process, TimeoutError())
 
     def run(self) -> None:
+        """Run the script to its end, then compare everything."""
         self.script.begin()
         try:
             self.clock.run()
@@ -220,18 +221,19 @@ class World:
             self.judge.differ(str(error))
         self.comparison.compare()
         if not self.comparison.is_quiet:
-            self.judge.differ("not everything is done in the end")
+            self.judge.differ("expected no work to be left at the end, but some is")
         for event_id, contents in self.sent.items():
-            bad = [one.body for one in contents if one.body not in self.services.refused]
-            if event_id not in self.judge.accepted and bad:
+            lost = [sent for sent in contents if sent.body not in self.services.refused]
+            if event_id not in self.judge.accepted and lost:
                 self.judge.differ(f"event {event_id} is neither accepted nor refused")
-            for one in contents:
-                self.judge.refused(one, self.services.refused.get(one.body, []))
-                if not one.good and one.body not in self.services.refused:
+            for sent in contents:
+                self.judge.refused(sent, self.services.refused.get(sent.body, []))
+                if not sent.good and sent.body not in self.services.refused:
                     self.judge.differ(f"event {event_id} should have been refused")
 
     def digest(self) -> str:
-        whole = sorted(
+        """Return a digest of all steps and of the tables at the end."""
+        items = sorted(
             repr(
                 [
                     (name, sorted(value) if isinstance(value, frozenset) else value)
@@ -241,5 +243,5 @@ class World:
             for table in ("Scores", "Rankings")
             for item in self.store.items(table)
         )
-        self._digest.update("".join(whole).encode())
+        self._digest.update("".join(items).encode())
         return self._digest.hexdigest()

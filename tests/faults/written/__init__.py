@@ -1,4 +1,4 @@
-"""Schedules written by hand, for safeguards that chance seldom puts to the test: each fails where its own is gone."""
+"""Schedules written by hand for safeguards that random schedules rarely need. Each fails without its safeguard."""
 
 from __future__ import annotations
 

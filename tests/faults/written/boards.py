@@ -1,4 +1,4 @@
-"""Schedules of rebuilds, deletions and what is known of boards."""
+"""Schedules of rebuilds, deletions and board records. A stack that is created earlier has cached the board record."""
 
 from __future__ import annotations
 
@@ -23,109 +23,109 @@ if TYPE_CHECKING:
     from .rig import Rig
 
 
-def projected_by_who_knows_the_old() -> None:
-    """A rebuild begins a moment after a projector has asked which generations there are."""
-    with rig() as all_:
-        stack, other = all_.functions(), all_.functions()
-        all_.send(stack, "a", 10)
-        all_.project(other, *all_.records())
-        all_.rebuild(stack, until="switched")
-        all_.send(stack, "a", 2)
-        all_.project(other, *all_.records())
-        all_.rebuild(stack)
-        assert all_.scores(stack) == {"a": 12}
+def projected_with_an_old_record() -> None:
+    """A rebuild begins right after a projector has read the list of generations."""
+    with rig() as pipeline:
+        stack, other = pipeline.functions(), pipeline.functions()
+        pipeline.send(stack, "a", 10)
+        pipeline.project(other, *pipeline.records())
+        pipeline.rebuild(stack, until="switched")
+        pipeline.send(stack, "a", 2)
+        pipeline.project(other, *pipeline.records())
+        pipeline.rebuild(stack)
+        assert pipeline.scores(stack) == {"a": 12}
 
 
-def read_by_who_knows_the_old() -> None:
-    """A rebuild switches a moment after a reader has asked which generation is read."""
-    with rig() as all_:
-        stack, other = all_.functions(), all_.functions()
-        all_.send(stack, "a", 10)
-        all_.project(stack, *all_.records())
-        all_.rebuild(stack, until="announced")
-        all_.clock.milliseconds += 181 * SECOND
-        assert all_.scores(other) == {"a": 10}
-        all_.rebuild(stack, until="retired")
-        all_.send(stack, "a", 2)
-        all_.project(all_.functions(), *all_.records())
-        assert all_.scores(other) == {"a": 12}
+def read_with_an_old_record() -> None:
+    """A rebuild switches generations right after a reader has read which one to use."""
+    with rig() as pipeline:
+        stack, other = pipeline.functions(), pipeline.functions()
+        pipeline.send(stack, "a", 10)
+        pipeline.project(stack, *pipeline.records())
+        pipeline.rebuild(stack, until="announced")
+        pipeline.clock.milliseconds += 181 * SECOND
+        assert pipeline.scores(other) == {"a": 10}
+        pipeline.rebuild(stack, until="retired")
+        pipeline.send(stack, "a", 2)
+        pipeline.project(pipeline.functions(), *pipeline.records())
+        assert pipeline.scores(other) == {"a": 12}
 
 
-def written_by_who_knows_the_old() -> None:
-    """A rebuild retires the old generation a moment after a projector has asked which are written."""
-    with rig() as all_:
-        stack, other = all_.functions(), all_.functions()
-        all_.send(stack, "a", 10)
-        all_.project(stack, *all_.records())
-        all_.rebuild(stack, until="switched")
-        all_.clock.milliseconds += 181 * SECOND
-        all_.send(stack, "a", 2)
-        all_.project(other, *all_.records())
-        all_.rebuild(stack, until="retired")
-        all_.send(stack, "a", 2)
-        all_.project(other, *all_.records())
-        all_.rebuild(stack)
-        assert all(key.endswith("~1") for key in entries(all_.engine))
-        assert all_.scores(stack) == {"a": 14}
+def written_with_an_old_record() -> None:
+    """A rebuild retires the old generation right after a projector has read which ones to write."""
+    with rig() as pipeline:
+        stack, other = pipeline.functions(), pipeline.functions()
+        pipeline.send(stack, "a", 10)
+        pipeline.project(stack, *pipeline.records())
+        pipeline.rebuild(stack, until="switched")
+        pipeline.clock.milliseconds += 181 * SECOND
+        pipeline.send(stack, "a", 2)
+        pipeline.project(other, *pipeline.records())
+        pipeline.rebuild(stack, until="retired")
+        pipeline.send(stack, "a", 2)
+        pipeline.project(other, *pipeline.records())
+        pipeline.rebuild(stack)
+        assert all(key.endswith("~1") for key in entries(pipeline.engine))
+        assert pipeline.scores(stack) == {"a": 14}
 
 
-def removed_by_who_knows_the_old() -> None:
-    """A member moves in both generations. A projector that knows the old one alone then projects its removal.
+def removed_with_an_old_record() -> None:
+    """One projector writes a member in both generations. Another one, with an old record, projects its removal.
 
     The scan of the rebuild finds the removed item, which is part of no ranking.
     """
-    with rig() as all_:
-        stack, other = _one_knows_the_old(all_)
+    with rig() as pipeline:
+        stack, other = _one_has_an_old_record(pipeline)
         stack.delete("/boards/b/member", id="a")
-        all_.project(other, *all_.records())
-        all_.rebuild(stack)
-        assert all_.scores(stack) == {}
+        pipeline.project(other, *pipeline.records())
+        pipeline.rebuild(stack)
+        assert pipeline.scores(stack) == {}
 
 
-def back_after_who_knows_the_old() -> None:
-    """The same, and the member is back the next day: its item is no longer part of the day before."""
-    with rig() as all_:
-        stack, other = _one_knows_the_old(all_)
+def back_after_an_old_record() -> None:
+    """The same, and the member comes back the next day: its item is no longer part of the day before."""
+    with rig() as pipeline:
+        stack, other = _one_has_an_old_record(pipeline)
         stack.delete("/boards/b/member", id="a")
-        all_.project(other, *all_.records())
-        all_.clock.milliseconds += DAY
-        all_.send(stack, "a", 5)
-        all_.project(stack, *all_.records())
-        all_.rebuild(stack)
-        assert all_.scores(stack, "day", "2026-11-21") == {}
-        assert all_.scores(stack) == {"a": 5}
+        pipeline.project(other, *pipeline.records())
+        pipeline.clock.milliseconds += DAY
+        pipeline.send(stack, "a", 5)
+        pipeline.project(stack, *pipeline.records())
+        pipeline.rebuild(stack)
+        assert pipeline.scores(stack, "day", "2026-11-21") == {}
+        assert pipeline.scores(stack) == {"a": 5}
 
 
-def _one_knows_the_old(all_: Rig) -> tuple[Stack, Stack]:
-    """Functions, and others that remember the board's record of before its rebuild."""
-    stack, other = all_.functions(), all_.functions()
-    all_.send(stack, "a", 10)
-    all_.project(other, *all_.records())
-    all_.rebuild(stack, until="announced")
-    all_.send(stack, "a", 2)
-    all_.project(all_.functions(), *all_.records())
+def _one_has_an_old_record(pipeline: Rig) -> tuple[Stack, Stack]:
+    """Functions, and others that read the board's record before its rebuild began."""
+    stack, other = pipeline.functions(), pipeline.functions()
+    pipeline.send(stack, "a", 10)
+    pipeline.project(other, *pipeline.records())
+    pipeline.rebuild(stack, until="announced")
+    pipeline.send(stack, "a", 2)
+    pipeline.project(pipeline.functions(), *pipeline.records())
     return stack, other
 
 
-def counted_while_a_board_goes() -> None:
-    """A board is deleted a moment after a writer has asked about it; when its members are gone, the writer has more."""
-    with rig() as all_:
-        stack, other = all_.functions(), all_.functions()
-        all_.send(other, "a", 10)
-        all_.project(stack, *all_.records())
-        all_.rebuild(stack, until="announced", task="delete")
-        all_.send(other, "a", 2)
-        all_.project(stack, *all_.records())
-        all_.rebuild(stack, task="delete")
+def counted_during_a_deletion() -> None:
+    """A board is deleted right after a writer has read its record. The writer adds a member after the deletion."""
+    with rig() as pipeline:
+        stack, other = pipeline.functions(), pipeline.functions()
+        pipeline.send(other, "a", 10)
+        pipeline.project(stack, *pipeline.records())
+        pipeline.rebuild(stack, until="announced", task="delete")
+        pipeline.send(other, "a", 2)
+        pipeline.project(stack, *pipeline.records())
+        pipeline.rebuild(stack, task="delete")
         assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
-        assert all_.scores(stack) == {"a": 2}
+        assert pipeline.scores(stack) == {"a": 2}
 
 
-def two_at_one_record() -> None:
-    """Two have read a board's record, and both change it."""
-    with rig() as all_:
-        all_.send(all_.functions(), "a", 1)
-        records = DynamoBoards(all_.engine, "Scores", Time(NOW).pacing())
+def two_changes_of_one_record() -> None:
+    """Two processes read a board record, and both change it."""
+    with rig() as pipeline:
+        pipeline.send(pipeline.functions(), "a", 1)
+        records = DynamoBoards(pipeline.engine, "Scores", Time(NOW).pacing())
         record = records.records(["b"])["b"]
         assert records.put(replace(record, version=record.version + 1, again=True), record.version)
         assert not records.put(replace(record, version=record.version + 1), record.version)
@@ -133,7 +133,7 @@ def two_at_one_record() -> None:
 
 
 def definitions(seed: int) -> Callable[[], None]:
-    """A history of definitions of `tests/support/builders/redefining.py`."""
+    """Return a schedule that runs one history of definitions of `tests/support/builders/redefining.py`."""
 
     def schedule() -> None:
         with pytest.MonkeyPatch.context() as patches:
@@ -143,11 +143,11 @@ def definitions(seed: int) -> Callable[[], None]:
 
 
 SCHEDULES: Final = (
-    projected_by_who_knows_the_old,
-    read_by_who_knows_the_old,
-    written_by_who_knows_the_old,
-    removed_by_who_knows_the_old,
-    back_after_who_knows_the_old,
-    counted_while_a_board_goes,
-    two_at_one_record,
+    projected_with_an_old_record,
+    read_with_an_old_record,
+    written_with_an_old_record,
+    removed_with_an_old_record,
+    back_after_an_old_record,
+    counted_during_a_deletion,
+    two_changes_of_one_record,
 )

@@ -1,4 +1,4 @@
-"""Schedules of what takes dead nodes out of trees."""
+"""Schedules of pruning, which removes empty nodes from tier trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Seen:
-    """Trees as a cleaner has seen them: reads of one look are of more than one moment."""
+    """Trees as a pruner has read them, where the nodes may come from reads at different moments."""
 
     worker: Worker
     seen: Mapping[Any, Lanes]
@@ -34,7 +34,7 @@ class Seen:
 
 @dataclass
 class Tree:
-    """A tree with a leaf that everyone has left, (66, 2), and its neighbour (66, 3), where somebody is."""
+    """A tree with an empty leaf (66, 2), and its neighbour (66, 3) with one member."""
 
     engine: Any = field(default_factory=Engine)
     first: Worker = field(init=False)
@@ -46,10 +46,10 @@ class Tree:
         self.second = Worker(self.engine, seed=5, chance=0)
         self.first.move(moved("z", None, 400, 1))
 
-    def come(self) -> None:
+    def enter(self) -> None:
         self.first.move(moved("b", None, 300, 1))
 
-    def come_and_go(self) -> None:
+    def enter_and_leave(self) -> None:
         self.first.move(moved("a", None, 300, 1))
         self.first.move(moved("a", 300, 5, 2))
 
@@ -57,7 +57,7 @@ class Tree:
         return self.first.trees.lanes(RANKING, [(), (66,), (66, 2)])
 
     def through_another_lane(self) -> None:
-        """Somebody comes, moves within the leaf in another lane, and goes: sums of a lane alone are not 0."""
+        """A member enters, moves within the leaf in another lane, and leaves. Only the sums over lanes are 0."""
         self.first.move(moved("b", None, 300, 1))
         self.second.client.steps.extend([tier_conflict] * 2)
         self.second.move(moved("b", 300, 301, 2))
@@ -72,16 +72,16 @@ class Tree:
 
 
 def a_node_that_was_in_use() -> None:
-    """Between reading and removing somebody was there, in two lanes of which one was read: all values are as before."""
+    """A member enters and leaves in two lanes, after one lane was read and before the removal."""
     tree = Tree()
-    tree.come_and_go()
+    tree.enter_and_leave()
     tree.clean(tree.seen(), tree.through_another_lane)
 
 
 def a_node_made_anew() -> None:
-    """The same, with a node that others had removed before: it has been written as often as the one that was read."""
+    """The same, but the node was removed and created again, with as many writes as the one that was read."""
     tree = Tree()
-    tree.come_and_go()
+    tree.enter_and_leave()
     seen = tree.seen()
 
     def then() -> None:
@@ -94,15 +94,15 @@ def a_node_made_anew() -> None:
 
 
 def a_counter_in_use_again() -> None:
-    """The leaf was read before it was there and the counter after everyone had left; then somebody comes."""
+    """The leaf is read before it exists and its counter after everyone has left. Then a member enters."""
     tree = Tree()
-    tree.come_and_go()
+    tree.enter_and_leave()
     seen = {path: lanes for path, lanes in tree.seen().items() if path != (66, 2)}
-    tree.clean(seen, tree.come)
+    tree.clean(seen, tree.enter)
 
 
 def a_counter_of_a_later_moment() -> None:
-    """A node was read before somebody came, and the counter that leads to it afterwards."""
+    """A node is read before a member enters, and its parent's counter afterwards."""
     engine = Engine()
     create_tables(engine)
     worker = Worker(engine, chance=0)
@@ -112,7 +112,7 @@ def a_counter_of_a_later_moment() -> None:
 
 
 def a_node_with_something_below() -> None:
-    """A node counts nobody, and below it was read when somebody was there: what is there has to be within reach."""
+    """A node is read when it is empty, and the node below it when it still had a member. Both must stay in reach."""
     engine = Engine()
     create_tables(engine)
     worker = Worker(engine, chance=0)

@@ -10,97 +10,97 @@ from .rig import NOW, SHARDED, rig
 
 
 def late_on_newer() -> None:
-    """10, then 12 and 10 in one batch, then the change to 12 alone."""
-    with rig() as all_:
-        stack = all_.functions()
+    """A score is 10, then 12 and 10 again in one batch. Then the record of 12 is delivered again."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
         for points in (10, 2, -2):
-            all_.send(stack, "a", points)
-        first, second, third = all_.records()
-        all_.project(stack, first)
-        all_.project(stack, second, third)
-        all_.project(stack, second)
-        assert all_.scores(stack) == {"a": 10}
+            pipeline.send(stack, "a", points)
+        first, second, third = pipeline.records()
+        pipeline.project(stack, first)
+        pipeline.project(stack, second, third)
+        pipeline.project(stack, second)
+        assert pipeline.scores(stack) == {"a": 10}
 
 
 def in_and_out_in_a_batch() -> None:
-    """A member comes and is hidden in one batch; then its coming comes alone."""
-    with rig() as all_:
-        stack = all_.functions()
-        all_.send(stack, "a", 10)
+    """A member enters and is hidden in one batch. Then the record of its entry is delivered again."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
+        pipeline.send(stack, "a", 10)
         stack.put("/boards/b/member", {"hidden": True}, id="a")
-        first, second = all_.records()
-        all_.project(stack, first, second)
-        all_.project(stack, first)
-        assert all_.scores(stack) == {}
+        first, second = pipeline.records()
+        pipeline.project(stack, first, second)
+        pipeline.project(stack, first)
+        assert pipeline.scores(stack) == {}
 
 
 def hidden_and_late() -> None:
-    """A member comes, and is hidden; then its coming comes again."""
-    with rig() as all_:
-        stack = all_.functions()
-        all_.send(stack, "a", 10)
+    """A member enters and is hidden in two batches. Then the record of its entry is delivered again."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
+        pipeline.send(stack, "a", 10)
         stack.put("/boards/b/member", {"hidden": True}, id="a")
-        first, second = all_.records()
-        all_.project(stack, first)
-        all_.project(stack, second)
-        all_.project(stack, first)
-        assert all_.scores(stack) == {}
+        first, second = pipeline.records()
+        pipeline.project(stack, first)
+        pipeline.project(stack, second)
+        pipeline.project(stack, first)
+        assert pipeline.scores(stack) == {}
 
 
 def equal_after_a_gap() -> None:
-    """10, 12, 10, of which the 12 is missing; then it comes."""
-    with rig() as all_:
-        stack = all_.functions()
+    """A score is 10, 12, and 10 again. The record of 12 is delivered last."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
         for points in (10, 2, -2):
-            all_.send(stack, "a", points)
-        first, second, third = all_.records()
-        all_.project(stack, first)
-        all_.project(stack, third)
-        all_.project(stack, second)
-        assert all_.scores(stack) == {"a": 10}
+            pipeline.send(stack, "a", points)
+        first, second, third = pipeline.records()
+        pipeline.project(stack, first)
+        pipeline.project(stack, third)
+        pipeline.project(stack, second)
+        assert pipeline.scores(stack) == {"a": 10}
 
 
 def nothing_done() -> None:
-    """A batch of two members of whom none is done."""
-    with rig() as all_:
-        stack = all_.functions()
-        all_.send(stack, "a", 1)
-        all_.send(stack, "b", 2)
-        all_.project(stack, *all_.records(), down=True)
-        assert all_.scores(stack) == {"a": 1, "b": 2}
+    """The store is down for a batch with two members."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
+        pipeline.send(stack, "a", 1)
+        pipeline.send(stack, "b", 2)
+        pipeline.project(stack, *pipeline.records(), down=True)
+        assert pipeline.scores(stack) == {"a": 1, "b": 2}
 
 
 def nothing_done_of_two_days() -> None:
-    """The same, where the first record alone is of yesterday."""
-    with rig() as all_:
-        stack = all_.functions()
-        all_.send(stack, "a", 1, at=NOW - DAY)
-        all_.send(stack, "b", 2)
-        all_.send(stack, "a", 1)
-        all_.project(stack, *all_.records(), down=True)
-        assert all_.scores(stack, "day", "2026-11-20") == {"a": 1}
+    """The store is down for a batch in which only the first record is from yesterday."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
+        pipeline.send(stack, "a", 1, at=NOW - DAY)
+        pipeline.send(stack, "b", 2)
+        pipeline.send(stack, "a", 1)
+        pipeline.project(stack, *pipeline.records(), down=True)
+        assert pipeline.scores(stack, "day", "2026-11-20") == {"a": 1}
 
 
 def deleted_by_hand() -> None:
-    """Somebody deletes an item: its record carries the version that was."""
-    with rig() as all_:
-        stack = all_.functions()
-        all_.send(stack, "a", 10)
-        (first,) = all_.records()
-        all_.project(stack, first)
-        all_.engine.delete_item(TableName="Scores", Key=first["dynamodb"]["Keys"])
-        all_.project(stack, *all_.records())
-        assert all_.scores(stack) == {}
+    """Somebody deletes an item in the table. Its stream record has the old version."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
+        pipeline.send(stack, "a", 10)
+        (first,) = pipeline.records()
+        pipeline.project(stack, first)
+        pipeline.engine.delete_item(TableName="Scores", Key=first["dynamodb"]["Keys"])
+        pipeline.project(stack, *pipeline.records())
+        assert pipeline.scores(stack) == {}
 
 
 def shards_of_another_definition() -> None:
-    """A reader that knows of one shard reads what a newer projector spreads over nine."""
-    with rig() as all_:
-        stack, newer = all_.functions(), all_.functions(SHARDED)
+    """A reader with one shard in its definition reads what a projector has spread over nine."""
+    with rig() as pipeline:
+        stack, newer = pipeline.functions(), pipeline.functions(SHARDED)
         for number in range(20):
-            all_.send(newer, f"m{number}", number)
-        all_.project(newer, *all_.records())
-        assert len(all_.scores(stack)) == 20
+            pipeline.send(newer, f"m{number}", number)
+        pipeline.project(newer, *pipeline.records())
+        assert len(pipeline.scores(stack)) == 20
 
 
 SCHEDULES: Final = (

@@ -11,54 +11,54 @@ from .rig import rig
 
 
 def parked_and_hidden() -> None:
-    """What was parked is that somebody is hidden: no place is what it has to be brought to."""
-    with rig() as all_:
-        stack = all_.functions()
-        all_.send(stack, "a", 10)
-        all_.project(stack, *all_.records())
+    """The parked record hides a member, so the replay must take the member out of its ranking."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
+        pipeline.send(stack, "a", 10)
+        pipeline.project(stack, *pipeline.records())
         stack.put("/boards/b/member", {"hidden": True}, id="a")
-        (second,) = all_.records()
-        all_.park(stack, second)
-        all_.replay(stack)
-        assert all_.scores(stack) == {}
+        (second,) = pipeline.records()
+        pipeline.park(stack, second)
+        pipeline.replay(stack)
+        assert pipeline.scores(stack) == {}
 
 
 def parked_a_moment_ago() -> None:
-    """A replay right after the change: an eventually consistent read does not see it yet."""
+    """A replay runs right after the change, when an eventually consistent read still returns the old item."""
 
     class Behind(Faulty):
-        def batch_get_item(self, RequestItems: Any) -> Any:  # noqa: N803 - as the client has it
-            asked = RequestItems.get("Scores", {})
+        def batch_get_item(self, RequestItems: Any) -> Any:  # noqa: N803 - the name in boto3
+            request = RequestItems.get("Scores", {})
             answer = self.client.batch_get_item(RequestItems=RequestItems)
-            if asked.get("Keys") == [first["dynamodb"]["Keys"]] and not asked.get("ConsistentRead"):
+            if request.get("Keys") == [first["dynamodb"]["Keys"]] and not request.get("ConsistentRead"):
                 answer["Responses"]["Scores"] = [first["dynamodb"]["NewImage"]]
             return answer
 
-    with rig() as all_:
-        writer = all_.functions()
-        stack = all_.functions(client=Behind(all_.engine))
-        all_.send(writer, "a", 10)
-        (first,) = all_.records()
-        all_.project(stack, first)
-        all_.send(writer, "a", 2)
-        (second,) = all_.records()
-        all_.park(stack, second)
-        all_.replay(stack)
-        assert all_.scores(stack) == {"a": 12}
+    with rig() as pipeline:
+        writer = pipeline.functions()
+        stack = pipeline.functions(client=Behind(pipeline.engine))
+        pipeline.send(writer, "a", 10)
+        (first,) = pipeline.records()
+        pipeline.project(stack, first)
+        pipeline.send(writer, "a", 2)
+        (second,) = pipeline.records()
+        pipeline.park(stack, second)
+        pipeline.replay(stack)
+        assert pipeline.scores(stack) == {"a": 12}
 
 
 def parked_beside_a_rebuild() -> None:
-    """What is parked when a rebuild has placed everyone is placed in the old generation and in the new."""
-    with rig() as all_:
-        stack = all_.functions()
-        all_.send(stack, "a", 10)
-        all_.project(stack, *all_.records())
-        all_.rebuild(stack, until="switched")
-        all_.clock.milliseconds += 61 * SECOND
-        all_.send(stack, "a", 2)
-        all_.park(stack, *all_.records())
-        all_.replay(stack)
-        assert all_.scores(stack) == {"a": 12}
+    """A record is parked after a rebuild has placed all members. The replay must update both generations."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
+        pipeline.send(stack, "a", 10)
+        pipeline.project(stack, *pipeline.records())
+        pipeline.rebuild(stack, until="switched")
+        pipeline.clock.milliseconds += 61 * SECOND
+        pipeline.send(stack, "a", 2)
+        pipeline.park(stack, *pipeline.records())
+        pipeline.replay(stack)
+        assert pipeline.scores(stack) == {"a": 12}
 
 
 SCHEDULES: Final = (

@@ -1,4 +1,4 @@
-"""The functions over one engine, where each step is done by hand."""
+"""The functions on one engine, for schedules that take each step by hand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
 
 @dataclass
 class Rig:
-    """The functions over one engine, where each step is done by hand. Time passes only by waiting."""
+    """The functions on one engine. Each step is a call; time passes only when something waits."""
 
     stacks: ExitStack = field(default_factory=ExitStack)
     clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
@@ -51,29 +51,33 @@ class Rig:
         self.clock.milliseconds += round(seconds * 1000) + 1
 
     def functions(self, boards: str = POINTS, client: Any = None, clock: ManualClock | None = None) -> Stack:
-        """Functions of their own, warm from now on."""
+        """Return new instances of the functions, with empty caches."""
         return self.stacks.enter_context(running(client or self.client, clock or self.clock, boards))
 
     def send(self, stack: Stack, member: str, points: int, **more: Any) -> None:
-        """An event through the writer; `received` is what its message says of when that was."""
+        """Send an event through the writer.
+
+        `more` may hold the event's `id`, its time `at`, and the time `received` at which its message was first
+        received, both in milliseconds.
+        """
         number = next(self.numbers)
         at = more.get("at", stack.clock())
         event = {"id": more.get("id", f"e{number}"), "board": "b", "member": member, "metrics": {"points": points}}
-        said = {}
+        attributes = {}
         if "received" in more:
-            said["first_received"] = {"dataType": "String", "stringValue": str(more["received"])}
+            attributes["first_received"] = {"dataType": "String", "stringValue": str(more["received"])}
         body = json.dumps({**event, "at": f"2026-11-{21 + (at - NOW) // DAY:02}T10:00:00Z"})
-        record = {"messageId": str(number), "body": body, "messageAttributes": said}
+        record = {"messageId": str(number), "body": body, "messageAttributes": attributes}
         assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
 
     def records(self) -> list[Any]:
-        """The stream's records of members since this was asked last."""
+        """Return the stream records of members since the last call."""
         (shard,) = self.engine.stream("Scores")
         new, self.taken = shard[self.taken :], len(shard)
         return [record for record in new if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
 
     def project(self, stack: Stack, *records: Any, down: bool = False) -> None:
-        """A batch through the projector, and again from where it says, until it is done; `down` at the first try."""
+        """Run a batch through the projector until it is done. With `down` the store is down during the first try."""
         left = list(records)
         while left:
             self.client.steps.extend([error("ThrottlingException")] * 1000 * down)
@@ -83,17 +87,19 @@ class Rig:
             if not failed:
                 return
             numbers = [record["dynamodb"]["SequenceNumber"] for record in left]
-            left = left[min(numbers.index(one["itemIdentifier"]) for one in failed) :]
+            left = left[min(numbers.index(failure["itemIdentifier"]) for failure in failed) :]
 
     def park(self, stack: Stack, record: Any) -> None:
+        """Put a record into the failure bucket."""
         body = json.dumps({"reason": "by hand", "record": record}).encode()
         stack.bucket.put_object("failures", "parked/2026-11-21/1.json", body, "application/json")
 
     def replay(self, stack: Stack) -> None:
+        """Replay everything that is parked."""
         assert stack.maintenance({"parked": {"replay": {}}}, Context())["done"]
 
     def rebuild(self, stack: Stack, until: str = "", task: str = "rebuild") -> None:
-        """A rebuild of the board, begun or gone on with, up to a phase or its end."""
+        """Begin or continue a rebuild or a deletion of the board, up to a phase or to its end."""
         record = self.engine.get_item(TableName="Scores", Key={"pk": {"S": "#boards"}, "sk": {"S": "b"}})["Item"]
         begin = json.loads(record["d"]["S"])["job"] is None
         while True:
@@ -104,10 +110,12 @@ class Rig:
             self.clock.milliseconds += round(answer["wait"] * 1000)
 
     def scores(self, stack: Stack, window: str = "all", period: str | None = None) -> dict[str, int]:
+        """Read a ranking over HTTP, as scores by member."""
         return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/b/points/{window}", period=period)}
 
 
 @contextmanager
 def rig() -> Iterator[Rig]:
+    """Provide a rig on an empty engine."""
     with ExitStack() as stacks:
         yield Rig(stacks)
