@@ -1,4 +1,4 @@
-"""Every figure of the pages is one of a committed result: the tables are those that the commands make of them."""
+"""Every table and picture of the pages is generated from the committed results, and the results meet the budgets."""
 
 from collections.abc import Iterable
 
@@ -56,11 +56,11 @@ TABLES = {
 
 
 @pytest.mark.parametrize(("page", "lines"), TABLES.values(), ids=TABLES)
-def test_a_table_is_that_of_its_result(page: str, lines: Iterable[str]) -> None:
+def test_a_table_matches_its_result(page: str, lines: Iterable[str]) -> None:
     assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in (REPOSITORY / page).read_text(encoding="utf-8")
 
 
-def test_the_bars_hold_for_the_committed_result() -> None:
+def test_reads_are_within_their_budgets() -> None:
     cost = {(row["board"], row["read"], row["members"]): row for row in READS["reads"]}
     deep = {(row["board"], row["members"]): row for row in READS["deep"]}
 
@@ -74,7 +74,7 @@ def test_the_bars_hold_for_the_committed_result() -> None:
     assert READS["answers_wrong"] == 0
 
 
-def test_lanes_are_paid_for_where_they_are_needed() -> None:
+def test_only_busy_boards_pay_for_lanes() -> None:
     busy = {(row["projectors"], row["most_lanes"]): row for row in LANES["busy"]}
 
     for count in lanes.PROJECTORS[2:]:
@@ -92,16 +92,16 @@ def test_lanes_are_paid_for_where_they_are_needed() -> None:
 @pytest.mark.parametrize(
     ("path", "svg"), [*compared_tables.pictures(COMPARED).items(), *curve_tables.pictures(CURVES).items()]
 )
-def test_a_picture_is_that_of_its_result(path: str, svg: str) -> None:
+def test_a_picture_matches_its_result(path: str, svg: str) -> None:
     assert (REPOSITORY / path).read_text(encoding="utf-8") == svg
     assert path.removeprefix("docs/") in (REPOSITORY / curves.PAGE).read_text(encoding="utf-8")
 
 
 def test_the_budgets_are_met() -> None:
-    found = list(budgets.budgets(budgets.read_results(COMMITTED)))
+    checked = list(budgets.budgets(budgets.read_results(COMMITTED)))
 
-    assert len(found) >= 20
-    assert [one for one in found if not one.met] == []
+    assert len(checked) >= 20
+    assert [budget for budget in checked if not budget.met] == []
 
 
 def test_a_rank_is_as_cheap_at_ten_million_as_at_ten_thousand() -> None:
@@ -119,7 +119,7 @@ def test_a_rank_is_a_thousand_times_cheaper_than_counting() -> None:
     assert units[CountAbove.name, 1_000_000] >= 1_000 * units[OURS, 1_000_000]
 
 
-def test_ranks_of_others_are_wrong_where_they_are_said_to_be() -> None:
+def test_approximate_methods_are_wrong_and_ours_is_exact() -> None:
     wrong = {(row["method"], row["shape"]): row["wrong_share"] for row in COMPARED["accuracy"]}
 
     assert all(wrong[OURS, shape] == 0 for shape in SHAPES)
@@ -127,13 +127,13 @@ def test_ranks_of_others_are_wrong_where_they_are_said_to_be() -> None:
     assert COMPARED["staleness"]["error_most"][OURS] == 0
 
 
-def test_the_hottest_key_bears_more_with_more_shards() -> None:
-    bears = {(row["batch"], row["lanes"], row["shards"]): row["events_per_second"] for row in CURVES["ceilings"]}
+def test_the_hottest_key_takes_more_events_with_more_shards() -> None:
+    capacity = {(row["batch"], row["lanes"], row["shards"]): row["events_per_second"] for row in CURVES["ceilings"]}
 
-    assert all(events >= 1_000 for (_, _, shards), events in bears.items() if shards >= 4)
+    assert all(events >= 1_000 for (_, _, shards), events in capacity.items() if shards >= 4)
     for shards in SHARDS:
-        assert bears[TOGETHER, 1, shards] >= 0.85 * shards * bears[TOGETHER, 1, 1]
-        assert bears[ALONE, 4, shards] >= 0.85 * shards * bears[ALONE, 4, 1]
+        assert capacity[TOGETHER, 1, shards] >= 0.85 * shards * capacity[TOGETHER, 1, 1]
+        assert capacity[ALONE, 4, shards] >= 0.85 * shards * capacity[ALONE, 4, 1]
 
 
 def test_the_code_is_within_its_budgets() -> None:
@@ -142,26 +142,26 @@ def test_the_code_is_within_its_budgets() -> None:
     starts = {row["program"]: row for row in SPEED["starts"]}
     for name, times in speed.STARTS.items():
         assert starts[name]["times_base_cpu"] <= times
-    # Half of the memory that functions have by default, start and largest batch together.
+    # The start and the largest batch together may use half of a function's default memory.
     for row in SPEED["memory"]:
         assert starts[row["function"]]["megabytes"] + row["peak_megabytes"] <= 512
     assert (SPEED["members"], SPEED["batch"]) == (200_000, 500)
 
 
-def test_the_model_of_cost_is_near_what_was_counted() -> None:
+def test_the_cost_model_is_close_to_the_measured_costs() -> None:
     model = COST["model"]
 
     assert len(model["rows"]) == len(grid.GRID)
     assert model["most_off"] <= 0.05
     assert model["mean_off"] <= 0.015
-    # And near what another benchmark has counted, of other members.
-    counted = UNITS["writes"]
+    # The model must also be close to another benchmark with other members.
+    measured = UNITS["writes"]
     for name, settings in (("`all` alone", grid.ALL), ("`all`, `day` and `last-7-days`", grid.SHIPPED)):
-        told = usage.usage(settings, grid.POINTS).write_units
-        assert told == pytest.approx(counted[name]["write_units_per_event"], rel=0.02)
+        modelled = usage.usage(settings, grid.POINTS).write_units
+        assert modelled == pytest.approx(measured[name]["write_units_per_event"], rel=0.02)
 
 
-def test_the_model_of_capacity_is_near_the_real_projectors() -> None:
+def test_the_capacity_model_is_close_to_the_real_projectors() -> None:
     assert [(row["projectors"], row["batch"]) for row in CEILING["check"]] == [
         (count, batch) for batch in ceiling.BATCHES for count in ceiling.PROJECTORS
     ]

@@ -1,4 +1,4 @@
-"""docs/guarantees.md names tests that are there, and the commands that run them: make and pytest are asked."""
+"""docs/guarantees.md names existing tests and the commands that run them, as make and pytest report them."""
 
 import os
 import re
@@ -19,7 +19,7 @@ COMMANDS: Final = ("make test", "make test-all", "make soak", "make check")
 NEEDS_DOCKER: Final = "tests/docker/"
 
 Collected = Mapping[str, frozenset[str]]
-"""The ids of the tests that each command runs."""
+"""The ids of the tests that each make command runs."""
 
 
 @pytest.fixture(scope="module")
@@ -29,48 +29,48 @@ def collected() -> Collected:
 
 
 def _collect(command: str) -> frozenset[str]:
-    """Return what pytest collects with the arguments that a make target gives it."""
+    """Return the tests that pytest collects with the arguments in a make target."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     recipe = subprocess.check_output([*command.split(), "--dry-run"], cwd=PROJECT, env=environment, text=True)
     (line,) = [line for line in recipe.splitlines() if " -m pytest " in line]
     arguments = [*shlex.split(line), "-n", "0", "--collect-only", "--quiet"]
-    done = subprocess.run(arguments, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}{done.stderr}"
-    return frozenset(line for line in done.stdout.splitlines() if "::" in line)
+    process = subprocess.run(arguments, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, f"{line}\n{process.stdout[-4000:]}{process.stderr}"
+    return frozenset(line for line in process.stdout.splitlines() if "::" in line)
 
 
 def _cell(name: str, collected: Collected) -> str:
-    """Return which commands run a file or a test; `make test` may run some of its cases only."""
+    """Return the commands that run a file or a test. `make test` may run only some of its cases."""
     cases = {
-        command: {one for one in ids if one.startswith((f"{name}::", f"{name}[")) or one == name}
+        command: {test for test in ids if test.startswith((f"{name}::", f"{name}[")) or test == name}
         for command, ids in collected.items()
     }
     sampled = cases["make test"] < cases["make test-all"]
-    told = {command: " (a sample)" if command == "make test" and sampled else "" for command in COMMANDS}
-    return ", ".join(f"`{command}`{told[command]}" for command in COMMANDS if cases[command])
+    notes = {command: " (a sample)" if command == "make test" and sampled else "" for command in COMMANDS}
+    return ", ".join(f"`{command}`{notes[command]}" for command in COMMANDS if cases[command])
 
 
-def test_the_table_says_which_commands_run_each_test_that_shows_a_promise(collected: Collected) -> None:
+def test_the_table_lists_the_commands_that_run_each_named_test(collected: Collected) -> None:
     assert len(NAMED) > 10
-    commands = {name: _cell(name, collected) for name in NAMED}
-    table = ["| test | run by |", "|---|---|", *(f"| `{name}` | {told} |" for name, told in commands.items())]
-    print(*table, sep="\n")  # to be copied where it differs
-    assert [name for name, told in commands.items() if not told] == []
+    cells = {name: _cell(name, collected) for name in NAMED}
+    table = ["| test | run by |", "|---|---|", *(f"| `{name}` | {cell} |" for name, cell in cells.items())]
+    print(*table, sep="\n")  # copy this into the page where the page differs
+    assert [name for name, cell in cells.items() if not cell] == []
     assert TABLE.strip().splitlines() == table
 
 
-def test_every_promise_is_shown_by_something() -> None:
+def test_every_promise_names_a_test() -> None:
     promises = PROMISES.split("\n## ")[1:]
     assert len(promises) > 5
     assert [promise.splitlines()[0] for promise in promises if "*Shown by*: `tests/" not in promise] == []
 
 
-def test_every_file_of_tests_is_run_by_a_command(collected: Collected) -> None:
+def test_every_test_file_is_run_by_a_command(collected: Collected) -> None:
     files = {path.relative_to(PROJECT).as_posix() for path in (PROJECT / "tests").rglob("test_*.py")}
-    run = {one.partition("::")[0] for ids in collected.values() for one in ids}
+    run = {test.partition("::")[0] for ids in collected.values() for test in ids}
     assert sorted(name for name in files - run if not name.startswith(NEEDS_DOCKER)) == []
 
 
-def test_what_is_run_before_a_commit_is_run_again_before_a_change_is_accepted(collected: Collected) -> None:
+def test_make_test_all_includes_make_test_but_not_soak_and_check(collected: Collected) -> None:
     assert collected["make test"] < collected["make test-all"]
     assert collected["make test-all"].isdisjoint(collected["make soak"] | collected["make check"])

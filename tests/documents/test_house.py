@@ -1,4 +1,4 @@
-"""The order of the house: small modules, folders with room, names that say something, no private imports in tests."""
+"""Rules for the code: small modules and folders, telling module names, no private imports between test modules."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ PROJECT = Path(__file__).parents[2]
 ROOTS = ("layers", "functions", "standings_cli", "demo", "benchmarks", "tests")
 MAX_LINES = 250
 MAX_MODULES = 12
-DRAWERS = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "store", "answers"}
+MEANINGLESS = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "store", "answers"}
 
 
 def modules() -> list[Path]:
@@ -20,47 +20,48 @@ def modules() -> list[Path]:
 
 
 def of_project(path: Path) -> str:
+    """Return a path relative to the project."""
     return path.relative_to(PROJECT).as_posix()
 
 
-def test_no_module_is_longer_than_a_reader_wants() -> None:
+def test_no_module_is_too_long() -> None:
     lengths = {of_project(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
 
     assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
 
 
-def test_no_folder_is_full() -> None:
+def test_no_folder_has_too_many_modules() -> None:
     counts = Counter(of_project(path.parent) for path in modules() if path.name != "__init__.py")
 
     assert {folder: count for folder, count in counts.items() if count > MAX_MODULES} == {}
 
 
-def test_no_module_is_a_drawer() -> None:
-    assert [of_project(path) for path in modules() if path.stem in DRAWERS] == []
+def test_no_module_has_a_name_without_meaning() -> None:
+    assert [of_project(path) for path in modules() if path.stem in MEANINGLESS] == []
 
 
 def private_imports(path: Path) -> Iterator[str]:
-    """What a test module imports by a name that begins with an underscore, from another module of the tests."""
+    """Yield the private names that a test module imports from other test modules."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("tests")):
             yield from (alias.name for alias in node.names if re.match("_[^_]", alias.name))
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if of_project(path).startswith("tests")], ids=of_project)
-def test_no_test_imports_what_is_private_to_another(path: Path) -> None:
+def test_no_test_module_imports_a_private_name_of_another(path: Path) -> None:
     assert list(private_imports(path)) == []
 
 
-def test_the_tree_of_the_architecture_page_is_the_tree_of_the_layer() -> None:
+def test_the_architecture_page_shows_every_package_of_the_layer() -> None:
     text = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
     tree = text.partition("<!-- tree -->")[2].partition("<!-- /tree -->")[0]
     shown = []
-    above: list[str] = []
+    parents: list[str] = []
     for line in tree.splitlines():
         if match := re.match(r"([│ ]*)[├└]── (\w+)", line):
             depth = len(match[1]) // 4
-            above[depth:] = [match[2]]
-            shown.append("/".join(above))
+            parents[depth:] = [match[2]]
+            shown.append("/".join(parents))
     layer = PROJECT / "layers" / "standings" / "standings"
     packages = [
         path.parent.relative_to(layer).as_posix() for path in layer.rglob("__init__.py") if path.parent != layer

@@ -1,4 +1,4 @@
-"""What README and docs name is there: make targets, commands of `standings`, files and headings that are linked to."""
+"""README and docs name only make targets, `standings` commands, files and headings that exist."""
 
 import argparse
 import re
@@ -21,13 +21,14 @@ LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
 def commands(page: Path) -> Iterator[list[str]]:
+    """Yield the commands on a page, each as a list of words."""
     lines = [command for block in blocks(page) for command in block.commands]
     for line in (*lines, *in_text(page)):
         yield from programs(line)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=lambda page: page.name)
-def test_every_command_is_there(page: Path) -> None:
+def test_every_command_exists(page: Path) -> None:
     for words in commands(page):
         if words[0] == "make":
             assert next(word for word in words[1:] if not word.startswith("-")) in TARGETS, words
@@ -40,7 +41,7 @@ def test_every_command_is_there(page: Path) -> None:
 
 
 def _known(words: list[str]) -> bool:
-    """Whether there is such a command, and every option that stands behind it."""
+    """Return whether `standings` has this command with all of its options."""
     level: argparse.ArgumentParser = parser()
     options = set(level._option_string_actions)
     for word in words:
@@ -48,14 +49,16 @@ def _known(words: list[str]) -> bool:
             if word.partition("=")[0] not in options:
                 return False
             continue
-        deeper = next((one for one in level._actions if isinstance(one, argparse._SubParsersAction)), None)
-        if deeper is not None and not word.startswith(("'", '"', "$")) and word in deeper.choices:
-            level = deeper.choices[word]
+        subcommands = next(
+            (action for action in level._actions if isinstance(action, argparse._SubParsersAction)), None
+        )
+        if subcommands is not None and not word.startswith(("'", '"', "$")) and word in subcommands.choices:
+            level = subcommands.choices[word]
             options |= set(level._option_string_actions)
     return level.get_default("do") is not None or len(words) == 1
 
 
-def test_what_needs_an_account_says_so() -> None:
+def test_blocks_that_need_an_aws_account_are_marked() -> None:
     for page in PAGES:
         for block in blocks(page):
             if block.needs != NEEDS_ACCOUNT:
@@ -64,7 +67,7 @@ def test_what_needs_an_account_says_so() -> None:
 
 
 @pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=lambda page: page.name)
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
         file = (page.parent / target).resolve() if target else page
         assert file.exists(), target
@@ -74,18 +77,17 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def _slug(heading: str) -> str:
-    """As GitHub makes it."""
+    """Return the anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def _fenced(language: str) -> list[str]:
-    texts = [page.read_text(encoding="utf-8") for page in PAGES]
-    return [
-        found for text in texts for found in re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    ]
+    """Return the code blocks of a language on all pages."""
+    fence = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [block for page in PAGES for block in fence.findall(page.read_text(encoding="utf-8"))]
 
 
-def test_every_event_that_is_shown_would_be_counted() -> None:
+def test_every_event_on_a_page_is_valid() -> None:
     boards = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
     events = [text for text in _fenced("json") if '"metrics"' in text]
     assert events
@@ -93,23 +95,23 @@ def test_every_event_that_is_shown_would_be_counted() -> None:
         parse_event(text, boards, NOW)
 
 
-def test_every_family_that_is_shown_can_be_deployed() -> None:
+def test_every_family_on_a_page_is_valid() -> None:
     families = _fenced("toml")
     assert families
     for text in families:
         assert parse_boards(text).families
 
 
-def test_every_event_that_is_posted_by_command_would_be_counted() -> None:
-    """By the boards as shipped, and the families that the pages show."""
+def test_every_event_posted_by_a_command_on_a_page_is_valid() -> None:
+    """Events must fit the shipped boards or the families on the pages."""
     boards = parse_boards("\n".join([BOARDS_FILE.read_text(encoding="utf-8"), *_fenced("toml")]))
     posted = [words for page in PAGES for words in commands(page) if words[0] == "standings" and "post" in words]
-    told = [words[words.index("post") + 1 :] for words in posted]
-    single = [words for words in told if words and not words[0].startswith("-")]
+    arguments = [words[words.index("post") + 1 :] for words in posted]
+    single = [words for words in arguments if words and not words[0].startswith("-")]
     assert len(single) >= 3
     for board, member, *rest in single:
         amounts = ", ".join(
-            f'"{metric}": {amount}' for metric, _, amount in (one.partition("=") for one in rest) if amount
+            f'"{metric}": {amount}' for metric, _, amount in (word.partition("=") for word in rest) if amount
         )
         at = "2026-11-21T10:15:00Z"
         parse_event(

@@ -1,4 +1,4 @@
-"""README names every parameter with its default, docs/operations.md every alarm and every metric of ours."""
+"""README names each template parameter with its default. docs/operations.md names each alarm and custom metric."""
 
 import re
 from pathlib import Path
@@ -17,39 +17,42 @@ OPERATIONS: Final = (PROJECT / "docs" / "operations.md").read_text(encoding="utf
 
 def test_the_readme_names_every_parameter_with_its_default() -> None:
     rows = re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \| (.*?) \|", README, re.MULTILINE)
-    told: dict[str, str] = {}
-    for names, defaults in rows:
-        one_by_one = re.findall(r"`([^`]*)`", defaults) or [""]
-        every = re.findall(r"`(\w+)`", names)
-        told.update(zip(every, one_by_one * len(every) if len(one_by_one) == 1 else one_by_one, strict=True))
+    documented: dict[str, str] = {}
+    for names_cell, defaults_cell in rows:
+        defaults = re.findall(r"`([^`]*)`", defaults_cell) or [""]
+        names = re.findall(r"`(\w+)`", names_cell)
+        documented.update(zip(names, defaults * len(names) if len(defaults) == 1 else defaults, strict=True))
 
-    assert told == {name: str(parameter["Default"]) for name, parameter in TEMPLATE["Parameters"].items()}
+    assert documented == {name: str(parameter["Default"]) for name, parameter in TEMPLATE["Parameters"].items()}
 
 
 def test_operations_name_every_alarm() -> None:
-    alarms = [name for name, one in TEMPLATE["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm"]
+    resources = TEMPLATE["Resources"]
+    alarms = [name for name, resource in resources.items() if resource["Type"] == "AWS::CloudWatch::Alarm"]
 
     assert alarms
     assert [name for name in alarms if f"`{name}`" not in OPERATIONS] == []
 
 
-def test_operations_name_every_metric_of_ours_and_no_other() -> None:
+def test_operations_name_exactly_the_custom_metrics() -> None:
     table = OPERATIONS.partition("\n## Metrics\n")[2].partition("\n## ")[0]
-    told = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", table, re.MULTILINE)
+    documented = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", table, re.MULTILINE)
 
-    assert sorted(told) == sorted((service, metric) for service, metrics in emitted().items() for metric in metrics)
+    assert sorted(documented) == sorted(
+        (service, metric) for service, metrics in emitted().items() for metric in metrics
+    )
 
 
-def test_tables_are_restored_as_the_template_has_them() -> None:
+def test_the_restore_template_has_the_same_tables_as_the_template() -> None:
     restored = yaml_parse((PROJECT / "docs" / "restore.yaml").read_text(encoding="utf-8"))["Resources"]
-    there = expanded(source())
+    template = expanded(source())
 
     assert sorted(restored) == ["ReceiptsTable", "ScoresTable"]
     for name, table in restored.items():
-        assert table["Properties"] == there.properties(name)
+        assert table["Properties"] == template.properties(name)
 
 
-def test_the_readme_invokes_functions_and_events_that_are_there() -> None:
+def test_the_readme_invokes_existing_functions_with_existing_events() -> None:
     lines = re.findall(r"sam local invoke (\S+) -e (\S+)", README)
     assert lines
     for function, event in lines:

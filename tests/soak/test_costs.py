@@ -33,7 +33,7 @@ def test_a_rank_costs_the_same_with_large_scores(few_equals: Placed) -> None:
     costs.test_a_rank_costs_the_same_with_large_scores(few_equals)
 
 
-def test_a_page_among_equals_costs_what_it_skips_more(many_equals: Placed) -> None:
+def test_a_page_among_equal_scores_costs_more_by_what_it_skips(many_equals: Placed) -> None:
     costs.test_a_page_among_equals_costs_what_it_skips_more(many_equals)
 
 

@@ -4,7 +4,7 @@ from tests.support.machine import machine
 
 
 class LongMachine(machine.Machine):
-    """The same, with more members and for many more examples."""
+    """The machine of the property tests with more members and many more examples."""
 
     most = 12
 

@@ -1,4 +1,4 @@
-"""Schedules of faults: many more on the engine, and whole ones on DynamoDB Local."""
+"""Many more schedules of faults on the engine, and complete schedules on DynamoDB Local."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ def test_every_ranking_is_right_in_many_more_schedules(first: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_whole_schedules_are_right_on_dynamodb_local(
+def test_complete_schedules_are_right_on_dynamodb_local(
     seed: int, store: Callable[[Callable[[], float]], ClientStore]
 ) -> None:
     outcome = run(seed, Options(store=store))
