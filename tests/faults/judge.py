@@ -50,7 +50,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Care:
+class Edit:
     """An administrator's change of a member: register, hide, show, or remove."""
 
     board: str
@@ -92,9 +92,9 @@ class Judge:
                     now[key] = max(call.reading, image["t"] if image is not None else 0)
                 model = self.models[key[0]]
                 model.count(event.id, key[1], event.at, amounts, _instant(now[key]))
-                self._look(key[0], model, _instant(now[key]))
+                self._record_traps(key[0], model, _instant(now[key]))
 
-    def _look(self, board: str, model: BoardModel, now: datetime) -> None:
+    def _record_traps(self, board: str, model: BoardModel, now: datetime) -> None:
         """Record the traps around midnight, time zones and late events that an event has met."""
         calendar = model.calendar
         before = self._latest.setdefault(board, now)
@@ -125,13 +125,13 @@ class Judge:
             self.differ(f"{key}: expected the timestamp {expected}, got {new and new['t']}")
         return expected
 
-    def cared(self, care: Care) -> None:
+    def edited(self, edit: Edit) -> None:
         """Apply a committed change of a member to the model."""
-        model = self.models[care.board]
-        if care.remove:
-            model.remove(care.member)
+        model = self.models[edit.board]
+        if edit.remove:
+            model.remove(edit.member)
         else:
-            model.put(care.member, hidden=care.hidden)
+            model.put(edit.member, hidden=edit.hidden)
 
     def differ(self, difference: str) -> None:
         """Record a difference."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND
-from .judge import EPOCH, Care, Sent
+from .judge import EPOCH, Edit, Sent
 from .shapes import CLANS, CUP, LEAGUE
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ AMOUNTS: Final = (-3, -2, -1, 0, 1, 1, 1, 2, 2, 3, 126, 127, 128, -127, -128, 30
 
 
 class Script:
-    """Draws the events of one schedule, and the changes of its members by administrators."""
+    """Draws the events and the member changes of one schedule."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -78,7 +78,7 @@ class Script:
         """Register most members, and return the instant when that is done."""
         for member in self.members:
             if self._rng.random() < 0.85:
-                self._world.clock.at(at + self._rng.randint(0, SECOND), self._world.people.care, Care(LEAGUE, member))
+                self._world.clock.at(at + self._rng.randint(0, SECOND), self._world.people.edit, Edit(LEAGUE, member))
         return at + 2 * SECOND
 
     def _days(self, at: int) -> int:
@@ -106,13 +106,13 @@ class Script:
         """Remove members, and register them again after TTL has deleted their items."""
         world, rng = self._world, self._rng
         for member in self.members[:2]:
-            world.clock.at(at + HOUR, world.people.care, Care(LEAGUE, member, remove=True))
+            world.clock.at(at + HOUR, world.people.edit, Edit(LEAGUE, member, remove=True))
         at += rng.randint(61 * DAY, 70 * DAY)
         world.clock.at(at, world.people.expire)
         world.clock.at(at + HOUR, world.people.expire)
         for member in self.members[:2]:
             if self._league.registered:
-                world.clock.at(at + 2 * HOUR, world.people.care, Care(LEAGUE, member))
+                world.clock.at(at + 2 * HOUR, world.people.edit, Edit(LEAGUE, member))
         for _ in range(6):
             world.clock.at(at + 2 * HOUR + MINUTE, self._send, SECOND)
 
@@ -138,9 +138,9 @@ class Script:
             # Some members leave and come back as their last change.
             for member in rng.sample(self.members, 2):
                 hidden_at = at + span + rng.randint(0, 2 * SECOND)
-                world.clock.at(hidden_at, world.people.care, Care(LEAGUE, member, hidden=True))
+                world.clock.at(hidden_at, world.people.edit, Edit(LEAGUE, member, hidden=True))
                 world.clock.at(
-                    hidden_at + rng.randint(0, 2 * SECOND), world.people.care, Care(LEAGUE, member, hidden=False)
+                    hidden_at + rng.randint(0, 2 * SECOND), world.people.edit, Edit(LEAGUE, member, hidden=False)
                 )
         return at + span
 
@@ -226,7 +226,7 @@ class Script:
         """Change three members at once, if three functions have never run at the same time before."""
         if self._world.workers < 3:
             for member in self.members[:3]:
-                self._world.people.care(Care(LEAGUE, member, hidden=False))
+                self._world.people.edit(Edit(LEAGUE, member, hidden=False))
 
     def _change_member(self) -> None:
         """Hide a member, or remove it, and undo that later."""
@@ -242,9 +242,9 @@ class Script:
             ]
         )
         if rng.random() < 0.6:
-            world.people.care(Care(board, member, hidden=True))
-            world.clock.after(soon, world.people.care, Care(board, member, hidden=False))
+            world.people.edit(Edit(board, member, hidden=True))
+            world.clock.after(soon, world.people.edit, Edit(board, member, hidden=False))
         else:
-            world.people.care(Care(board, member, remove=True))
+            world.people.edit(Edit(board, member, remove=True))
             if rng.random() < 0.7:
-                world.clock.after(soon, world.people.care, Care(board, member))
+                world.clock.after(soon, world.people.edit, Edit(board, member))

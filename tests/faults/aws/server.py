@@ -124,12 +124,12 @@ class Server:
         code = answer.response["Error"]["Code"] if isinstance(answer, ClientError) else "done"
         self._world.note(call.process.name, call.operation, code, busy)
         if code == "TransactionCanceledException":
-            self._look(call, answer.response["CancellationReasons"])
+            self._record_traps(call, answer.response["CancellationReasons"])
         if call.fault == FAILED_AFTER and code == "done":
             return error_of(call, "InternalServerError")
         return answer
 
-    def _look(self, call: Call, reasons: list[dict[str, Any]]) -> None:
+    def _record_traps(self, call: Call, reasons: list[dict[str, Any]]) -> None:
         """Record the traps that a cancelled transaction has met."""
         codes = {reason["Code"] for reason in reasons}
         if {"ConditionalCheckFailed", "TransactionConflict"} <= codes:

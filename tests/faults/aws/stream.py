@@ -93,7 +93,7 @@ class Reader:
         before = self._failed
         if before is not None and before.start == batch.start and before.end != batch.end and before.commits:
             self._world.trap("done, not acknowledged, cut anew")
-        self._poller.look(batch)
+        self._poller.record_traps(batch)
         process = self._world.invoke(
             "projector", {"Records": [record.content for record in batch.records]}, batch, self._heard
         )
@@ -204,7 +204,7 @@ class Poller:
         detail["ApproximateCreationDateTime"] = at // SECOND
         return Record(content, (keys["pk"]["S"], keys["sk"]["S"]), before, version, _scores(old), _scores(new), at)
 
-    def look(self, batch: Batch) -> None:
+    def record_traps(self, batch: Batch) -> None:
         """Record the traps that a batch meets."""
         firsts: dict[tuple[str, str], Record] = {}
         for record in batch.records:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from standings.aws.dynamodb.keys import member_key
 from tests.faults.clockwork import DAY, HOUR, MINUTE, SECOND
-from tests.faults.judge import EPOCH, Care, Sent
+from tests.faults.judge import EPOCH, Edit, Sent
 from tests.faults.shapes import CLANS, LEAGUE
 from tests.support.aws.stack import http_event
 
@@ -38,13 +38,13 @@ class People:
             self._world.trap("sent again weeks later")
         self._world.queue.send(sent.body)
 
-    def care(self, care: Care) -> None:
+    def edit(self, edit: Edit) -> None:
         """Change a member over HTTP."""
-        query = urlencode({"id": care.member})
-        path = f"/boards/{care.board}/member"
-        body = None if care.hidden is None else {"hidden": care.hidden}
-        event = http_event(path, query, "DELETE" if care.remove else "PUT", body)
-        self._world.invoke("command", event, care, lambda *_: None, "care")
+        query = urlencode({"id": edit.member})
+        path = f"/boards/{edit.board}/member"
+        body = None if edit.hidden is None else {"hidden": edit.hidden}
+        event = http_event(path, query, "DELETE" if edit.remove else "PUT", body)
+        self._world.invoke("command", event, edit, lambda *_: None, "care")  # the digest has this name
 
     def deploy(self) -> None:
         """Deploy the later definition: the first call to some instances, the second to all."""
@@ -60,7 +60,7 @@ class People:
             "delete_item", {"TableName": "Scores", "Key": {"pk": {"S": partition}, "sk": {"S": sort}}}, {}
         )
         self._world.store.writes()
-        self._world.judge.cared(Care(board, member, remove=True))
+        self._world.judge.edited(Edit(board, member, remove=True))
         self._world.poller.take(self._world.store.stream)
 
     def rebuild(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from standings.aws.dynamodb.keys import BOARDS, board_of
 from tests.faults.aws.stream import Batch
 from tests.faults.clockwork import SECOND
-from tests.faults.judge import Care
+from tests.faults.judge import Edit
 from tests.support.dynamodb.storage.values import encode_item
 
 if TYPE_CHECKING:
@@ -53,21 +53,21 @@ class Watch:
             self._world.judge.committed(call, writes, process.detail.events)
         for table, old, new in writes:
             if table == "Rankings":
-                self._look_at_row(process, new)
+                self._record_ranking_traps(process, new)
             elif table == "Scores" and (item := new or old) is not None and item["pk"] != BOARDS:
-                self._cared(process, item, new)
-                self._look(call, (item["pk"], item["sk"]), old, new)
+                self._edited(process, item, new)
+                self._record_item_traps(call, (item["pk"], item["sk"]), old, new)
         if any(table == "Scores" for table, _, _ in writes):
             self._world.poller.take(self._world.store.stream)
 
-    def _cared(self, process: Process, item: Any, new: Any) -> None:
+    def _edited(self, process: Process, item: Any, new: Any) -> None:
         """Pass a member's change by an administrator or by the deletion of its board to the judge."""
         if process.kind == "care":
-            self._world.judge.cared(process.detail)
+            self._world.judge.edited(process.detail)
         elif process.kind == "maintenance" and new is not None and "x" in new:
-            self._world.judge.cared(Care(board_of(item["pk"]), item["sk"], remove=True))
+            self._world.judge.edited(Edit(board_of(item["pk"]), item["sk"], remove=True))
 
-    def _look_at_row(self, process: Process, new: Any) -> None:
+    def _record_ranking_traps(self, process: Process, new: Any) -> None:
         """Record the traps that a write to Rankings meets."""
         if isinstance(process.detail, Batch):
             process.detail.commits += 1
@@ -76,7 +76,7 @@ class Watch:
         if new is not None and "+" in new["pk"] and "s" not in new:
             self._world.trap("another lane")
 
-    def _look(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> None:
+    def _record_item_traps(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> None:
         """Record the traps that a write of a member's item meets."""
         process = call.process
         self._stale[key] = self._world.clock.now, old

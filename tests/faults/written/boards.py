@@ -1,4 +1,4 @@
-"""Schedules of rebuilds, deletions and board records. A stack that is created earlier has cached the board record."""
+"""Schedules of rebuilds, deletions and board records. Each stack caches the board record at its first use."""
 
 from __future__ import annotations
 
