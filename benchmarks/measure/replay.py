@@ -24,7 +24,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from benchmarks.harness.meter import Meter
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context, LocalStream, Queue, SqsPoller, StreamPoller
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.local import DynamoDBLocal

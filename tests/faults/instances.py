@@ -20,7 +20,8 @@ from standings.domain.windows.calendar import DAY
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime import logs
 from standings.wiring import building_blocks, projector
-from tests.support.aws.stack import ENVIRONMENT, FUNCTIONS
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.stack import FUNCTIONS
 
 from .clockwork import Pool
 

@@ -7,7 +7,8 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from tests.support.oracle.model import BoardModel, Metric
+from tests.support.oracle.listing import Metric
+from tests.support.oracle.model import BoardModel
 from tests.support.oracle.periods import Calendar
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.manual_clock import ManualClock
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

@@ -11,7 +11,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import apply
 

@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from standings.runtime.logs import logger
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 

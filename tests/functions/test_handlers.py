@@ -11,7 +11,8 @@ from botocore.exceptions import ClientError
 
 from standings.runtime.environment import ConfigurationError, required
 from standings.wiring import building_blocks
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import apply, project
 from tests.support.faults.faulty_client import cancelled

@@ -15,7 +15,8 @@ from standings.project.commit_moves import one_by_one
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime.logs import metrics
 from standings.wiring import projector
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.faults.faulty_client import cancelled
 

@@ -5,7 +5,8 @@ from copy import deepcopy
 from itertools import count
 from typing import Any, Final
 
-from tests.support.aws.stack import Stack, delivered
+from tests.support.aws.fake_queues import delivered
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import project

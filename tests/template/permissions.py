@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from tests.support.aws.stack import ENVIRONMENT
+from tests.support.aws.environment import ENVIRONMENT
 from tests.template.access import listed, statements
 from tests.template.expansion import Expanded
 

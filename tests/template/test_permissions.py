@@ -9,7 +9,9 @@ from unittest import mock
 import pytest
 
 from standings.wiring import building_blocks
-from tests.support.aws.stack import ManualClock, Sqs, running
+from tests.support.aws.fake_queues import Sqs
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import running
 from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

@@ -1,1 +1,1 @@
-"""Standings: exact, live leaderboards on DynamoDB. The packages are the stages of the pipeline: docs/architecture.md."""
+"""Standings: exact, live leaderboards on DynamoDB. Its packages are the stages of a pipeline (docs/architecture.md)."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from tests.support.aws.stack import ENVIRONMENT
+from tests.support.aws.environment import ENVIRONMENT
 
 from .calls import UNPROCESSED
 

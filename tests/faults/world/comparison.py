@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from standings.aws.dynamodb.keys import BOARDS
 from tests.faults.clockwork import MINUTE
 from tests.faults.judge import EPOCH
-from tests.support.aws.stack import ActivityQueue, Bucket, DeadLetterQueue, ManualClock, Stack
+from tests.support.aws.fake_bucket import Bucket
+from tests.support.aws.fake_queues import ActivityQueue, DeadLetterQueue
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack
 from tests.support.oracle.comparing import compare_every_read
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.faults.clockwork import DAY, MINUTE
 from tests.faults.judge import EPOCH
-from tests.support.aws.stack import ENVIRONMENT
+from tests.support.aws.environment import ENVIRONMENT
 from tests.support.dynamodb.api.errors import client_error
 
 if TYPE_CHECKING:

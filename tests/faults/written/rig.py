@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 from standings.domain.windows.calendar import DAY
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from standings.domain.windows.calendar import DAY, SECOND
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.manual_clock import ManualClock
 from tests.support.faults.faulty_client import Faulty, passes
 
 from .rig import BEST, LATE, NOW, rig

@@ -16,7 +16,8 @@ from standings_cli.__main__ import main, parser
 from standings_cli.stack.connection import Connection, StackError
 from standings_cli.stack.maintenance_function import Maintenance
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import apply, event

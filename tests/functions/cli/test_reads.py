@@ -14,7 +14,8 @@ from standings_cli.__main__ import main
 from standings_cli.stack.api import Api, transport
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.gateway import serving
-from tests.support.aws.stack import ManualClock, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import running
 from tests.support.builders.stages.streaming import apply
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

@@ -9,7 +9,8 @@ import pytest
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
 from standings.read import cursors
-from tests.support.aws.stack import ManualClock, Stack, http_event, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, http_event, running
 from tests.support.builders.stages.streaming import apply, event, project
 
 NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)

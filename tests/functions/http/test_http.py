@@ -11,7 +11,8 @@ import pytest
 from standings.domain.errors import no_such_member
 from standings.members.register_hide_remove import MemberAdmin
 from standings.ports.errors import StoreUnavailableError
-from tests.support.aws.stack import ManualClock, Stack, http_event, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, http_event, running
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 ALL = "/boards/b/points/all"

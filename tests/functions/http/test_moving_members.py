@@ -9,7 +9,8 @@ import pytest
 from standings.domain.tiers.tier_path import Path
 from standings.ports.ranking_reads import Entry, Node, Span
 from standings.read import shard_merge
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import apply, event, project
 
 NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)

@@ -11,7 +11,8 @@ import orjson
 import pytest
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 
-from tests.support.aws.stack import Handler, ManualClock, Stack, http_event, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Handler, Stack, http_event, running
 from tests.support.builders.stages.streaming import apply
 from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, resolved
 

@@ -9,7 +9,9 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from tests.support.aws.stack import ManualClock, Stack, delivered, running
+from tests.support.aws.fake_queues import delivered
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.posting import ALL, BOARDS, EVENT, NOW, count_them, raw, results
 

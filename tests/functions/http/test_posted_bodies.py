@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from standings.aws.sqs.sender import MAX_BYTES
 from standings.domain.errors import RequestError
 from standings.ingest.json_list import parse_documents
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.posting import BOARDS, EVENT, NOW, raw, results
 
 

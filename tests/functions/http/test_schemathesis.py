@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.aws.gateway import Gateway, serving
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import apply
 
 ROOT = Path(__file__).parents[3]

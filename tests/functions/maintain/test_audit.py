@@ -12,7 +12,8 @@ import pytest
 from standings.maintain.audit import report
 from standings.project.commit_moves import one_by_one
 from standings.wiring import projector
-from tests.support.aws.stack import ManualClock, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.audit.auditing import BOARD, Audited, family, findings, populate
 from tests.support.builders.audit.corrupting import Corruption

@@ -6,7 +6,8 @@ import orjson
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.windows.calendar import DAY
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.faults import faulty_client
 

@@ -12,7 +12,8 @@ from standings.aws.sqs.sender import MAX_BYTES
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN
 from standings.maintain.failures.selection import Selection
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.failures.maintenance import dead_letter_care, soon
 from tests.support.builders.failures.refusing import RIGHT, event, milliseconds, send, total, write
 

@@ -12,7 +12,8 @@ from botocore.exceptions import ClientError
 
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.selection import Selection
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.failures.maintenance import dead_letter_care, soon
 from tests.support.builders.failures.refusing import NOW, RIGHT, event, milliseconds, send, total, write

@@ -13,7 +13,8 @@ from botocore.exceptions import ClientError
 from standings.aws.dynamodb.keys import member_item_key
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.selection import Selection
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.failures.maintenance import parked_care, soon

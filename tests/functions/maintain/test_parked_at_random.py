@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from standings.domain.windows.calendar import DAY
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.failures.maintenance import parked_care, soon
 from tests.support.builders.failures.parking import BOARDS, NOW, give_up, park, scores, unprojected, write

@@ -10,7 +10,8 @@ import pytest
 from standings.domain.windows.calendar import DAY
 from standings.maintain.rebuild.rebuild import PROPAGATION_WAIT
 from standings.wiring import building_blocks
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.stages.streaming import project

@@ -7,7 +7,8 @@ from botocore.exceptions import ClientError
 
 from standings.maintain.rebuild.rebuild import PROPAGATION_WAIT
 from standings.wiring import building_blocks
-from tests.support.aws.stack import ManualClock, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import entries
 from tests.support.builders.stages.streaming import project

@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.harness import population
 from standings.read import rank_numbering
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 
 ALL = f"/boards/{population.BOARD}/points/all"
 

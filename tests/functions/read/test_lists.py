@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from standings.domain.windows.calendar import DAY
-from tests.support.aws.stack import ManualClock, Stack, http_event, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, http_event, running
 from tests.support.builders.querying import ALL, BOARDS, NOW, post
 from tests.support.oracle.model import Model, standings
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.stack import ENVIRONMENT, ManualClock, Stack, http_event, running
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, http_event, running
 from tests.support.builders.stages.streaming import apply, project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

@@ -20,7 +20,9 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.events.event import RefusedEvent
 from standings.domain.events.event_rules import parse_event
 from standings.wiring import building_blocks
-from tests.support.aws.stack import Bucket, ManualClock, Stack, running
+from tests.support.aws.fake_bucket import Bucket
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, rows
 from tests.support.fuzz import mutations

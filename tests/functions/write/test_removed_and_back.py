@@ -9,7 +9,8 @@ from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.rolling_sum import place
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
 from tests.support.faults import faulty_client

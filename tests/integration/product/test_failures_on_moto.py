@@ -17,7 +17,7 @@ from standings.aws.sqs.sender import MAX_BYTES, Sender
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, DeadLetterCare
 from standings.maintain.failures.selection import Selection
 from standings.ports.errors import StoreUnavailableError
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.failures.maintenance import pacing, soon
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.support.aws.stack import ManualClock, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import running
 from tests.support.builders.stages.pipelines import BOARDS, activity, live_through, pipeline_on
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

@@ -17,8 +17,9 @@ from random import Random
 import pytest
 
 from standings_cli.post.outbox import MAX_WAITING
+from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.sqs_endpoint import Endpoint, listening
-from tests.support.aws.stack import ManualClock, running
+from tests.support.aws.stack import running
 from tests.support.awslambda.pollers import Queue, SqsPoller, StreamPoller
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

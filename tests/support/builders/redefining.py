@@ -9,11 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
-from tests.support.oracle.model import BoardModel, Metric
+from tests.support.oracle.listing import Metric
+from tests.support.oracle.model import BoardModel
 
 WINDOWS = ("all", "day", "week", "last-2-days", "last-4-days")
 HOUR = 3_600_000

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from standings_cli.commands import watch
 from standings_cli.stack.api import Api, transport
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.manual_clock import ManualClock
 
 NOW = 1_795_256_100_000
 HOSTILE = "\x1b]0;owned\x07[red]用户"

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 import orjson
 from hypothesis import strategies as st
 
-from tests.support.oracle.model import BoardModel, Metric
+from tests.support.oracle.listing import Metric
+from tests.support.oracle.model import BoardModel
 from tests.support.oracle.periods import Calendar
 
 BERLIN: Final = ZoneInfo("Europe/Berlin")

@@ -11,14 +11,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.machine.boards import BOARDS, MEMBERS, UNITS, Board, Sent, draw_updates
-from tests.support.oracle.comparing import Read, compare_every_read, same
-from tests.support.oracle.model import METHODS, BoardModel
+from tests.support.oracle.asked import same
+from tests.support.oracle.comparing import Read, compare_every_read
+from tests.support.oracle.listing import METHODS
+from tests.support.oracle.model import BoardModel
 
 SHARDS: Final = (1, 2, 3, 5)
 STARTS: Final = (

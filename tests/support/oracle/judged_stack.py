@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from tests.support.oracle.model import BoardModel, Listing, Metric
+from tests.support.oracle.listing import Listing, Metric
+from tests.support.oracle.model import BoardModel
 
 NOW = datetime(2026, 10, 25, 12, 30, tzinfo=UTC)
 Answer = tuple[int, dict[str, Any]]

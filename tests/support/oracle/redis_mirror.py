@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Any
 
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import apply
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

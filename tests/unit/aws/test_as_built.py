@@ -19,7 +19,7 @@ from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.ports.errors import StoreRefusedError
 from standings.ports.scores import Addition, Rewrite
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.failures.maintenance import pacing
 
 NOW = population.NOW

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from tests.support.oracle.model import BoardModel, Metric
+from tests.support.oracle.listing import Metric
+from tests.support.oracle.model import BoardModel
 from tests.support.oracle.periods import Calendar
 
 

@@ -11,7 +11,8 @@ import pytest
 from tests.support.aws.stack import Stack
 from tests.support.oracle.comparing import compare_every_read
 from tests.support.oracle.judged_stack import NOW, Spoil, Told
-from tests.support.oracle.model import BoardModel, Metric
+from tests.support.oracle.listing import Metric
+from tests.support.oracle.model import BoardModel
 from tests.support.oracle.periods import Calendar
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.manual_clock import ManualClock
 from tests.support.cli.posting import NOW, Queue
 
 

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from standings_cli.post import outbox
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.manual_clock import ManualClock
 from tests.support.cli.posting import DAY_MS, Queue, post, post_csv, remembered, write
 
 

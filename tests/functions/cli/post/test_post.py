@@ -12,7 +12,9 @@ import pytest
 from standings.aws.sqs.sender import size
 from standings.runtime.environment import BOARDS_FILE
 from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
-from tests.support.aws.stack import ManualClock, Stack, delivered, running
+from tests.support.aws.fake_queues import delivered
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.cli.posting import DAY_MS, Queue, post, post_csv, write

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.support.aws.gateway import Gateway, serving
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import apply, event
 from tests.support.cli.watching import HOSTILE, NOW
 

@@ -14,7 +14,8 @@ from standings.domain.tiers.tier_path import ROOT
 from standings.maintain.audit.audit import GRACE, BoardAudit
 from standings.maintain.audit.report import AuditCall
 from standings.runtime.retry import Clock
-from tests.support.aws.stack import ManualClock, Stack
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.audit.counters import Finding, add_to_counter, counters_off, nodes_of
 

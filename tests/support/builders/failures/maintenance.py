@@ -15,7 +15,10 @@ from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.project.backfill import Backfill
 from standings.runtime.retry import Clock
-from tests.support.aws.stack import ENVIRONMENT, ManualClock, Sqs, Stack
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.fake_queues import Sqs
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack
 
 
 def soon(clock: ManualClock, seconds: float = 60.0) -> float:

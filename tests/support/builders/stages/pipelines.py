@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from standings.runtime.environment import BOARDS_FILE
-from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import LocalStream, Queue, SqsPoller, StreamPoller
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.dynamodb.engine import Engine

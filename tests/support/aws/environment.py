@@ -1,0 +1,10 @@
+"""The environment of the functions in tests."""
+
+ENVIRONMENT = {
+    "SCORES_TABLE": "Scores",
+    "RECEIPTS_TABLE": "Receipts",
+    "RANKINGS_TABLE": "Rankings",
+    "ACTIVITY_QUEUE_URL": "https://queue.invalid/activity",
+    "DEAD_LETTER_QUEUE_URL": "https://queue.invalid/dead",
+    "FAILURE_BUCKET": "failures",
+}
