@@ -14,7 +14,7 @@ from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, encode_sortable, sort_key
 from standings.domain.tiers.tier_path import ROOT
-from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root, StoredRow
+from standings.maintain.audit.report import Listed, Root, StoredRow
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import Rewrite
 from tests.support.faults import faulty_client
@@ -54,9 +54,9 @@ def test_an_item_beside_its_row(
     place(rankings, {"m": -5, "n": 300})
     row = StoredRow(sort_key(Place(-5), "m"), 1)
 
-    assert evidence.pair(ranking(), "m") == Pair(image, row)
-    assert evidence.pair(ranking(), "n").image is None
-    assert evidence.pair(ranking(), "nobody") == Pair(None, None)
+    assert evidence.pair(ranking(), "m") == (image, row)
+    assert evidence.pair(ranking(), "n")[0] is None
+    assert evidence.pair(ranking(), "nobody") == (None, None)
     assert evidence.rows([(ranking(), "m"), (ranking(), "nobody")]) == {(ranking(), "m"): row}
     assert evidence.images("b", ["m", "nobody"]) == {"m": image}
     assert [one.member for slot in range(64) for one in evidence.members("b", slot, None, 10)] == ["m"]
@@ -73,7 +73,7 @@ def test_a_row_in_another_shard_is_not_at_home(
             UpdateExpression="SET r = :r",
             ExpressionAttributeValues={":r": {"S": index_key(ranking(), shard)}},
         )
-        row = evidence.pair(ranking(), "m").row
+        _, row = evidence.pair(ranking(), "m")
         assert row is not None
         # Entries from before the root had shards are in shard 0.
         assert row.at_home == (shard in {0, shard_of("m", 3)})
@@ -85,9 +85,9 @@ def test_counters_beside_what_they_count(
     place(rankings, {"a": -300, "b": -300, "c": -10})
 
     assert evidence.root(ranking()) == Root(1, 3)
-    assert evidence.edge(ranking(), ROOT, 62) == ParentChild(2, 2)
-    assert evidence.edge(ranking(), (62,), 125) == ParentChild(2, 2)
-    assert evidence.edge(ranking(), (62,), 1) == ParentChild(0, 0)
+    assert evidence.edge(ranking(), ROOT, 62) == (2, 2)
+    assert evidence.edge(ranking(), (62,), 125) == (2, 2)
+    assert evidence.edge(ranking(), (62,), 1) == (0, 0)
     assert evidence.nodes(ranking(), [ROOT, (62,), (1,)], 1) == {ROOT: {62: 2, 63: 1}, (62,): {125: 2}}
     before = evidence.picture(ranking(), (62,))
     assert before.counters == {125: 2}
@@ -100,14 +100,14 @@ def test_counters_beside_what_they_count(
             UpdateExpression=f"ADD {counter_name(digit)} :n",
             ExpressionAttributeValues={":n": {"N": "-1"}},
         )
-    assert evidence.edge(ranking(), ROOT, 62) == ParentChild(2, 2)
+    assert evidence.edge(ranking(), ROOT, 62) == (2, 2)
     client.update_item(
         TableName=tables["RankingsTable"],
         Key={"pk": {"S": node_key(ranking(), ROOT)}},
         UpdateExpression="SET l = :l",
         ExpressionAttributeValues={":l": {"N": "2"}},
     )
-    assert evidence.edge(ranking(), ROOT, 62) == ParentChild(1, 1)
+    assert evidence.edge(ranking(), ROOT, 62) == (1, 1)
     assert evidence.picture(ranking(), (62,)) != before
     assert evidence.root(ranking()) == Root(2, 3)
     assert evidence.nodes(ranking(), [ROOT], 2) == {ROOT: {62: 1, 63: 1}}

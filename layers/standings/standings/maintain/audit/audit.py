@@ -20,7 +20,7 @@ Rankings that can no longer be read are skipped, and those for which the board i
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.coverage import Coverage
@@ -29,12 +29,14 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import open_rankings, readable_rankings
 from standings.domain.windows.calendar import MINUTE, SECOND
-from standings.maintain.audit.audit_reads import AuditReads
-from standings.maintain.audit.report import AuditCall, difference
+from standings.maintain.audit.report import AuditCall
 from standings.maintain.audit.tier_audit import ROUNDS, SETTLING, TierAudit
 from standings.ports.board_records import DELETE
 from standings.ports.scores import SLOTS
 from standings.runtime.retry import Clock, with_retry
+
+if TYPE_CHECKING:
+    from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 
 GRACE: Final = 15 * MINUTE  # Milliseconds after an item's last change in which the stream may bring it
 PAGE_SIZE: Final = 100  # Members that are listed and compared together
@@ -87,7 +89,8 @@ class BoardAudit:
                 return {"stage": "tiers", "ranking": code, "within": within}
             is_first = False
             self.call.read["rankings"] += within is None
-            within = TierAudit(self.call, ranking, partial(self._compare, ranking), self.settling).run(within)
+            compare = partial(self._compare, ranking)
+            within = TierAudit(self.call, ranking, compare, self.settling, within).run()
             if within is not None:
                 return {"stage": "tiers", "ranking": code, "within": within}
         return None
@@ -102,7 +105,7 @@ class BoardAudit:
             self.call.read["rows"] += len(ranked)
             for image, ranking in ranked:
                 row = rows.get((ranking, image.member))
-                if difference(image, row, ranking, image.member, self.call.clock.now(), self.call.grace) is not None:
+                if self.call.difference(image, row, ranking, image.member) is not None:
                     self.call.compare(ranking, image.member)
             if len(images) < PAGE_SIZE:
                 return None
@@ -143,7 +146,7 @@ class Audits:
     """Audits one board or all boards, as `boards.toml` and the boards' records define them."""
 
     catalog: BoardCatalog
-    store: AuditReads
+    store: "DynamoAuditReads"
     clock: Clock
 
     def audit(

@@ -1,22 +1,61 @@
 """One call of an audit: what it reads, and the differences that it reports."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import place
-from standings.domain.scoring.sort_order import sort_key
-from standings.maintain.audit.audit_reads import AuditReads, StoredRow
+from standings.domain.scoring.sort_order import Place, sort_key
 from standings.ports.errors import StoreUnavailableError
 from standings.runtime.retry import READ_TIMEOUT_S, Clock, retrying, with_retry
+
+if TYPE_CHECKING:
+    from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 
 MAX_EXAMPLES: Final = 20
 
 T = TypeVar("T")
+
+
+class StoredRow(NamedTuple):
+    """A member's row in a ranking.
+
+    `key` is the sort key of its entry (None: no entry). `at_home` says whether the entry is in an allowed shard.
+    """
+
+    key: str | None
+    version: int
+    at_home: bool = True
+
+
+class Root(NamedTuple):
+    """The number of lanes and shards that a ranking's root names."""
+
+    lanes: int
+    shards: int
+
+
+class Snapshot(NamedTuple):
+    """A node at one moment: its counters, summed over the lanes that the root names.
+
+    Two snapshots with an equal `state` mean that nobody wrote the node in between.
+    """
+
+    root: Root
+    counters: Mapping[int, int]
+    state: object
+
+
+class Listed(NamedTuple):
+    """An entry of a ranking's sorted index; `place` is None if its key cannot be decoded."""
+
+    key: str
+    member: str
+    place: Place | None
 
 
 class Kind(StrEnum):
@@ -44,7 +83,7 @@ class AuditCall:
     """
 
     board: str
-    store: AuditReads
+    store: "DynamoAuditReads"
     clock: Clock
     deadline: float
     grace: int
@@ -58,7 +97,7 @@ class AuditCall:
         return self.clock.monotonic() >= self.deadline
 
     @property
-    def reads(self) -> AuditReads:
+    def reads(self) -> "DynamoAuditReads":
         """The store, for cheap reads: each is retried for up to `READ_TIMEOUT_S`."""
         return retrying(self.store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
 
@@ -77,17 +116,36 @@ class AuditCall:
             self.add(Kind.UNSETTLED)
             return
         image, row = pair
-        kind = difference(image, row, ranking, member, self.clock.now(), self.grace)
+        kind = self.difference(image, row, ranking, member)
         if kind is not None:
             self.add(
                 kind,
                 ranking=ranking.key,
                 member=member,
-                expected=expected_key(image, ranking, member),
+                expected=_expected_key(image, ranking, member),
                 found=row.key if row is not None else None,
                 item_version=image.version if image is not None else None,
                 row_version=row.version if row is not None else None,
             )
+
+    def difference(self, image: Image | None, row: StoredRow | None, ranking: Ranking, member: str) -> Kind | None:
+        """The difference between a row and its item; None if they agree.
+
+        A row older than its item is BEHIND for up to `grace` after the item's last change. The entry of an item that is
+        gone is a PHANTOM at once: nothing says when the item went.
+        """
+        expected = _expected_key(image, ranking, member)
+        key = row.key if row is not None else None
+        if image is not None and row is not None and row.version > image.version:
+            return Kind.VERSION
+        if key == expected:
+            return Kind.MISPLACED if row is not None and expected is not None and not row.at_home else None
+        is_old = row is None or (image is not None and row.version < image.version)
+        if image is not None and is_old and self.clock.now() - image.written_at_ms < self.grace:
+            return Kind.BEHIND
+        if expected is None:
+            return Kind.PHANTOM
+        return Kind.MISSING if key is None else Kind.WRONG
 
     def add(self, kind: Kind, **keys: Any) -> None:
         """Count a finding; keep the first differences as examples."""
@@ -109,28 +167,7 @@ class AuditCall:
         }
 
 
-def expected_key(image: Image | None, ranking: Ranking, member: str) -> str | None:
+def _expected_key(image: Image | None, ranking: Ranking, member: str) -> str | None:
     """The sort key that a member's entry should have, from its item; None if it is not ranked."""
     expected = place(image, ranking)
     return None if expected is None else sort_key(expected, member)
-
-
-def difference(
-    image: Image | None, row: StoredRow | None, ranking: Ranking, member: str, now: int, grace: int
-) -> Kind | None:
-    """The difference between a row and its item, both read at one moment; None if they agree.
-
-    A row older than its item is BEHIND for up to `grace` milliseconds after the item's last change. The entry of an
-    item that is gone is a PHANTOM at once: nothing says when the item went.
-    """
-    expected = expected_key(image, ranking, member)
-    key = row.key if row is not None else None
-    if image is not None and row is not None and row.version > image.version:
-        return Kind.VERSION
-    if key == expected:
-        return Kind.MISPLACED if row is not None and expected is not None and not row.at_home else None
-    if image is not None and (row is None or row.version < image.version) and now - image.written_at_ms < grace:
-        return Kind.BEHIND
-    if expected is None:
-        return Kind.PHANTOM
-    return Kind.MISSING if key is None else Kind.WRONG

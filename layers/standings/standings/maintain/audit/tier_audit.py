@@ -18,8 +18,7 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers.tier_path import ROOT, Path, depth, path
 from standings.domain.tiers.tier_tree import span
-from standings.maintain.audit.audit_reads import Listed, Root, Snapshot
-from standings.maintain.audit.report import AuditCall, Kind
+from standings.maintain.audit.report import AuditCall, Kind, Listed, Snapshot
 
 SETTLING: Final = 10.0
 """Seconds after which the sorted index shows what its table has. It usually takes well under one second."""
@@ -31,39 +30,36 @@ PAGE: Final = 500
 
 
 class TierAudit:
-    """Audits the tiers of one ranking. `compare` is called with the members of all entries, some at a time."""
+    """Audits those tiers of one ranking whose leaves follow the leaf `after` (None: all of them).
+
+    `compare` is called with the members of all entries, some at a time.
+    """
 
     def __init__(
-        self, call: AuditCall, ranking: Ranking, compare: Callable[[Sequence[str]], None], settling: float
+        self,
+        call: AuditCall,
+        ranking: Ranking,
+        compare: Callable[[Sequence[str]], None],
+        settling: float,
+        after: str | None,
     ) -> None:
         self._call = call
         self._ranking = ranking
         self._compare = compare
         self._settling = settling
-        self._root = Root()
-        self._start = ROOT
-        self._paths: Iterator[Path] = iter(())
-        self._next: Path | None = None
+        self._root = call.reads.root(ranking)
         self._members: list[str] = []
         self._doubts: list[Path] = []
-
-    def run(self, after: str | None) -> str | None:
-        """Audit the leaves that follow a leaf (None: all of them).
-
-        Returns the last leaf that was audited if the time was over, None when the ranking is done.
-        """
-        call = self._call
-        self._root = call.reads.root(self._ranking)
-        beyond = " "
-        if after is not None:
-            self._start = tuple(bytes.fromhex(after))
-            beyond = encode_sortable(span(self._start)[1] + 1)
-        self._paths = self._entry_paths(beyond)
+        self._start = ROOT if after is None else tuple(bytes.fromhex(after))
+        self._paths = self._entry_paths(" " if after is None else encode_sortable(span(self._start)[1] + 1))
         self._next = next(self._paths, None)
+
+    def run(self) -> str | None:
+        """Returns the last leaf that was audited if the time was over, None when the ranking is done."""
         # Settling takes a few rounds: keep their time free.
-        latest = call.deadline - ROUNDS * self._settling
+        latest = self._call.deadline - ROUNDS * self._settling
         for leaf in self._node(ROOT, self._nodes([ROOT]).get(ROOT, {})):
-            if call.clock.monotonic() >= latest:
+            if self._call.clock.monotonic() >= latest:
                 self._settle()
                 return bytes(leaf).hex()
             if len(self._doubts) >= MAX_DOUBTS:
@@ -117,8 +113,8 @@ class TierAudit:
         pair = self._call.consistent(lambda: self._call.store.edge(self._ranking, node, digit))
         if pair is None:
             self._call.add(Kind.UNSETTLED)
-        elif pair.counted != pair.below:
-            self._report(node, digit, pair.counted, pair.below)
+        elif pair[0] != pair[1]:
+            self._report(node, digit, *pair)
 
     def _settle(self) -> None:
         """Read the leaves in doubt until each counts its entries, or rests and is reported."""
@@ -168,7 +164,7 @@ class TierAudit:
         )
 
     def _nodes(self, paths: Sequence[Path]) -> dict[Path, Mapping[int, int]]:
-        nodes = self._call.reads.nodes(self._ranking, paths, self._root.lanes) if paths else {}
+        nodes = self._call.reads.nodes(self._ranking, paths, self._root.lanes)
         self._call.read["nodes"] += len(nodes)
         return nodes
 
@@ -192,9 +188,8 @@ class TierAudit:
                 self._compare_members()
 
     def _compare_members(self) -> None:
-        if self._members:
-            self._compare(self._members)
-            self._members = []
+        self._compare(self._members)
+        self._members = []
 
 
 def _different(counters: Mapping[int, int], entries: Counter[int]) -> list[int]:

@@ -17,7 +17,7 @@ from standings.domain.members.member_item import Image
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import summed
-from standings.maintain.audit.audit_reads import Listed, Pair, ParentChild, Root, Snapshot, StoredRow
+from standings.maintain.audit.report import Listed, Root, Snapshot, StoredRow
 from standings.runtime.retry import Clock
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ TRANSACTIONAL: Final = 2
 
 
 class DynamoAuditReads:
-    """Implements `maintain.audit.audit_reads.AuditReads`. For one thread.
+    """Reads Scores and Rankings for one thread.
 
-    Counts read units as if every item were under 4 KB, as all items of Standings are.
+    `pair`, `edge` and `picture` read one moment; they raise StoreUnavailableError on a conflict with a write. The other
+    reads may be a moment old. `units` counts the read units used, as if every item were under 4 KB, as all are.
     """
 
     def __init__(self, client: "DynamoDBClient", scores: str, rankings: str, pacing: Clock) -> None:
@@ -44,11 +45,13 @@ class DynamoAuditReads:
         self.units = 0.0
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
+        """As `ports.scores.Scores.members`."""
         images = self._listing.members(board, slot, after, limit)
         self.units += max(1.0, sum(map(_size, images)) / UNIT_BYTES)
         return images
 
     def images(self, board: str, members: Sequence[str]) -> dict[str, Image]:
+        """The items of members; a member without an item is left out."""
         items = batch_get(
             self._client, self._scores, [member_item_key(board, member) for member in members], self._pacing
         )
@@ -56,28 +59,29 @@ class DynamoAuditReads:
         return {image.member: image for image in map(decode_image, items)}
 
     def rows(self, keys: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], StoredRow]:
+        """The rows of members, with or without an entry. Only the shard of the current definition is allowed."""
         by_key = {entry_key(ranking, member): (ranking, member) for ranking, member in keys}
         rows = ((by_key[item["pk"]["S"]], item) for item in self._items(by_key))
         return {
             (ranking, member): _row(item, ranking, member, {ranking.metric.shards}) for (ranking, member), item in rows
         }
 
-    def pair(self, ranking: Ranking, member: str) -> Pair:
+    def pair(self, ranking: Ranking, member: str) -> tuple[Image | None, StoredRow | None]:
+        """A member's item and row. Every shard that was ever in use is allowed."""
         image, row, root = self._at_once(
             (self._scores, member_item_key(ranking.board, member)),
             (self._rankings, {"pk": {"S": entry_key(ranking, member)}}),
             (self._rankings, {"pk": {"S": node_key(ranking, ROOT)}}),
         )
-        return Pair(
-            decode_image(image) if image is not None else None,
-            _row(row, ranking, member, _spreads(root, ranking)) if row is not None else None,
-        )
+        stored = _row(row, ranking, member, _spreads(root, ranking)) if row is not None else None
+        return decode_image(image) if image is not None else None, stored
 
     def root(self, ranking: Ranking) -> Root:
         items = self._items([node_key(ranking, ROOT)])
         return _root(items[0] if items else None, ranking)
 
     def nodes(self, ranking: Ranking, paths: Sequence[Path], lanes: int) -> dict[Path, Mapping[int, int]]:
+        """The counters of nodes, summed over lanes; a node that does not exist is left out."""
         keys = {node_key(ranking, path, lane): path for path in paths for lane in range(lanes)}
         nodes: dict[Path, list[Item]] = {}
         for item in self._items(keys):
@@ -88,12 +92,14 @@ class DynamoAuditReads:
         root, (lanes,) = self._lanes(ranking, path)
         return Snapshot(root, _counters(lanes[: root.lanes]), lanes)
 
-    def edge(self, ranking: Ranking, path: Path, digit: int) -> ParentChild:
+    def edge(self, ranking: Ranking, path: Path, digit: int) -> tuple[int, int]:
+        """A node's counter for a child, and the sum of the child's own counters."""
         root, (above, below) = self._lanes(ranking, path, (*path, digit))
         counted = _counters(above[: root.lanes])
-        return ParentChild(counted.get(digit, 0), sum(_counters(below[: root.lanes]).values()))
+        return counted.get(digit, 0), sum(_counters(below[: root.lanes]).values())
 
     def entries(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[Listed]:
+        """Entries of one shard of the index, in order, between two keys, both excluded (None: up to the end)."""
         values = {":r": {"S": index_key(ranking, shard)}, ":s": {"S": beyond}}
         condition = "r = :r AND s > :s"
         if before is not None:
