@@ -53,10 +53,6 @@ def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> T
     return Task(call, {names: list, "reason": str, "board": str, **types})
 
 
-def _delete_letters(deadline: float, *, ids: list[str]) -> dict[str, Any]:
-    return _dead_letters.delete(deadline, ids=ids)
-
-
 _TASKS: Final[Tasks] = {
     "audit": Task(_audit, {"board": str, "cursor": dict, "grace_seconds": int}),
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
@@ -64,7 +60,7 @@ _TASKS: Final[Tasks] = {
     "dead_letters": {
         "list": _choosing("ids", _dead_letters.list, limit=int),
         "replay": _choosing("ids", _dead_letters.replay, cursor=int),
-        "delete": Task(_delete_letters, {"ids": list}, required="ids"),
+        "delete": Task(_dead_letters.delete, {"ids": list}, required="ids"),
     },
     "parked": {
         "list": _choosing("keys", _parked.list, limit=int, cursor=str),

@@ -37,9 +37,9 @@ _T = TypeVar("_T")
 
 
 class DeadLetterQueue:
-    """Messages that the writer refused or SQS gave up on (`maintain.failures.dead_letters.DeadLetterSource`).
+    """Messages that the writer refused or SQS gave up on. The first call makes the client.
 
-    The first call makes the client.
+    Every method may raise StoreUnavailableError.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class DeadLetterQueue:
 
     @_ERRORS
     def receive(self, hold: int) -> list[DeadLetter]:
+        """Receive a few messages and hide them for `hold` seconds; empty if the queue seems empty."""
         answer = self._sqs().receive_message(
             QueueUrl=self._queue_url,
             MaxNumberOfMessages=MAX_ENTRIES,
@@ -63,6 +64,7 @@ class DeadLetterQueue:
         return [self._letter(message) for message in answer.get("Messages", [])]
 
     def replay(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
+        """Send messages to the activity queue, then delete them here. Returns the error by id of each failure."""
         failed: dict[str, str] = {}
         ready: list[tuple[DeadLetter, OutgoingMessage]] = []
         for letter in letters:
@@ -80,6 +82,7 @@ class DeadLetterQueue:
         return failed
 
     def delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
+        """Delete messages. Returns the error by id of each failure."""
         failed: dict[str, str] = {}
         for part in _parts(letters):
             try:
@@ -102,6 +105,7 @@ class DeadLetterQueue:
 
     @_ERRORS
     def release(self, handles: Sequence[str]) -> None:
+        """Make messages visible again at once."""
         for part in _parts(handles):
             entries: Any = [
                 {"Id": str(n), "ReceiptHandle": handle, "VisibilityTimeout": 0} for n, handle in enumerate(part)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -12,6 +12,9 @@ from standings.maintain.failures.selection import ALL, MAX_NAMES_SHOWN, MAX_SHOW
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import REPLAYABLE_DAYS
 from standings.runtime.retry import Clock, with_retry
+
+if TYPE_CHECKING:
+    from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 
 MAX_REASONS: Final = 100
 MAX_HELD: Final = 100_000  # Messages held at once; SQS allows 120,000 in flight
@@ -43,22 +46,6 @@ class DeadLetter(NamedTuple):
     problem: str | None = None
 
 
-class DeadLetterSource(Protocol):
-    """The dead-letter queue. Every method may raise StoreUnavailableError."""
-
-    def receive(self, hold: int) -> list[DeadLetter]:
-        """Receive a few messages and hide them for `hold` seconds; empty if the queue seems empty."""
-
-    def replay(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Send messages to the activity queue, then delete them here. Returns the error by id of each failure."""
-
-    def delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Delete messages. Returns the error by id of each failure."""
-
-    def release(self, handles: Sequence[str]) -> None:
-        """Make messages visible again at once."""
-
-
 _Each = Callable[[Sequence[DeadLetter]], Collection[str]]
 """Handles a few messages; returns the ids of those that left the queue."""
 
@@ -70,7 +57,7 @@ class DeadLetterCare:
     event's receipt outlives every replay.
     """
 
-    def __init__(self, queue: DeadLetterSource, pacing: Clock) -> None:
+    def __init__(self, queue: "DeadLetterQueue", pacing: Clock) -> None:
         self._queue = queue
         self._clock = pacing
 
@@ -168,19 +155,17 @@ class DeadLetterCare:
         return {"done": done, "seen": seen, "why": why}
 
     def _problem(self, letter: DeadLetter) -> str | None:
-        """Why a message cannot be replayed."""
         if letter.problem is None and self._clock.now() - letter.first_received > REPLAYABLE_MS:
             return f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice"
         return letter.problem
 
     def _shown(self, letter: DeadLetter) -> dict[str, Any]:
-        event = _event_of(letter.body)
         return {
             "id": letter.id,
             "reason": letter.reason or RECEIVED_TOO_OFTEN,
-            "event": event.id,
-            "boards": event.boards[:MAX_NAMES_SHOWN],
-            "members": event.members[:MAX_NAMES_SHOWN],
+            "event": next(iter(_named(letter.body, "id")), None),
+            "boards": _named(letter.body, "board")[:MAX_NAMES_SHOWN],
+            "members": _named(letter.body, "member")[:MAX_NAMES_SHOWN],
             "first_received": instant(letter.first_received),
             "sent": instant(letter.sent),
             "receives": letter.receives,
@@ -192,7 +177,7 @@ class DeadLetterCare:
 
 
 def _accepts(chosen: Selection, letter: DeadLetter) -> bool:
-    return chosen.accepts(letter.id, letter.reason or RECEIVED_TOO_OFTEN, _event_of(letter.body).boards)
+    return chosen.accepts(letter.id, letter.reason or RECEIVED_TOO_OFTEN, _named(letter.body, "board"))
 
 
 def _succeeded(
@@ -203,30 +188,16 @@ def _succeeded(
     return {letter.id for letter in letters} - failed.keys()
 
 
-class _Event(NamedTuple):
-    """What a message's body names, as far as it can be read."""
-
-    id: str | None
-    boards: list[str]
-    members: list[str]
-
-
-def _event_of(body: str) -> _Event:
+def _named(body: str, field: str) -> list[str]:
+    """The texts of a field (or the texts in its list) in a message's body and its updates, as far as it can be read."""
     try:
         document = orjson.loads(body)
     except ValueError:
-        document = None
+        return []
     if not isinstance(document, dict):
-        return _Event(None, [], [])
+        return []
     updates = document.get("updates")
-    parts = [document, *(updates if isinstance(updates, list) else [])]
-    boards, members = (
-        [name for part in parts if isinstance(part, dict) for name in _texts(part.get(field))]
-        for field in ("board", "member")
-    )
-    event_id = next(iter(_texts(document.get("id"))), None)
-    return _Event(event_id, list(dict.fromkeys(boards)), list(dict.fromkeys(members)))
-
-
-def _texts(value: Any) -> list[str]:
-    return [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+    parts = [document, *(updates if isinstance(updates, list) and field != "id" else [])]
+    values = [part.get(field) for part in parts if isinstance(part, dict)]
+    names = [name for value in values for name in (value if isinstance(value, list) else [value])]
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))

@@ -42,13 +42,13 @@ class ParkedCare:
     decode: Decode
     clock: Clock
     report: Callable[[Exception], None]
-    written: Callable[[str], Sequence[int]] = lambda _: (0,)
+    written: Callable[[str], Sequence[int]]
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
         """The parked objects, with reason, members and age. `cursor` is that of the previous answer."""
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
-        objects = self.objects_until(deadline)
+        objects = retrying(self.objects, lambda: self.clock.backoff(deadline))
         try:
             for stored in stored_objects(objects, chosen.names, cursor):
                 if len(shown) >= min(limit, MAX_SHOWN) or self.clock.monotonic() >= deadline:
@@ -70,10 +70,6 @@ class ParkedCare:
         answer: it skips the objects before it, and continues a large one.
         """
         return _Replay(self, deadline, chosen, cursor or {}).run()
-
-    def objects_until(self, deadline: float) -> Objects:
-        """The failure bucket, whose calls are retried until a deadline."""
-        return retrying(self.objects, lambda: self.clock.backoff(deadline))
 
     def read(self, objects: Objects, stored: StoredObject, chosen: Selection) -> ParkedObject | None:
         """The records of an object; None if it is gone or not chosen."""
@@ -119,11 +115,9 @@ class ParkedCare:
             yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
-        """The member's item as it is now; None if there is none."""
         return with_retry(partial(self.scores.image, (named.board, named.member)), backoff)
 
     def _problem(self, named: ParkedMember) -> str | None:
-        """Why a record cannot be replayed."""
         if named.made is not None and self.clock.now() - named.made > REPLAYABLE_MS:
             return f"more than {REPLAYABLE_DAYS} days old: a newer state of the member may be gone by now"
         return None
@@ -157,11 +151,9 @@ class _Position:
 
 
 class _Replay:
-    """One call of a replay."""
-
     def __init__(self, care: ParkedCare, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
         self._care = care
-        self._objects = care.objects_until(deadline)
+        self._objects = retrying(care.objects, lambda: care.clock.backoff(deadline))
         self._deadline = deadline
         self._chosen = chosen
         self._position = _Position(**cursor)

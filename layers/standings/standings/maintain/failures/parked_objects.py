@@ -29,13 +29,11 @@ class ParkedObject:
 def stored_objects(objects: Objects, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
     """The parked objects with these keys (None: all) that follow a key, in order."""
     for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
-        last = max(after, prefix)
-        more = last.startswith(prefix)
-        while more:
+        last: str | None = max(after, prefix)
+        while last is not None and last.startswith(prefix):
             page = objects.listed(prefix, last, PAGE)
             yield from (stored for stored in page if keys is None or stored.key in keys)
-            more = len(page) >= PAGE
-            last = page[-1].key if page else last
+            last = page[-1].key if len(page) >= PAGE else None
 
 
 def read_parked(
@@ -86,7 +84,6 @@ def _records(key: str, content: bytes) -> tuple[str, list[Any]]:
 
 
 def _merged(one: ParkedMember | None, other: ParkedMember) -> ParkedMember:
-    """Two records of one member as one: the newest image and the latest time."""
     if one is None:
         return other
     images = [image for image in (one.gone, other.gone) if image is not None]

@@ -66,10 +66,6 @@ Rows = Callable[[Sequence[tuple[Ranking, str]]], dict[tuple[Ranking, str], Store
 """Reads the rows of members, each in a ranking."""
 
 
-class NoSuchBoardError(ValueError):
-    """The board has no events, or no family of `boards.toml` matches it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a job is: `members` are done in this phase, in `slot` of `SLOTS` slots. The next step is in `wait` s."""
@@ -98,18 +94,16 @@ class Rebuild:
     def go_on(self, board: str, task: str, deadline: float, *, begin: bool = True) -> Progress:
         """Continue the job of a board until a deadline of the monotonic clock. With `begin`, start one if needed.
 
-        NoSuchBoardError; StoreUnavailableError: try again later; StoreRefusedError: a member cannot be placed.
+        ValueError: no such board. StoreUnavailableError: try again later. StoreRefusedError: a member cannot be placed.
         """
         return _Run(self, board, deadline).run(task, begin=begin)
 
 
 class _Run:
-    """One call on one board."""
-
     def __init__(self, service: Rebuild, board: str, deadline: float) -> None:
         family = service.catalog.boards.family(board)
         if family is None:
-            raise NoSuchBoardError(f"no family in boards.toml matches {board!r}")
+            raise ValueError(f"no family in boards.toml matches {board!r}")
         self._service = service
         self._board = board
         self._family: Family = family
@@ -234,7 +228,7 @@ class _Run:
     def _record(self) -> BoardRecord:
         record = with_retry(lambda: self._service.catalog.current(self._board), self._backoff)
         if record is None:
-            raise NoSuchBoardError(f"board {self._board!r} has no events")
+            raise ValueError(f"board {self._board!r} has no events")
         return record
 
     def _save(self, record: BoardRecord, change: _Change) -> BoardRecord:

@@ -41,9 +41,12 @@ class RewriteMembers:
 
     def _try(self, chunk: Chunk) -> list[Chunk]:
         """Write members in one transaction. Returns those to try again, in the chunks to try them in."""
+        if len(chunk) == 1:  # others may have written the member while its try waited
+            image = with_retry(partial(self._scores.image, (chunk[0].board, chunk[0].member)), self._backoff)
+            chunk = chunk if image is None else [image]
         before: list[Image] = []
         changes: list[Rewrite] = []
-        for image in self._read_again(chunk):
+        for image in chunk:
             after = None if image.removed else self._change(image)
             if after is None:
                 self.done.append(image)
@@ -59,13 +62,6 @@ class RewriteMembers:
             self.done += [rewrite.image for rewrite in changes]
             return []
         return self._split(before, conflicts)
-
-    def _read_again(self, chunk: Chunk) -> Chunk:
-        """A single member as it is now: others may have written it while its try waited."""
-        if len(chunk) != 1:
-            return chunk
-        image = with_retry(partial(self._scores.image, (chunk[0].board, chunk[0].member)), self._backoff)
-        return chunk if image is None else [image]
 
     def _split(self, chunk: Chunk, conflicts: Sequence[ReceiptConflict | ItemConflict]) -> list[Chunk]:
         """The members that met a conflict, each alone, and the others together.
