@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _skips_wait(phase: str) -> Change:
-    return Change("maintain.rebuild.rebuild:_WAITING", lambda phases: phases - {phase})
+    return Change("maintain.rebuild.phases:WAITING", lambda phases: phases - {phase})
 
 
 def _first_generation_alone(original: Callable[..., Any]) -> Callable[..., Any]:

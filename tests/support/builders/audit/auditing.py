@@ -7,6 +7,7 @@ from typing import Any
 from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.open_rankings import open_rankings
@@ -38,7 +39,6 @@ class Audited:
     stack: Stack
     rng: random.Random
     boards: Boards
-    settling: float = 10.0
     posted: int = 0
 
     @property
@@ -110,7 +110,7 @@ class Audited:
         while True:
             deadline = self.clock.milliseconds / 1000 + seconds
             call = AuditCall(BOARD, evidence, self.pacing(), deadline, GRACE)
-            answers.append(BoardAudit(call, family, settling=self.settling).run(cursor))
+            answers.append(BoardAudit(call, family, 0, coverage_of(family)).run(cursor))
             cursor = answers[-1]["cursor"]
             if cursor is None:
                 return answers

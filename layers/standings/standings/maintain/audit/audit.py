@@ -46,14 +46,13 @@ PAGE_SIZE: Final = 100  # Members that are listed and compared together
 class BoardAudit:
     """Audits one board, a part at each call. Holds a page of members or a part of one ranking's tiers at a time.
 
-    `generation` is the one that is read. `coverage` says for what it is whole (None: for all that is ranked).
+    `generation` is the one that is read. `coverage` says for what it is whole.
     """
 
     call: AuditCall
     family: Family
-    generation: int = 0
-    coverage: Coverage | None = None
-    settling: float = SETTLING
+    generation: int
+    coverage: Coverage
 
     def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any]:
         """Audit from a cursor on (None: from the beginning) until the board is done or the deadline comes.
@@ -75,7 +74,7 @@ class BoardAudit:
                 after = self._members(slot, cursor["after"] if slot == cursor["slot"] else None)
                 if after is not None:
                     return {"stage": "members", "slot": slot, "after": after}
-                if self.call.expired and slot + 1 < SLOTS:
+                if slot + 1 < SLOTS and self.call.clock.monotonic() >= self.call.deadline:
                     return {"stage": "members", "slot": slot + 1, "after": None}
             cursor = {"ranking": "", "within": None}
         rankings = self._audited(open_rankings(self.family, self.call.board, self.call.clock.now()))
@@ -85,12 +84,11 @@ class BoardAudit:
                 continue
             within = cursor["within"] if code == cursor["ranking"] else None
             # Leaves in doubt take time to settle: do not begin with less.
-            if not is_first and self.call.clock.monotonic() >= self.call.deadline - ROUNDS * self.settling:
+            if not is_first and self.call.clock.monotonic() >= self.call.deadline - ROUNDS * SETTLING:
                 return {"stage": "tiers", "ranking": code, "within": within}
             is_first = False
             self.call.read["rankings"] += within is None
-            compare = partial(self._compare, ranking)
-            within = TierAudit(self.call, ranking, compare, self.settling, within).run()
+            within = TierAudit(self.call, ranking, partial(self._compare, ranking), within).run()
             if within is not None:
                 return {"stage": "tiers", "ranking": code, "within": within}
         return None
@@ -110,7 +108,7 @@ class BoardAudit:
             if len(images) < PAGE_SIZE:
                 return None
             after = images[-1].member
-            if self.call.expired:
+            if self.call.clock.monotonic() >= self.call.deadline:
                 return after
 
     def _compare(self, ranking: Ranking, members: Sequence[str]) -> None:
@@ -132,12 +130,8 @@ class BoardAudit:
         """The rankings that are audited, each once: those that can be read now and that the board is whole for."""
         now = self.call.clock.now()
         for ranking in dict.fromkeys(rankings):
-            until = ranking.readable_until
-            if self.coverage is not None:
-                until = self.coverage.readable_until(ranking)
-                if not self.coverage.ranks(ranking):
-                    continue
-            if until is None or now < until:
+            until = self.coverage.readable_until(ranking)
+            if self.coverage.ranks(ranking) and (until is None or now < until):
                 yield ranking._replace(generation=self.generation)
 
 
@@ -184,7 +178,6 @@ class Audits:
         return BoardAudit(call, family, record.generation, record.coverage).run(cursor)
 
     def _next_board(self, board: str | None) -> str | None:
-        """The next board of the list that has a family in `boards.toml`."""
         while names := self.catalog.records.names(board, 1):
             (board,) = names
             if self.catalog.boards.family(board) is not None:

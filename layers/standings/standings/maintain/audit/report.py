@@ -92,11 +92,6 @@ class AuditCall:
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def expired(self) -> bool:
-        """Whether the deadline has passed."""
-        return self.clock.monotonic() >= self.deadline
-
-    @property
     def reads(self) -> "DynamoAuditReads":
         """The store, for cheap reads: each is retried for up to `READ_TIMEOUT_S`."""
         return retrying(self.store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
@@ -168,6 +163,5 @@ class AuditCall:
 
 
 def _expected_key(image: Image | None, ranking: Ranking, member: str) -> str | None:
-    """The sort key that a member's entry should have, from its item; None if it is not ranked."""
     expected = place(image, ranking)
     return None if expected is None else sort_key(expected, member)

@@ -36,17 +36,11 @@ class TierAudit:
     """
 
     def __init__(
-        self,
-        call: AuditCall,
-        ranking: Ranking,
-        compare: Callable[[Sequence[str]], None],
-        settling: float,
-        after: str | None,
+        self, call: AuditCall, ranking: Ranking, compare: Callable[[Sequence[str]], None], after: str | None
     ) -> None:
         self._call = call
         self._ranking = ranking
         self._compare = compare
-        self._settling = settling
         self._root = call.reads.root(ranking)
         self._members: list[str] = []
         self._doubts: list[Path] = []
@@ -57,7 +51,7 @@ class TierAudit:
     def run(self) -> str | None:
         """Returns the last leaf that was audited if the time was over, None when the ranking is done."""
         # Settling takes a few rounds: keep their time free.
-        latest = self._call.deadline - ROUNDS * self._settling
+        latest = self._call.deadline - ROUNDS * SETTLING
         for leaf in self._node(ROOT, self._nodes([ROOT]).get(ROOT, {})):
             if self._call.clock.monotonic() >= latest:
                 self._settle()
@@ -122,9 +116,9 @@ class TierAudit:
         doubts: dict[Path, Snapshot | None] = dict.fromkeys(self._doubts)
         for round_ in range(ROUNDS):
             if round_:
-                if not doubts or clock.monotonic() + self._settling >= self._call.deadline:
+                if not doubts or clock.monotonic() + SETTLING >= self._call.deadline:
                     break
-                clock.sleep(self._settling)
+                clock.sleep(SETTLING)
             read = {leaf: self._read_again(leaf, before) for leaf, before in doubts.items()}
             doubts = {leaf: snapshot for leaf, (snapshot, is_settled) in read.items() if not is_settled}
         for _ in doubts:
@@ -147,7 +141,6 @@ class TierAudit:
         return now, True
 
     def _count(self, leaf: Path, shards: int) -> Counter[int]:
-        """How many entries the index has for each score of a leaf."""
         first, last = span(leaf)
         beyond, before = encode_sortable(first), encode_sortable(last + 1)
         entries = (entry for shard in range(shards) for entry in self._shard(shard, beyond, before))

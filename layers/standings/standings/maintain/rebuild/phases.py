@@ -14,6 +14,9 @@ PLACING: Final = "placing"
 SWITCHED: Final = "switched"
 RETIRED: Final = "retired"
 
+WAITING: Final = frozenset({LEAVING, ANNOUNCED, SWITCHED, RETIRED})
+AFTER_WAITING: Final = {LEAVING: REMOVING, ANNOUNCED: PLACING, SWITCHED: RETIRED}
+
 
 def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRecord:
     """The record with its job, or a new one, at the beginning of a phase."""
@@ -43,10 +46,11 @@ def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRec
     return replace(record, job=job, **changes)
 
 
-def is_current(job: Job, family: Family) -> bool:
-    """Whether a job makes all that the family ranks by now."""
+def is_outdated(job: Job, family: Family) -> bool:
+    """Whether a job that has not switched yet makes other rankings than the family has by now."""
     planned, current = job.coverage, coverage_of(family)
-    return (planned.rankings, planned.late, planned.keep) == (current.rankings, current.late, current.keep)
+    is_same = (planned.rankings, planned.late, planned.keep) == (current.rankings, current.late, current.keep)
+    return job.phase in {ANNOUNCED, PLACING} and not is_same
 
 
 def job_of(record: BoardRecord) -> Job:

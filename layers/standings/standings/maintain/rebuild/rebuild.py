@@ -28,18 +28,8 @@ from standings.domain.members.member_item import Image, registered, removed, rew
 from standings.domain.members.moves import Move
 from standings.domain.members.open_rankings import open_rankings, readable_rankings
 from standings.domain.windows.calendar import SECOND
-from standings.maintain.audit.audit_reads import StoredRow
-from standings.maintain.rebuild.phases import (
-    ANNOUNCED,
-    LEAVING,
-    PLACING,
-    REMOVING,
-    RETIRED,
-    SWITCHED,
-    enter,
-    is_current,
-    job_of,
-)
+from standings.maintain.audit.report import StoredRow
+from standings.maintain.rebuild import phases
 from standings.maintain.rebuild.rewrite_members import Chunk, RewriteMembers, too_busy
 from standings.ports.board_records import BOARD_TTL_S, DELETE, MAX_ATTEMPT_S, BoardRecord, Job
 from standings.ports.errors import StoreUnavailableError
@@ -52,10 +42,6 @@ from standings.runtime.retry import Clock, with_retry
 _CLOCK_SKEW_S: Final = 60
 PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
 """Milliseconds after which no function uses an older record of a board."""
-
-_WAITING: Final = frozenset({LEAVING, ANNOUNCED, SWITCHED, RETIRED})
-
-_AFTER_WAITING: Final = {LEAVING: REMOVING, ANNOUNCED: PLACING, SWITCHED: RETIRED}
 
 _Change = Callable[[BoardRecord], BoardRecord]
 Purge = Callable[[str, Iterable[str], int, Callable[[], bool]], bool]
@@ -114,9 +100,9 @@ class _Run:
         record = self._record()
         job = record.job
         if begin and (job is None or (task == DELETE and job.task != DELETE)):
-            record = self._save(record, self._enter(LEAVING if task == DELETE else ANNOUNCED))
-        elif job is not None and job.phase in {ANNOUNCED, PLACING} and not is_current(job, self._family):
-            record = self._save(record, self._enter(ANNOUNCED))  # boards.toml has changed since the job began
+            record = self._save(record, self._enter(phases.LEAVING if task == DELETE else phases.ANNOUNCED))
+        elif job is not None and phases.is_outdated(job, self._family):
+            record = self._save(record, self._enter(phases.ANNOUNCED))  # boards.toml has changed since the job began
         while (job := record.job) is not None:
             wait = self._wait(job)
             if wait > 0 or self._backoff.expired:
@@ -128,18 +114,18 @@ class _Run:
 
     def _wait(self, job: Job) -> float:
         """Seconds until the phase may go on."""
-        if job.phase not in _WAITING:
+        if job.phase not in phases.WAITING:
             return 0.0
         return max(0, job.since + PROPAGATION_WAIT - self._now()) / SECOND
 
     def _step(self, record: BoardRecord, job: Job) -> BoardRecord:
         """Do the work of a phase until it is done or the time is over; returns the record as it is then."""
-        if job.phase in _AFTER_WAITING:
-            return self._save(record, self._enter(_AFTER_WAITING[job.phase]))
-        if job.phase == REMOVING:
-            return self._through_members(record, self._remove, self._enter(ANNOUNCED))
-        if job.phase == PLACING:
-            return self._through_members(record, self._place, self._enter(SWITCHED))
+        if job.phase in phases.AFTER_WAITING:
+            return self._save(record, self._enter(phases.AFTER_WAITING[job.phase]))
+        if job.phase == phases.REMOVING:
+            return self._through_members(record, self._remove, self._enter(phases.ANNOUNCED))
+        if job.phase == phases.PLACING:
+            return self._through_members(record, self._place, self._enter(phases.SWITCHED))
         for generation in record.stale:
             if not self._service.purge(self._board, record.codes, generation, lambda: self._backoff.expired):
                 return record
@@ -153,7 +139,7 @@ class _Run:
         `do` returns the members that were too busy. They are tried again, one by one, when all the others are done, or
         once they are as many as a part. Until then the record stays before them: an interrupted job meets them again.
         """
-        reached, busy = job_of(record), list[Image]()
+        reached, busy = phases.job_of(record), list[Image]()
         while reached.slot < SLOTS or busy:
             if reached.slot == SLOTS or len(busy) >= MAX_ACTIONS:
                 if not self._backoff.wait():
@@ -165,7 +151,7 @@ class _Run:
                 images, reached = self._part(reached)
                 busy += do(record, [images])
             before = record
-            record = self._save(record, partial(_reached, job=job_of(record) if busy else reached))
+            record = self._save(record, partial(_reached, job=phases.job_of(record) if busy else reached))
             if record.latest != before.latest or record.job is None or record.job.phase != reached.phase:
                 return record
         return self._save(record, after_all)
@@ -219,7 +205,6 @@ class _Run:
         return None if complete.values == image.values else rewritten(complete, max(self._now(), image.written_at_ms))
 
     def _remove(self, _: BoardRecord, chunks: Sequence[Chunk]) -> list[Image]:
-        """Remove members; returns those that were too busy."""
         return self._rewrite(chunks, lambda image: removed(image, max(self._now(), image.written_at_ms))).busy
 
     def _rewrite(self, chunks: Sequence[Chunk], change: Callable[[Image], Image | None]) -> RewriteMembers:
@@ -245,7 +230,7 @@ class _Run:
             record = self._record()
 
     def _enter(self, phase: str) -> _Change:
-        return lambda record: enter(record, phase, self._family, self._now())
+        return lambda record: phases.enter(record, phase, self._family, self._now())
 
     def _now(self) -> int:
         return self._service.clock.now()
@@ -253,4 +238,4 @@ class _Run:
 
 def _reached(record: BoardRecord, job: Job) -> BoardRecord:
     """The record with the progress of its job. Other functions may have reduced the job's coverage meanwhile."""
-    return replace(record, job=job._replace(coverage=job_of(record).coverage))
+    return replace(record, job=job._replace(coverage=phases.job_of(record).coverage))

@@ -30,12 +30,10 @@ class RewriteMembers:
 
     def run(self, chunks: Sequence[Chunk]) -> "RewriteMembers":
         """Rewrite all chunks. A member that met a conflict is tried again apart from the others, after a wait."""
-        tries = 0
-        while chunks and tries < MAX_TRIES:
-            if tries and not self._backoff.wait():
+        for tries in range(MAX_TRIES):
+            if tries and chunks and not self._backoff.wait():
                 raise too_busy()
             chunks = [again for chunk in chunks for again in self._try(chunk)]
-            tries += 1
         self.busy = [image for chunk in chunks for image in chunk]
         return self
 
