@@ -168,7 +168,6 @@ class Audits:
         return answer
 
     def _audited(self, call: AuditCall, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """The report of a board; None if it has no events or is being deleted."""
         record = with_retry(lambda: self.catalog.current(call.board), self.clock.backoff(call.deadline))
         if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
             return None

@@ -20,9 +20,7 @@ from standings.domain.tiers.tier_path import ROOT, Path, depth, path
 from standings.domain.tiers.tier_tree import span
 from standings.maintain.audit.report import AuditCall, Kind, Listed, Snapshot
 
-SETTLING: Final = 10.0
-"""Seconds after which the sorted index shows what its table has. It usually takes well under one second."""
-
+SETTLING: Final = 10.0  # Seconds after which the sorted index shows what its table has: usually well under one
 ROUNDS: Final = 4  # How often a leaf is read that does not come to rest, `SETTLING` seconds apart
 MAX_DOUBTS: Final = 64  # Leaves that wait together to be read again
 MAX_MEMBERS: Final = 100  # Members of entries that are compared together

@@ -92,7 +92,7 @@ class _Run:
             raise ValueError(f"no family in boards.toml matches {board!r}")
         self._service = service
         self._board = board
-        self._family: Family = family
+        self._family = family
         self._deadline = deadline
         self._backoff = service.clock.backoff(deadline)
 
