@@ -42,11 +42,9 @@ def event(event_id: str, board: str, member: str, metrics: Mapping[str, int]) ->
     return {"id": event_id, "board": board, "member": member, "at": "2026-11-21T10:15:00Z", "metrics": metrics}
 
 
-class NoParking:
-    """Parks no record: AssertionError instead."""
-
-    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
-        raise AssertionError(f"{sequence}: {reason}") from bug
+def refuse_to_park(sequence: str, reason: str, bug: Exception | None) -> None:
+    """Raise AssertionError: no record of a benchmark is parked."""
+    raise AssertionError(f"{sequence}: {reason}") from bug
 
 
 class Pipeline:
@@ -93,7 +91,7 @@ class Pipeline:
 def project_batch(projector: Projector, records: Iterable[dict[str, Any]]) -> None:
     """Project one batch of stream records; AssertionError if it failed."""
     batch = [Record(one["dynamodb"]["SequenceNumber"], decode_change(one["dynamodb"])) for one in records]
-    result = projector.project(batch, NoParking(), _NEVER)
+    result = projector.project(batch, refuse_to_park, _NEVER)
     if result.failed is not None:
         raise AssertionError(f"expected a projected batch, got {result}")
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.harness import population
-from benchmarks.harness.pipeline import NoParking
+from benchmarks.harness.pipeline import refuse_to_park
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.results_file import output
 from benchmarks.harness.truth import Truth
@@ -87,7 +87,7 @@ class Run:
                 if self.clock.now >= self.seconds:
                     return
                 records = [self._record(name) for name in self.rng.sample(members, batch)]
-                projected = projector.project(records, NoParking(), float("inf"))
+                projected = projector.project(records, refuse_to_park, float("inf"))
                 if projected.failed is not None:
                     raise AssertionError(projected.why)
                 self.projected.append(projected)

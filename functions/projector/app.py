@@ -3,13 +3,13 @@
 import json
 import re
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores.stream_records import decode_change
-from standings.aws.s3.failure_bucket import FailureBucket
 from standings.project.projector import Record
 from standings.project.prune_tiers import PruneResult
 from standings.runtime.logs import logger, metrics, stack_of
@@ -22,21 +22,6 @@ _bucket = building_blocks.failure_bucket()
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")
 
 
-class _Parking:
-    """Parks whole records of one batch."""
-
-    def __init__(self, bucket: FailureBucket, records: dict[str, Any]) -> None:
-        self._bucket = bucket
-        self._records = records
-
-    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
-        day = datetime.fromtimestamp(_clock.now() / 1000, UTC).date().isoformat()
-        content = {"reason": reason, "record": self._records[sequence]}
-        address = self._bucket.keep(f"parked/{day}/{sequence}.json", content)
-        extra = {"sequence": sequence, "reason": reason, "kept": address}
-        logger.error("record parked", extra=extra, exc_info=stack_of(bug) if bug else None)
-
-
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Apply a batch, and return the sequence number from which Lambda must deliver again, if any."""
@@ -44,7 +29,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     prunes: list[PruneResult] = []
     projected = _projector(prunes.append).project(
         [_record(sequence, record) for sequence, record in records.items()],
-        _Parking(_bucket, records),
+        partial(_park, records),
         building_blocks.deadline(context.get_remaining_time_in_millis()),
     )
     metrics.add_metric("Moves", MetricUnit.Count, projected.moves)
@@ -69,6 +54,14 @@ def _removed(prunes: list[PruneResult]) -> int:
         if prune.unexpected:
             logger.error("dead tiers cannot be removed", extra={"reason": prune.reason})
     return sum(prune.removed for prune in prunes)
+
+
+def _park(records: dict[str, Any], sequence: str, reason: str, bug: Exception | None) -> None:
+    """Store a whole record of a batch."""
+    day = datetime.fromtimestamp(_clock.now() / 1000, UTC).date().isoformat()
+    address = _bucket.keep(f"parked/{day}/{sequence}.json", {"reason": reason, "record": records[sequence]})
+    extra = {"sequence": sequence, "reason": reason, "kept": address}
+    logger.error("record parked", extra=extra, exc_info=stack_of(bug) if bug else None)
 
 
 def _by_sequence(records: list[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.runtime.environment import ConfigurationError, required
+from standings.runtime.environment import required
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -110,5 +110,5 @@ def test_a_store_that_does_not_answer_is_a_503_that_says_so(stack: Stack, engine
 
 
 def test_what_the_environment_lacks_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="SCORES_TABLE is not set"):
+    with pytest.raises(LookupError, match="SCORES_TABLE is not set"):
         required("SCORES_TABLE")

@@ -58,7 +58,7 @@ REBUILDING: Final = (
     Safeguard(
         "a member is placed with the version of its item",
         "the scan overwrites newer changes of projectors",
-        (Change("project.backfill:placings", _one_version_higher),),
+        (Change("project.commit_moves:placings", _one_version_higher),),
     ),
     Safeguard(
         "a rebuild waits before it retires the old generation",

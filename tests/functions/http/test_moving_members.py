@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from standings.domain.tiers.tier_path import Path
-from standings.ports.ranking_reads import Entry, Node, Span
+from standings.ports.rankings import Entry, Node, Span
 from standings.read import shard_merge
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from standings.aws.sqs.sender import MAX_BYTES
 from standings.domain.errors import RequestError
-from standings.ingest.json_list import parse_documents
+from standings.ingest.post_events import parse_documents
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.posting import BOARDS, EVENT, NOW, raw, results
@@ -156,7 +156,7 @@ json_values = st.recursive(
 
 @given(st.lists(json_values, min_size=1, max_size=8), st.sampled_from([None, orjson.OPT_INDENT_2]))
 def test_a_list_is_cut_into_its_values(values: list[Any], option: int | None) -> None:
-    assert [document.value for document in parse_documents(orjson.dumps(values, option=option))] == values
+    assert [value for _, value in parse_documents(orjson.dumps(values, option=option))] == values
 
 
 @given(st.lists(st.sampled_from(["[", "]", "{", "}", ",", ":", '"', "\\", "1", " ", '"a"', "null"]), max_size=9))
@@ -167,7 +167,7 @@ def test_what_is_no_json_is_no_list_of_events(parts: list[str]) -> None:
     except ValueError:
         expected = None
     try:
-        found = [document.value for document in parse_documents(body)]
+        found = [value for _, value in parse_documents(body)]
     except RequestError:
         found = None
 

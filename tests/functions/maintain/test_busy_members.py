@@ -19,7 +19,7 @@ from standings.ports.board_records import DELETE, REBUILD, BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict
 from standings.ports.scores import SLOTS, ItemConflict, MemberKey, Rewrite
-from standings.project.backfill import Backfill
+from standings.project.commit_moves import Backfill
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000
@@ -64,7 +64,7 @@ class Store:
         assert now == NOW
         assert len(changes) <= MAX_ACTIONS
         self._call()
-        current = [self._current(change.member) for change in changes]
+        current = [self._current(change.image.member) for change in changes]
         obstacles = [
             ItemConflict(
                 position, self.reason, found if self.reason is CancelReason.CONDITION else None, "it is in the way"
@@ -73,7 +73,7 @@ class Store:
             if found.version != change.seen
         ]
         if not obstacles:
-            self.items.update((change.member, change.image) for change in changes)
+            self.items.update((change.image.member, change.image) for change in changes)
         return obstacles
 
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:

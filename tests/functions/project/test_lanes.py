@@ -12,8 +12,7 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import ROOT, path, prefixes
-from standings.ports.ranking_reads import Node
-from standings.ports.rankings import MAX_ACTIONS
+from standings.ports.rankings import MAX_ACTIONS, Node
 from standings.project.commit_moves import cut
 from standings.read.query import Query
 from standings.read.reader import Reader

@@ -10,7 +10,7 @@ import pytest
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.errors import RequestError
 from standings.ports.errors import StoreUnavailableError
-from standings.ports.ranking_reads import Node
+from standings.ports.rankings import Node
 from standings.read.board_list import Directory
 from standings.read.query import Query
 from standings.read.reader import LAST_READ_S, Reader

@@ -13,8 +13,7 @@ from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import nodes_for
 from standings.ports.errors import CancelReason
-from standings.ports.ranking_reads import Entry, Span
-from standings.ports.rankings import RankingRow, Removal
+from standings.ports.rankings import Entry, RankingRow, Removal, Span
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000

@@ -43,7 +43,6 @@ class BoardCatalog:
         self._limited(set(names), register=True)
 
     def _limited(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
-        """Return the boards' records after limiting their coverage."""
         records = {name: record for name in names if (record := self._cache.get(name)) is not None}
         missing = names - records.keys()
         for _ in range(_TRIES):

@@ -1,18 +1,28 @@
 """Accepts events that are posted over HTTP: checks each by itself, and puts the good ones on the queue."""
 
+import json
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.names import BOARD_NAME
+from standings.domain.errors import bad_body
 from standings.domain.events.event import RefusedEvent
-from standings.domain.events.event_rules import parse_event
+from standings.domain.events.event_rules import no_constant, parse_event
 from standings.domain.events.instants import instant
-from standings.ingest.json_list import Document, parse_documents
 from standings.runtime.retry import Clock
 
+MAX_EVENTS: Final = 100
 MAX_ID_SHOWN: Final = 1_000
+_WHITESPACE: Final = " \t\r\n"
+# A string (one that is not closed runs to the end), a bracket or a comma. Possessive, so that no text takes long.
+_MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
 
 
 class Posted(NamedTuple):
@@ -56,7 +66,7 @@ class Posting:
         for position, reason in self.send(list(events.values())).items():
             # If only the answer was lost, the event is on the queue: with the same id it still counts once.
             refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {reason}"
-        return [_result(document, refused.get(number)) for number, document in enumerate(documents)]
+        return [_result(value, refused.get(number)) for number, (_, value) in enumerate(documents)]
 
 
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
@@ -80,11 +90,58 @@ def _first_board(value: Any) -> str | None:
     return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
 
 
-def _result(document: Document, refusal: str | None) -> dict[str, Any]:
-    event_id = document.value.get("id") if isinstance(document.value, dict) else None
+def _result(value: Any, refusal: str | None) -> dict[str, Any]:
+    event_id = value.get("id") if isinstance(value, dict) else None
     return {
         # A longer id was refused. Cut it, or a hundred of them would make the answer too large.
         "id": event_id[:MAX_ID_SHOWN] if isinstance(event_id, str) else None,
         "status": "queued" if refusal is None else "refused",
         "detail": refusal,
     }
+
+
+def parse_documents(body: bytes) -> list[tuple[str, Any]]:
+    """Return each event of a body as its text and the parsed value (None if no parser can hold it).
+
+    Raise RequestError (400) for anything but events.
+    """
+    try:
+        return [(text, _parse(text)) for text in _split(body.decode().strip(_WHITESPACE))]
+    except ValueError as error:
+        raise bad_body(f"expected an event, or a list of 1 to {MAX_EVENTS} events, as JSON: {error}") from error
+
+
+def _split(text: str) -> list[str]:
+    """Cut a list into the texts of its values, however deeply they are nested. An object stays whole."""
+    if text.startswith("{"):
+        return [text]
+    if not text.startswith("["):
+        raise ValueError("the body does not begin with { or [")
+    cuts = [0]
+    depth = 0
+    for match in _MARK.finditer(text):
+        mark = match[0]
+        depth += (mark in ("[", "{")) - (mark in ("]", "}"))
+        if not depth or (depth == 1 and mark == ","):
+            cuts.append(match.start())
+            if len(cuts) > MAX_EVENTS + 1:
+                raise ValueError(f"the list has more than {MAX_EVENTS} values")
+    if depth or cuts[-1] != len(text) - 1 or not text.endswith("]"):
+        raise ValueError("the list does not end with its bracket")
+    texts = [text[before + 1 : cut].strip(_WHITESPACE) for before, cut in pairwise(cuts)]
+    if texts == [""]:
+        raise ValueError("the list is empty")
+    return texts
+
+
+def _parse(text: str) -> Any:
+    """Parse a JSON text. Return None for a value that no parser can hold; raise ValueError for invalid JSON."""
+    with suppress(ValueError):
+        return orjson.loads(text)
+    # Invalid, or valid JSON of one bad event: a number out of bounds, half a surrogate pair, or deep nesting.
+    try:
+        value = json.loads(text, parse_int=str, parse_float=str, parse_constant=no_constant)
+        orjson.dumps(value)
+    except (RecursionError, TypeError):
+        return None
+    return value

@@ -7,9 +7,7 @@ from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
 from standings.ports.errors import CancelReason
 
-REPLAYABLE_DAYS = 29
-"""Days for which an event or a record may be replayed. Receipts and the versions of removed members last longer."""
-
+REPLAYABLE_DAYS = 29  # Days for which an event or a record may be replayed. Receipts and removed items last longer.
 SLOTS = 64  # Slots over which the members of a board are spread
 MemberKey = tuple[str, str]  # A board and a member of it
 
@@ -37,14 +35,6 @@ class Rewrite(NamedTuple):
     image: Image
     seen: int | None
 
-    @property
-    def board(self) -> str:
-        return self.image.board
-
-    @property
-    def member(self) -> str:
-        return self.image.member
-
 
 ItemChange = Addition | Rewrite
 
@@ -65,6 +55,19 @@ class ItemConflict(NamedTuple):
     reason: CancelReason
     found: Image | None
     message: str
+
+
+class ParkedMember(NamedTuple):
+    """The member that a parked record names.
+
+    `gone` stands in for an item that no longer exists: the record's newest image without scores, one version on (None
+    if the record has no readable image). `made` is when the record was made, in milliseconds, if it says so.
+    """
+
+    board: str
+    member: str
+    gone: Image | None
+    made: int | None
 
 
 class Scores(Protocol):

@@ -1,15 +1,21 @@
-"""Commits the moves of one ranking. If a transaction is cancelled: corrects the moves, waits, or refuses a move."""
+"""Commits moves. If a transaction is cancelled: corrects the moves, waits, or refuses a move."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from operator import call
 from typing import Final
 
+from standings.domain.boards.ranking import Ranking
+from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
+from standings.domain.members.rolling_sum import place
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict, RankingRow, Rankings
-from standings.runtime.retry import Backoff
+from standings.runtime.retry import Backoff, Clock
 
 MAX_MOVES: Final = 5_000  # The most moves that are started before others are done: a few seconds of transactions
 AT_ONCE: Final = 3  # How often moves are corrected and retried without waiting
@@ -29,17 +35,13 @@ class Outcome:
 
 
 RunParallel = Callable[[Sequence[Callable[[], Outcome]]], Iterable[Outcome]]
-
-
-def one_by_one(jobs: Sequence[Callable[[], Outcome]]) -> Iterable[Outcome]:
-    """Run jobs one after the other."""
-    return (job() for job in jobs)
+one_by_one: Final[RunParallel] = partial(map, call)
 
 
 def commit_order(move: Move) -> tuple[str, int]:
     """The sort key of moves. Neighbours in a ranking share tiers, so they should share transactions."""
-    place = move.new or move.old
-    return move.ranking.key, place.sort_value if place is not None else 0
+    target = move.new or move.old
+    return move.ranking.key, target.sort_value if target is not None else 0
 
 
 def move_in_ranking(
@@ -104,7 +106,6 @@ def _resolve(chunk: Sequence[Move], conflicts: Sequence[MoveConflict], outcome: 
 
 
 def _believe(move: Move, row: RankingRow | None) -> None:
-    """Let a move start where the row says that the member is counted."""
     move.old = row.place if row is not None else None
 
 
@@ -128,7 +129,42 @@ def cut(moves: Iterable[Move]) -> Iterator[list[Move]]:
 def _nodes(move: Move) -> set[Path]:
     """The tree nodes that a move may write. With several shards the root, which names them, is always one."""
     nodes: set[Path] = {ROOT} if move.ranking.metric.shards > 1 else set()
-    values = {place.sort_value if place is not None else None for place in (move.old, move.new)}
+    values = {each.sort_value if each is not None else None for each in (move.old, move.new)}
     if len(values) > 1:
         nodes.update(node for value in values if value is not None for node in prefixes(path(value)))
     return nodes
+
+
+def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
+    """The moves that bring a member to its place in each ranking, or out of it, wherever it is counted now."""
+    return [
+        Move(ranking, image.member, None, place(image, ranking), image.version, image.written_at_ms)
+        for ranking in rankings
+    ]
+
+
+class Backfill:
+    """Moves members in many rankings at once, each ranking in transactions of its own."""
+
+    def __init__(self, rankings: Rankings, pacing: Clock, run_parallel: RunParallel = one_by_one) -> None:
+        self._rankings = rankings
+        self._pacing = pacing
+        self._run_parallel = run_parallel
+
+    def place(self, moves: list[Move], deadline: float) -> None:
+        """Commit all moves. Raise StoreUnavailableError if the deadline comes first, StoreRefusedError if refused."""
+        for outcome in self.outcomes(moves, deadline):
+            if outcome.failure is not None:
+                raise StoreUnavailableError(outcome.failure)
+            for move, reason in outcome.refused:
+                raise StoreRefusedError(f"{move.member!r} cannot be placed in {move.ranking.key}: {reason}")
+
+    def outcomes(self, moves: list[Move], deadline: float) -> Iterable[Outcome]:
+        """Commit moves until the deadline, in seconds of the monotonic clock. Return an outcome for each ranking."""
+        moves.sort(key=commit_order)
+        return self._run_parallel(
+            [
+                partial(move_in_ranking, self._rankings, list(part), self._pacing.backoff(deadline), lambda: False)
+                for _, part in groupby(moves, key=lambda move: move.ranking)
+            ]
+        )

@@ -1,12 +1,12 @@
 """Moves members in the rankings when their items change."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.members.moves import Change, Move, moves
@@ -29,11 +29,8 @@ class Record(NamedTuple):
     bug: Exception | None = None
 
 
-class Parking(Protocol):
-    """Parks records that can never be applied."""
-
-    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
-        """Store a record, with the error if a bug of ours is the reason. StoreUnavailableError if not possible now."""
+Park = Callable[[str, str, Exception | None], None]
+"""Stores a record by its sequence number, with the reason, and the error of a bug. Raises StoreUnavailableError."""
 
 
 @dataclass(slots=True)
@@ -66,16 +63,16 @@ class Projector:
     pacing: Clock
     run_parallel: RunParallel = one_by_one
 
-    def project(self, records: Sequence[Record], parking: Parking, deadline: float) -> ProjectResult:
+    def project(self, records: Sequence[Record], park: Park, deadline: float) -> ProjectResult:
         """Apply a batch until the deadline, in seconds of the monotonic clock, or until a failure to be retried."""
-        return _Batch(self, records, parking, deadline).run()
+        return _Batch(self, records, park, deadline).run()
 
 
 @dataclass(slots=True)
 class _Batch:
     _projector: Projector
     _records: Sequence[Record]
-    _parking: Parking
+    _store_parked: Park
     _deadline: float
     _result: ProjectResult = field(default_factory=ProjectResult)
     # For each member the positions of its records, and the number of its moves that are not done.
@@ -109,7 +106,6 @@ class _Batch:
         return self._result
 
     def _sort_records(self) -> None:
-        """Sort the records by member; park those that cannot be projected."""
         for position, record in enumerate(self._records):
             if record.problem is not None:
                 self._park(position, record.problem, record.bug)
@@ -141,8 +137,7 @@ class _Batch:
                 yield part
                 part = []
             part += of_member
-        if part:
-            yield part
+        yield part
 
     def _project(self, moves: Sequence[Move]) -> Outcome:
         backoff = self._projector.pacing.backoff(self._deadline)
@@ -166,7 +161,7 @@ class _Batch:
 
     def _park(self, position: int, reason: str, bug: Exception | None = None) -> None:
         try:
-            self._parking.park(self._records[position].sequence, reason, bug)
+            self._store_parked(self._records[position].sequence, reason, bug)
         except StoreUnavailableError as error:
             self._unfinished.add(position)
             self._result.why = f"a record could not be parked: {error}"

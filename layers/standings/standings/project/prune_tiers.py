@@ -13,9 +13,7 @@ from standings.ports.errors import StoreRefusedError, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, Lanes, MoveConflict, Rankings, Removal, Trees
 from standings.runtime.retry import Clock
 
-CHANCE: Final = 1 / 16
-"""The probability that a move out of a leaf triggers a check of that leaf's path (docs/decisions/0009)."""
-
+CHANCE: Final = 1 / 16  # Probability that a move out of a leaf triggers a check of its path (docs/decisions/0009)
 LOOKED_AT: Final = 4  # The most paths that are checked after one commit
 READ_AT_ONCE: Final = 50  # The most dead nodes that are read on each level of a tree
 WORTH: Final = 150 * DAY
@@ -77,10 +75,8 @@ def prune(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> PruneResult
             Removal(parent, [node[-1] for node in dead if node[:-1] == parent], nodes[parent]) for parent in parents
         ]
         conflicts = trees.remove(ranking, {node: nodes[node] for node in dead}, counters)
-    except StoreUnavailableError as error:
-        return PruneResult(reason=str(error))
-    except StoreRefusedError as error:
-        return PruneResult(reason=str(error), unexpected=True)
+    except (StoreRefusedError, StoreUnavailableError) as error:
+        return PruneResult(reason=str(error), unexpected=isinstance(error, StoreRefusedError))
     if conflicts:
         return PruneResult(reason=conflicts[0].name)
     return PruneResult(removed=sum(1 for node in dead if nodes[node]))
@@ -124,15 +120,12 @@ def _dead(nodes: dict[Path, Lanes]) -> list[Path]:
 
 
 def _is_counted(node: Path, parent: Lanes) -> bool:
-    """Whether the counter that leads to a node counts any members."""
     return bool(_sums(parent).get(node[-1]))
 
 
 def _has_nodes_below(node: Path, digits: Iterable[int], dead: Container[Path]) -> bool:
-    """Whether any node below this one stays."""
     return not tier_tree.is_leaf(node) and any((*node, digit) not in dead for digit in digits)
 
 
 def _sums(lanes: Lanes) -> dict[int, int]:
-    """The counters of a node by digit, summed over its lanes."""
     return tier_tree.summed(lane.counters for lane in lanes.values())

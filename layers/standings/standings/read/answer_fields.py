@@ -9,7 +9,7 @@ from standings.domain.boards.definitions import Metric
 from standings.domain.boards.ranking import Ranking
 from standings.domain.events import instants
 from standings.domain.scoring.sort_order import sort_value
-from standings.ports.ranking_reads import Entry, Node
+from standings.ports.rankings import Entry, Node
 from standings.read.reader import Method
 
 

@@ -9,7 +9,7 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import NotFoundError, no_such_member, not_found
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.ranking_reads import Entry, Node
+from standings.ports.rankings import Entry, Node
 from standings.read import answer_fields
 from standings.read.rank_numbering import counters_of, entry_ranks
 from standings.read.ranking_reads import RankingReads

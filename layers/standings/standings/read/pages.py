@@ -11,7 +11,7 @@ from standings.domain.errors import TooFarError, bad_argument, check_range
 from standings.domain.scoring.sort_order import decode_sort_key, encode_sortable
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.ranking_reads import Entry, Node
+from standings.ports.rankings import Entry, Node
 from standings.read import answer_fields
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import not_ranked

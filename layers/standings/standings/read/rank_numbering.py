@@ -16,7 +16,7 @@ from standings.domain.errors import TooFarError
 from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.ranking_reads import Entry, Node, Span
+from standings.ports.rankings import Entry, Node, Span
 from standings.read.ranking_reads import RankingReads
 from standings.read.reader import Method
 from standings.read.shard_merge import fair_share

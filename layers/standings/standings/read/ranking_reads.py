@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from standings.domain.boards.ranking import Ranking
 from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.ranking_reads import Entry, Node, RankingsReader, Span
+from standings.ports.rankings import Entry, Node, RankingsReader, Span
 from standings.runtime.ttl_cache import TtlCache
 
 

@@ -11,7 +11,7 @@ from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.domain.windows.window import Window
 from standings.ports.board_records import BOARD_TTL_S, BoardRecord
 from standings.ports.errors import StoreUnavailableError
-from standings.ports.ranking_reads import RankingsReader
+from standings.ports.rankings import RankingsReader
 from standings.read.ranking_reads import RankingReads
 from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, retrying
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache

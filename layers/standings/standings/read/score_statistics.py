@@ -12,7 +12,7 @@ from standings.domain.scoring.sort_order import sort_value
 from standings.domain.tiers import distribution as tiers_by_score
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.ranking_reads import Node
+from standings.ports.rankings import Node
 from standings.read import answer_fields
 from standings.read.rank_numbering import counters_of, distinct_ahead, select
 from standings.read.reader import Question

@@ -9,7 +9,7 @@ from itertools import chain
 from math import isqrt
 
 from standings.domain.tiers.tier_path import Path
-from standings.ports.ranking_reads import Entry, Node, Span
+from standings.ports.rankings import Entry, Node, Span
 from standings.read.ranking_reads import RankingReads
 
 

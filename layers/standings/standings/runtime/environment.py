@@ -7,13 +7,9 @@ from typing import Final
 BOARDS_FILE: Final = Path(__file__).parents[2] / "boards.toml"
 
 
-class ConfigurationError(Exception):
-    """The function needs an environment variable that is not set."""
-
-
 def required(name: str) -> str:
-    """Return an environment variable; ConfigurationError if it is missing or empty."""
+    """Return an environment variable; LookupError if it is missing or empty."""
     value = os.environ.get(name)
     if not value:
-        raise ConfigurationError(f"environment variable {name} is not set; set it as template.yaml does")
+        raise LookupError(f"environment variable {name} is not set; set it as template.yaml does")
     return value

@@ -11,8 +11,5 @@ class InternalError(Exception):
 
 
 def stack_of(error: BaseException) -> InternalError:
-    """Return an error to log as `exc_info`: the stack and type of a bug, without messages.
-
-    The messages of an error and its causes may quote what a producer sent.
-    """
+    """Return a bug's type and stack to log as `exc_info`, without messages: they may quote what a producer sent."""
     return InternalError(type(error).__name__).with_traceback(error.__traceback__)

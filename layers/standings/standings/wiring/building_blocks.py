@@ -1,7 +1,4 @@
-"""What all functions share: the clock, the AWS clients, and the boards.
-
-Each function has a module of its own beside this one, so that it imports only what it uses.
-"""
+"""What all functions share: the clock, the AWS clients, and the boards."""
 
 import random
 import time
@@ -25,10 +22,10 @@ CONNECT_TIMEOUT_S: Final = 1.0
 READ_TIMEOUT_S: Final = 3.0
 ATTEMPTS: Final = 2  # Attempts that the SDK makes of a call. The services retry as well, until their deadline.
 BETWEEN_ATTEMPTS_S: Final = 1.0  # Longest time that the SDK waits between two attempts
-MAX_CALL_S_LENGTH: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
+MAX_CALL_S: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
 """Seconds after which a call that hangs has failed."""
 
-REPORTING_RESERVE: Final = MAX_CALL_S_LENGTH + 1.0
+REPORTING_RESERVE: Final = MAX_CALL_S + 1.0
 """Seconds between a function's deadline and its timeout: enough for one call that hangs, and to answer."""
 
 _SESSION: Final = get_session()

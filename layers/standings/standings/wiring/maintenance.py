@@ -1,6 +1,6 @@
 """The maintenance function's services."""
 
-from typing import Any
+from functools import partial
 
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
@@ -13,7 +13,7 @@ from standings.maintain.audit.audit import Audits
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
-from standings.project.backfill import Backfill
+from standings.project.commit_moves import Backfill
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
 from standings.runtime.retry import Clock
@@ -29,27 +29,18 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCa
     backfill = Backfill(DynamoRankings(dynamodb, rankings_table, clock), clock, projector.run_parallel())
     purging = DynamoPurging(dynamodb, rankings_table, clock)
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
-    activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
+    sqs = partial(building_blocks.client, "sqs")
+    activity = Sender(sqs, required("ACTIVITY_QUEUE_URL"))
+
+    def report(bug: Exception) -> None:
+        logger.error("parked record not read", exc_info=stack_of(bug))
+
+    def written(board: str) -> tuple[int, ...]:
+        return catalog.written([board])[board]
+
     return (
         Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
         Audits(catalog, evidence, clock),
-        DeadLetterCare(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
-        ParkedCare(
-            boards,
-            scores,
-            backfill,
-            bucket,
-            decode_parked,
-            clock,
-            report=_report,
-            written=lambda board: catalog.written([board])[board],
-        ),
+        DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
+        ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
     )
-
-
-def _sqs() -> Any:
-    return building_blocks.client("sqs")
-
-
-def _report(bug: Exception) -> None:
-    logger.error("parked record not read", exc_info=stack_of(bug))

@@ -39,5 +39,4 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
 
 
 def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
-    """Count the actions of a transaction of some events on some items after more events have joined it."""
     return len(events) + len(more) + len(items.union(*map(items_of, more)))

@@ -10,9 +10,7 @@ from standings.domain.members.counting import Counted, additions, beyond_bounds,
 from standings.domain.members.member_item import Image, new_image, rewritten
 from standings.ports.scores import Addition, ItemChange, MemberKey, Rewrite
 
-MAX_REMOVED: Final = 100
-"""The most accumulators that one addition removes: its expression must stay within DynamoDB's 4 KB."""
-
+MAX_REMOVED: Final = 100  # Accumulators that one addition removes: its expression must fit in DynamoDB's 4 KB
 Images = Mapping[MemberKey, Image | None]
 
 
@@ -25,14 +23,14 @@ class UnfitEventError(RefusedEvent):
         self.item = item
 
 
-def plan_changes(boards: Boards, events: Iterable[Event], images: Images, now: int) -> list[ItemChange]:
-    """Plan one change for each item of the events. Raise UnfitEventError for the first event that does not fit."""
+def plan_changes(boards: Boards, events: Iterable[Event], images: Images, now: int) -> dict[MemberKey, ItemChange]:
+    """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit."""
     by_item: dict[MemberKey, list[Counted]] = {}
     for event in events:
         for update in event.updates:
             counted = Counted(event.id, event.at, update.amounts)
             by_item.setdefault((update.board, update.member), []).append(counted)
-    return [_change(family_of(boards, item[0]), item, counted, images, now) for item, counted in by_item.items()]
+    return {item: _change(family_of(boards, item[0]), item, counted, images, now) for item, counted in by_item.items()}
 
 
 def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images: Images, now: int) -> ItemChange:

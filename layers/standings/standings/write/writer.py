@@ -103,11 +103,10 @@ class _Transaction:
         try:
             while self.events:
                 if backoff.expired:
-                    self._give_up("the function ran out of time")
-                else:
-                    with_retry(self._attempt, backoff)
+                    raise StoreUnavailableError("the function ran out of time")
+                with_retry(self._attempt, backoff)
         except StoreUnavailableError as error:
-            self._give_up(str(error))
+            self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
         except StoreRefusedError as error:
             self._refused_by_store(error, backoff)
 
@@ -129,7 +128,7 @@ class _Transaction:
         now = self.writer.pacing.now()
         changes = self._changes(now)
         events = list(self.events.values())
-        conflicts = self.writer.scores.apply(events, changes, now) if events else []
+        conflicts = self.writer.scores.apply(events, list(changes.values()), now) if events else []
         if not conflicts:
             self._applied()
         invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
@@ -143,14 +142,14 @@ class _Transaction:
             elif isinstance(conflict, ReceiptConflict):
                 self._drop(events[conflict.position], conflict.found)
             else:
-                change = changes[conflict.position]
-                self.images[change.board, change.member] = conflict.found
-                self.certain.add((change.board, change.member))
+                item = list(changes)[conflict.position]
+                self.images[item] = conflict.found
+                self.certain.add(item)
                 must_wait = True
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
 
-    def _changes(self, now: int) -> list[ItemChange]:
+    def _changes(self, now: int) -> dict[MemberKey, ItemChange]:
         """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it."""
         while True:
             try:
@@ -164,14 +163,11 @@ class _Transaction:
 
     def _drop_duplicates(self, item: MemberKey) -> bool:
         """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
-        known = [
-            (event, digest)
-            for event in self.events.values()
-            if item in items_of(event) and (digest := self.writer.scores.receipt(event.id)) is not None
-        ]
-        for event, digest in known:
-            self._drop(event, digest)
-        return bool(known)
+        before = len(self.events)
+        for event in list(self.events.values()):
+            if item in items_of(event) and (digest := self.writer.scores.receipt(event.id)) is not None:
+                self._drop(event, digest)
+        return len(self.events) < before
 
     def _drop(self, event: Event, digest: bytes | None) -> None:
         """Drop an event whose receipt holds a digest: as a duplicate, or as another event that uses the same id."""
@@ -202,10 +198,6 @@ class _Transaction:
         del self.events[event.id]
         self.result.refused.append((self.message_of[event.id], refusal))
 
-    def _give_up(self, reason: str) -> None:
-        self.result.failed.update((self.message_of[event_id].id, reason) for event_id in self.events)
-        self.events.clear()
-
 
 def _check_age(message: QueueMessage, now: int) -> None:
     """Refuse a message whose receipt may have expired, however it came back to the queue."""
@@ -214,6 +206,5 @@ def _check_age(message: QueueMessage, now: int) -> None:
 
 
 def _check_content(event: Event, digest: bytes | None) -> None:
-    """Refuse an event whose id belongs to an event with another digest."""
     if digest != event.digest:
         raise RefusedEvent("id", f"id: {event.id!r} was used before, for an event with other content")

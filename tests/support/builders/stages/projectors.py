@@ -26,7 +26,7 @@ class Parking:
         self.parked: list[tuple[str, str]] = []
         self.broken = False
 
-    def park(self, sequence: str, reason: str, bug: Exception | None = None) -> None:
+    def park(self, sequence: str, reason: str, bug: Exception | None) -> None:
         del bug
         if self.broken:
             raise StoreUnavailableError("no bucket")
@@ -43,7 +43,7 @@ class Subject:
         self.parking = Parking()
 
     def project(self, *records: Record, patience: float = 30.0) -> ProjectResult:
-        return self.projector.project(records, self.parking, self.time.monotonic() + patience)
+        return self.projector.project(records, self.parking.park, self.time.monotonic() + patience)
 
     def scores(self, board: str = "b") -> dict[str, int]:
         """What `all` says of a board; its tiers are checked on the way."""

@@ -3,12 +3,11 @@
 import json
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from botocore.exceptions import ClientError
 
 from standings.aws.sdk_errors import error_code, errors_as_unavailable
-from standings.ports.objects import StoredObject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -16,8 +15,15 @@ if TYPE_CHECKING:
 _ERRORS = errors_as_unavailable("failure bucket")
 
 
+class StoredObject(NamedTuple):
+    """An object: its key, and when it was written, in milliseconds since 1970."""
+
+    key: str
+    at: int
+
+
 class FailureBucket:
-    """Stores objects (`ports.objects.Objects`). Most processes never need it, so the first call makes the client."""
+    """Stores objects. Most processes never need it, so the first call makes the client."""
 
     def __init__(self, client: Callable[[], "S3Client"], bucket: str) -> None:
         self._s3 = cache(client)
@@ -35,6 +41,7 @@ class FailureBucket:
 
     @_ERRORS
     def listed(self, prefix: str, after: str, limit: int) -> list[StoredObject]:
+        """List objects below a prefix whose keys sort after `after`. Fewer than `limit`: these are the last."""
         answer = self._s3().list_objects_v2(Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=limit)
         return [
             StoredObject(entry["Key"], round(entry["LastModified"].timestamp() * 1000))
@@ -43,6 +50,7 @@ class FailureBucket:
 
     @_ERRORS
     def content(self, key: str) -> bytes | None:
+        """Read an object; None if it does not exist."""
         try:
             return bytes(self._s3().get_object(Bucket=self._bucket, Key=key)["Body"].read())
         except ClientError as error:
@@ -52,4 +60,5 @@ class FailureBucket:
 
     @_ERRORS
     def delete(self, key: str) -> None:
+        """Delete an object if it exists."""
         self._s3().delete_object(Bucket=self._bucket, Key=key)

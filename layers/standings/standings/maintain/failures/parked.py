@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.instants import instant
@@ -16,10 +16,12 @@ from standings.maintain.failures.parked_objects import Decode, ParkedObject, rea
 from standings.maintain.failures.selection import ALL, MAX_NAMES_SHOWN, MAX_SHOWN, REPLAYABLE_MS, Selection
 from standings.ports.board_records import MAX_ATTEMPT_S
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
-from standings.ports.objects import Objects, ParkedMember, StoredObject
-from standings.ports.scores import REPLAYABLE_DAYS, MemberKey, Scores
-from standings.project.backfill import Backfill, placings
+from standings.ports.scores import REPLAYABLE_DAYS, MemberKey, ParkedMember, Scores
+from standings.project.commit_moves import Backfill, placings
 from standings.runtime.retry import Backoff, Clock, retrying, with_retry
+
+if TYPE_CHECKING:
+    from standings.aws.s3.failure_bucket import FailureBucket, StoredObject
 
 MEMBERS_TOGETHER: Final = 25
 ATTEMPT: Final = MAX_ATTEMPT_S - 15.0
@@ -38,7 +40,7 @@ class ParkedCare:
     boards: Boards
     scores: Scores
     backfill: Backfill
-    objects: Objects
+    objects: "FailureBucket"
     decode: Decode
     clock: Clock
     report: Callable[[Exception], None]
@@ -71,7 +73,7 @@ class ParkedCare:
         """
         return _Replay(self, deadline, chosen, cursor or {}).run()
 
-    def read(self, objects: Objects, stored: StoredObject, chosen: Selection) -> ParkedObject | None:
+    def read(self, objects: "FailureBucket", stored: "StoredObject", chosen: Selection) -> ParkedObject | None:
         """The records of an object; None if it is gone or not chosen."""
         content = objects.content(stored.key)
         if content is None:
@@ -122,7 +124,7 @@ class ParkedCare:
             return f"more than {REPLAYABLE_DAYS} days old: a newer state of the member may be gone by now"
         return None
 
-    def _shown(self, stored: StoredObject, parked: ParkedObject) -> dict[str, Any]:
+    def _shown(self, stored: "StoredObject", parked: ParkedObject) -> dict[str, Any]:
         old = [_problem_of(key, why) for key, named in parked.members.items() if (why := self._problem(named))]
         members = [{"board": board, "member": member} for board, member in parked.members]
         return {
@@ -175,7 +177,7 @@ class _Replay:
             "problems": self._problems[:MAX_SHOWN],
         }
 
-    def _replay(self, stored: StoredObject) -> bool:
+    def _replay(self, stored: "StoredObject") -> bool:
         """Replay an object; False if the next call has to continue it."""
         if self._care.clock.monotonic() >= self._deadline:
             return False

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from standings.ports.objects import Objects, ParkedMember, StoredObject
-from standings.ports.scores import MemberKey
+from standings.ports.scores import MemberKey, ParkedMember
+
+if TYPE_CHECKING:
+    from standings.aws.s3.failure_bucket import FailureBucket, StoredObject
 
 PROJECTOR_PREFIX: Final = "parked/"  # Where the projector parks records, one in each object
 LAMBDA_PREFIX: Final = "aws/lambda/"  # Where Lambda puts the batches that it gave up
@@ -26,7 +28,7 @@ class ParkedObject:
     problems: list[str] = field(default_factory=list)
 
 
-def stored_objects(objects: Objects, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
+def stored_objects(objects: "FailureBucket", keys: Collection[str] | None, after: str) -> "Iterator[StoredObject]":
     """The parked objects with these keys (None: all) that follow a key, in order."""
     for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
         last: str | None = max(after, prefix)
@@ -37,7 +39,7 @@ def stored_objects(objects: Objects, keys: Collection[str] | None, after: str) -
 
 
 def read_parked(
-    stored: StoredObject, content: bytes, decode: Decode, report: Callable[[Exception], None]
+    stored: "StoredObject", content: bytes, decode: Decode, report: Callable[[Exception], None]
 ) -> ParkedObject:
     """The records of an object. `report` is called with each unexpected error of `decode`."""
     parked = ParkedObject()

@@ -22,7 +22,6 @@ from functools import partial
 from typing import Final
 
 from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.boards.definitions import Family
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image, registered, removed, rewritten
 from standings.domain.members.moves import Move
@@ -35,8 +34,7 @@ from standings.ports.board_records import BOARD_TTL_S, DELETE, MAX_ATTEMPT_S, Bo
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS
 from standings.ports.scores import SLOTS, Scores
-from standings.project.backfill import Backfill, placings
-from standings.project.commit_moves import MAX_MOVES
+from standings.project.commit_moves import MAX_MOVES, Backfill, placings
 from standings.runtime.retry import Clock, with_retry
 
 _CLOCK_SKEW_S: Final = 60

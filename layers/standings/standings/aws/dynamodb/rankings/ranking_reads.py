@@ -24,7 +24,7 @@ from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
 from standings.ports.board_records import BoardRecord
-from standings.ports.ranking_reads import Entry, Node, Span
+from standings.ports.rankings import Entry, Node, Span
 from standings.runtime.retry import Clock
 
 SIDE_BY_SIDE: Final = 16  # The most requests that one question sends in parallel
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class DynamoRankingsReader:
-    """The tables as queries read them (`ports.ranking_reads.RankingsReader`).
+    """The tables as queries read them (`ports.rankings.RankingsReader`).
 
     Reads of Rankings and of the list of boards are eventually consistent. Others are strongly consistent.
     """

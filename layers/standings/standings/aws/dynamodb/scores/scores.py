@@ -108,7 +108,7 @@ class DynamoScores:
             else conditional(self._scores, "v = :v", {":v": {"N": str(change.seen)}})
         )
         if change.image.version == change.seen:
-            return {"ConditionCheck": {**request, "Key": member_item_key(change.board, change.member)}}
+            return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
         return {"Put": {**request, "Item": encode_image(change.image)}}
 
 

@@ -8,8 +8,7 @@ from standings.aws.dynamodb.scores.member_items import LAST_INSTANT, decode_imag
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.domain.windows.calendar import SECOND
-from standings.ports.objects import ParkedMember
-from standings.ports.scores import MemberKey
+from standings.ports.scores import MemberKey, ParkedMember
 
 
 def decode_change(record: Any) -> Change | None:
