@@ -25,7 +25,6 @@ NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
 MAX_METRICS: Final = 100
 MAX_DIMENSIONS: Final = 30
 MAX_LINE_LENGTH: Final = 1_048_576
-UNITS: Final = {"Count", "Milliseconds"}
 BOARD_COUNT: Final = 40
 SERVICE: Final = (("service", "standings"),)
 
@@ -92,7 +91,7 @@ def metrics_of(line: str) -> tuple[tuple[tuple[str, str], ...], dict[str, float]
         value = root[metric["Name"]]
         # One number for each metric: CloudWatch accepts at most a hundred in a line.
         (values[metric["Name"]],) = value if isinstance(value, list) else [value]
-        assert metric["Unit"] in UNITS
+        assert metric["Unit"] in {"Count", "Milliseconds"}
         assert {**WRITER, **PROJECTOR}[metric["Name"]] == metric["Unit"]
     return tuple(sorted((name, root[name]) for name in names)), values
 
