@@ -12,10 +12,9 @@ from benchmarks.harness.truth import Truth
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.ranking import Ranking
-from standings.read.board_list import Directory
-from standings.read.query import Query
+from standings.read import member_ranks, pages, score_statistics
 from standings.read.reader import Question as About
-from standings.read.reader import Reader
+from standings.read.reader import Reader, Request
 
 SAMPLE: Final = 100
 """Members that are read one by one."""
@@ -47,9 +46,7 @@ class Board:
         self._ticks = Ticks()
         self._trips = Trips(self._meter, self._ticks)
         self.boards = boards
-        reader = Reader(boards, rankings_reader(self._trips, self._ticks, pacing()), pacing())
-        self.query = Query(reader)
-        self.directory = Directory(reader)
+        self.reader = Reader(boards, rankings_reader(self._trips, self._ticks, pacing()), pacing())
 
     def ranking(self, window: str, periods_ago: int = 0) -> Ranking:
         """Return the ranking of a window's current period, or of an earlier one."""
@@ -64,11 +61,11 @@ class Board:
 
     def about(self, window: str, method: str | None = None) -> About:
         """Return the subject of a question about a window's current period."""
-        return self.query.asked(self.name, "points", window, method=method)
+        return Request(self.reader).question(self.name, "points", window, method=method)
 
     def read_record(self) -> None:
         """Have the services read the board's record, which no figure includes: they cache it for a minute."""
-        self.query.page(self.about("all"), limit=1, cursor=None)
+        pages.page(self.about("all"), limit=1, cursor=None)
 
     def cost(self, ask: Callable[[], Answer]) -> tuple[Answer, Cost]:
         """Ask a question; return the answer and its cost."""
@@ -121,60 +118,54 @@ class Questions:
 
     def page(self, first: int, limit: int = 100, cursor: str | None = None) -> Question:
         """Read the page that begins at position `first`, by its cursor; None for the first page."""
-        query = self._board.query
         return (
-            lambda: query.page(self._about, limit=limit, cursor=cursor),
+            lambda: pages.page(self._about, limit=limit, cursor=cursor),
             lambda page: self._truth.shows(page, first, limit),
         )
 
     def at(self, position: int, limit: int = 100) -> Question:
         """Read the page at a position."""
-        query = self._board.query
         return (
-            lambda: query.page_at(self._about, rank=position, limit=limit),
+            lambda: pages.page_at(self._about, rank=position, limit=limit),
             lambda page: self._truth.shows(page, position, limit),
         )
 
     def turned(self, position: int, *, back: bool) -> Question:
         """Read the page after or before the one at a position, by its cursor."""
-        page = self._board.query.page_at(self._about, rank=position, limit=100)
+        page = pages.page_at(self._about, rank=position, limit=100)
         if back:
             return self.page(position - 100, cursor=page["previous"])
         return self.page(position + 100, cursor=page["next"])
 
     def around(self, member: str, radius: int = 5) -> Question:
         """Read a member and its neighbours."""
-        query = self._board.query
         first = max(1, self._truth.position(member) - radius)
         last = min(self._truth.total, self._truth.position(member) + radius)
         return (
-            lambda: query.page_around(self._about, member=member, radius=radius),
+            lambda: pages.page_around(self._about, member=member, radius=radius),
             lambda page: self._truth.shows(page, first, last - first + 1),
         )
 
     def rank(self, member: str, method: str = "competition") -> Question:
         """Read a member's rank."""
-        query = self._board.query
         expected = (self._truth.rank(member, method), self._truth.scores[member], self._truth.total)
         return (
-            lambda: query.rank(self._board.about("all", method), member=member),
+            lambda: member_ranks.rank(self._board.about("all", method), member=member),
             lambda answer: (answer["rank"], answer["score"], answer["total"]) == expected,
         )
 
     def score(self, score: int) -> Question:
         """Read the rank that a score would have."""
-        query = self._board.query
         above = self._truth.ahead(score)
         at = self._truth.at_or_ahead(score) - above
         expected = (above + 1, above, at, self._truth.total - above - at)
         return (
-            lambda: query.score_rank(self._about, score=str(score)),
+            lambda: score_statistics.score_rank(self._about, score=str(score)),
             lambda answer: tuple(answer[name] for name in ("rank", "above", "at", "below")) == expected,
         )
 
     def group(self, members: Sequence[str], method: str = "competition") -> Question:
         """Read the ranks of a group."""
-        query = self._board.query
         ranks = [self._truth.rank(member, method) for member in members]
         among = self._truth.group_ranks(members) if method == "competition" else None
 
@@ -185,21 +176,19 @@ class Questions:
                 [entry["group_rank"] for entry in entries],
             )
 
-        return lambda: query.group(self._board.about("all", method), members=members), is_right
+        return lambda: member_ranks.group(self._board.about("all", method), members=members), is_right
 
     def percentile(self, p: int) -> Question:
         """Read the score at a percentile."""
-        query = self._board.query
         return (
-            lambda: query.percentile(self._about, p=str(p)),
+            lambda: score_statistics.percentile(self._about, p=str(p)),
             lambda answer: self._truth.is_score_at(p, answer["score"]),
         )
 
     def distribution(self, buckets: int) -> Question:
         """Read how many members each range of scores has."""
-        query = self._board.query
         return (
-            lambda: query.distribution(self._about, buckets=buckets),
+            lambda: score_statistics.distribution(self._about, buckets=buckets),
             lambda answer: len(answer["buckets"]) <= buckets and self._truth.is_histogram(answer["buckets"]),
         )
 

@@ -7,6 +7,8 @@ from typing import Final
 from benchmarks.harness import population
 from benchmarks.harness.questions import Answer, Board, Question, Questions
 from benchmarks.harness.truth import Truth
+from standings.read import board_list
+from standings.read.reader import Request
 
 EQUALS: Final = 10_000
 
@@ -44,12 +46,18 @@ def directory() -> Iterator[Answer]:
     def boards(limit: int) -> Question:
         expected = [{"board": name} for name in names[:limit]]
         return (
-            lambda: board.directory.boards(prefix="board-", limit=limit, cursor=None),
+            lambda: board_list.boards(Request(board.reader), prefix="board-", limit=limit, cursor=None),
             lambda answer: answer["boards"] == expected,
         )
 
     yield board.row("list of 100 boards", [boards(100)])
     yield board.row("list of 1,000 boards", [boards(1_000)])
     yield board.row(
-        "a board", [(lambda: board.directory.board(board.name), lambda answer: answer["board"] == board.name)]
+        "a board",
+        [
+            (
+                lambda: board_list.definition(Request(board.reader), board.name),
+                lambda answer: answer["board"] == board.name,
+            )
+        ],
     )

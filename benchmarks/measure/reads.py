@@ -18,7 +18,9 @@ from benchmarks.harness.truth import Truth
 from benchmarks.measure.other_reads import EQUALS, directory, equals
 from benchmarks.pages import peers
 from standings.domain.boards.boards_toml import parse_boards
-from standings.read.query import MAX_MEMBERS
+from standings.read import member_ranks
+from standings.read.member_ranks import MAX_MEMBERS
+from standings.read.reader import Request
 from standings.runtime.environment import BOARDS_FILE
 
 PAGE: Final = "docs/reads.md"
@@ -95,7 +97,7 @@ def periods(count: int) -> Iterator[Answer]:
     def rank(member: str) -> Question:
         expected = (now.rank(member), before.rank(member))
         return (
-            lambda: board.query.rank(board.about("day"), member=member, previous=True),
+            lambda: member_ranks.rank(board.about("day"), member=member, previous=True),
             lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
         )
 
@@ -106,7 +108,9 @@ def periods(count: int) -> Iterator[Answer]:
             windows = answer["metrics"][0]["windows"]
             return len(windows) == 3 and all((one["score"], one.get("rank")) == expected for one in windows)
 
-        return lambda: board.directory.member(board.name, member, ranks=ranks, method=None), is_right
+        return lambda: member_ranks.card(
+            Request(board.reader), board.name, member, "competition" if ranks else None
+        ), is_right
 
     group = members[:MAX_MEMBERS]
     ranks = [(now.rank(member), before.rank(member)) for member in group]
@@ -115,7 +119,7 @@ def periods(count: int) -> Iterator[Answer]:
         f"ranks of a group of {MAX_MEMBERS} with previous ranks",
         [
             (
-                lambda: board.query.group(board.about("day"), members=group, previous=True),
+                lambda: member_ranks.group(board.about("day"), members=group, previous=True),
                 lambda answer: [(one["rank"], one["previous_rank"]) for one in answer["entries"]] == ranks,
             )
         ],

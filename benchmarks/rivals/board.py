@@ -11,8 +11,8 @@ from benchmarks.rivals.sampled import SampledCurve
 from benchmarks.rivals.table import Listed
 from benchmarks.rivals.tree import CountTree
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.read.query import Query
-from standings.read.reader import Reader
+from standings.read import member_ranks
+from standings.read.reader import Reader, Request
 from tests.support.dynamodb.engine import Engine
 
 OURS: Final = "Standings"
@@ -62,6 +62,6 @@ def place(client: Engine, scores: Scores, most: int) -> None:
 
 def ours(client: Any) -> Callable[[str], int]:
     """Return a function that reads our rank of a member through a client."""
-    query = Query(Reader(population.boards(), DynamoRankingsReader(client, "Rankings", "Scores", pacing()), pacing()))
-    about = query.asked(population.BOARD, "points", "all")
-    return lambda name: int(query.rank(about, member=name)["rank"])
+    reader = Reader(population.boards(), DynamoRankingsReader(client, "Rankings", "Scores", pacing()), pacing())
+    about = Request(reader).question(population.BOARD, "points", "all")
+    return lambda name: int(member_ranks.rank(about, member=name)["rank"])

@@ -10,16 +10,12 @@ from aws_lambda_powertools.event_handler import Response
 from standings.domain.boards.names import MAX_MEMBER_BYTES
 from standings.domain.errors import bad_argument, bad_body
 from standings.http import api, responses
-from standings.http.arguments import Arguments
-from standings.read.board_list import Directory
-from standings.read.query import MAX_MEMBERS, Query
-from standings.read.reader import Question
+from standings.read import board_list, member_ranks, pages, score_statistics
+from standings.read.reader import Question, Request, method_of
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
 
 _reader = query.reader(building_blocks.real_clock())
-_query = Query(_reader)
-_directory = Directory(_reader)
 _api = api.Api()
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
@@ -34,14 +30,15 @@ def boards() -> Response[str]:
     """The list of boards."""
     arguments = _api.arguments("prefix", "limit", "cursor")
     prefix, limit = arguments.get("prefix", ""), arguments.whole("limit", _DEFAULT_LIMIT)
-    return responses.json(_directory.boards(prefix=prefix, limit=limit, cursor=arguments.get("cursor")))
+    cursor = arguments.get("cursor")
+    return responses.json(board_list.boards(Request(_reader), prefix=prefix, limit=limit, cursor=cursor))
 
 
 @_api.route("GET", "/boards/<board>")
 def board_(board: str) -> Response[str]:
     """A board's definition."""
     _api.arguments()
-    return responses.json(_directory.board(board))
+    return responses.json(board_list.definition(Request(_reader), board))
 
 
 @_api.route("GET", api.MEMBER)
@@ -52,7 +49,8 @@ def member_(board: str) -> Response[str]:
     if "method" in arguments and not ranks:
         raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
     member = arguments.required("id", "say which member")
-    return responses.json(_directory.member(board, member, ranks=ranks, method=arguments.get("method")))
+    method = method_of(arguments.get("method")) if ranks else None
+    return responses.json(member_ranks.card(Request(_reader), board, member, method))
 
 
 @_api.route("GET", api.RANKING)
@@ -67,13 +65,13 @@ def page(board: str, metric: str, window: str) -> Response[str]:
         if "limit" in arguments:
             raise bad_argument("limit", "around a member, radius says how many: give radius instead")
         radius = arguments.whole("radius", _DEFAULT_RADIUS)
-        return responses.json(_query.page_around(question, member=arguments["around"], radius=radius))
+        return responses.json(pages.page_around(question, member=arguments["around"], radius=radius))
     if "radius" in arguments:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
     limit = arguments.whole("limit", _DEFAULT_LIMIT)
     if "rank" in arguments:
-        return responses.json(_query.page_at(question, rank=arguments.whole("rank", 1), limit=limit))
-    return responses.json(_query.page(question, limit=limit, cursor=arguments.get("cursor")))
+        return responses.json(pages.page_at(question, rank=arguments.whole("rank", 1), limit=limit))
+    return responses.json(pages.page(question, limit=limit, cursor=arguments.get("cursor")))
 
 
 @_api.route("GET", api.RANKING + "/rank")
@@ -83,11 +81,11 @@ def rank_(board: str, metric: str, window: str) -> Response[str]:
     question = _question(board, metric, window, arguments)
     if "score" not in arguments:
         member = arguments.required("member", "say whose rank, or give a score")
-        return responses.json(_query.rank(question, member=member, previous=arguments.flag("previous")))
+        return responses.json(member_ranks.rank(question, member=member, previous=arguments.flag("previous")))
     for name in ("member", "previous"):
         if name in arguments:
             raise bad_argument(name, "cannot go with score")
-    return responses.json(_query.score_rank(question, score=arguments["score"]))
+    return responses.json(score_statistics.score_rank(question, score=arguments["score"]))
 
 
 @_api.route("POST", api.RANKING + "/ranks")
@@ -96,7 +94,7 @@ def ranks_(board: str, metric: str, window: str) -> Response[str]:
     arguments = _api.arguments("period", "method", "previous")
     question = _question(board, metric, window, arguments)
     previous = arguments.flag("previous")
-    return responses.json(_query.group(question, members=_members(), previous=previous))
+    return responses.json(member_ranks.group(question, members=_members(), previous=previous))
 
 
 @_api.route("GET", api.RANKING + "/percentile")
@@ -104,7 +102,9 @@ def percentile_(board: str, metric: str, window: str) -> Response[str]:
     """The score at a percentile."""
     arguments = _api.arguments("period", "method", "p")
     question = _question(board, metric, window, arguments)
-    return responses.json(_query.percentile(question, p=arguments.required("p", "say which percentile, such as 90")))
+    return responses.json(
+        score_statistics.percentile(question, p=arguments.required("p", "say which percentile, such as 90"))
+    )
 
 
 @_api.route("GET", api.RANKING + "/distribution")
@@ -112,7 +112,7 @@ def distribution_(board: str, metric: str, window: str) -> Response[str]:
     """The number of members in each range of scores."""
     arguments = _api.arguments("period", "method", "buckets")
     question = _question(board, metric, window, arguments)
-    return responses.json(_query.distribution(question, buckets=arguments.whole("buckets", _DEFAULT_BUCKETS)))
+    return responses.json(score_statistics.distribution(question, buckets=arguments.whole("buckets", _DEFAULT_BUCKETS)))
 
 
 @_api.route("GET", "/openapi.json")
@@ -144,8 +144,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return _api.resolve(event, context)
 
 
-def _question(board: str, metric: str, window: str, arguments: Arguments) -> Question:
-    return _query.asked(board, metric, window, period=arguments.get("period"), method=arguments.get("method"))
+def _question(board: str, metric: str, window: str, arguments: api.Arguments) -> Question:
+    return Request(_reader).question(board, metric, window, arguments.get("period"), arguments.get("method"))
 
 
 def _members() -> list[str]:
@@ -154,8 +154,8 @@ def _members() -> list[str]:
     if not isinstance(document, dict) or set(document) != {"members"}:
         raise bad_body('must be an object such as {"members": ["u1", "u2"]}')
     members = document["members"]
-    if not isinstance(members, list) or not 1 <= len(members) <= MAX_MEMBERS:
-        raise bad_body(f"members: must be a list of 1 to {MAX_MEMBERS} members")
+    if not isinstance(members, list) or not 1 <= len(members) <= member_ranks.MAX_MEMBERS:
+        raise bad_body(f"members: must be a list of 1 to {member_ranks.MAX_MEMBERS} members")
     if not all(isinstance(member, str) and 1 <= len(member.encode()) <= MAX_MEMBER_BYTES for member in members):
         raise bad_body(f"members: each must be text of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
     if len(set(members)) < len(members):

@@ -11,9 +11,9 @@ from benchmarks.harness.shapes import SHAPES, Sorted
 from benchmarks.harness.timing import median_seconds
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.domain.errors import RequestError
-from standings.read.query import Query
+from standings.read import member_ranks, pages
 from standings.read.rank_numbering import MAX_EQUALS
-from standings.read.reader import Reader
+from standings.read.reader import Reader, Request
 
 RANK: Final = "a rank"
 TOP: Final = "top 100"
@@ -67,14 +67,14 @@ def reads(shape: str, count: int) -> Iterator[Row]:
 
 def _next_page(board: Board, ask: Questions, name: str, position: int) -> Question:
     """Read the page after a member and its neighbours."""
-    around = board.query.page_around(board.about("all"), member=name, radius=RADIUS)
+    around = pages.page_around(board.about("all"), member=name, radius=RADIUS)
     return ask.page(position + RADIUS + 1, PAGE_SIZE, around["next"])
 
 
 def _check_refused(board: Board, position: int) -> None:
     """Check that a position deep in a group of equals is refused."""
     try:
-        board.query.page_at(board.about("all"), rank=position, limit=PAGE_SIZE)
+        pages.page_at(board.about("all"), rank=position, limit=PAGE_SIZE)
     except RequestError:
         return
     raise AssertionError(f"expected a refusal of position {position}, got a page")
@@ -82,17 +82,17 @@ def _check_refused(board: Board, position: int) -> None:
 
 def _times(board: Board, name: str, middle: int, *, is_deep: bool) -> dict[str, float]:
     """Return the time of each read, in GetItems of the same engine."""
-    query = Query(Reader(board.boards, DynamoRankingsReader(board.client, "Rankings", "Scores", pacing()), pacing()))  # type: ignore[arg-type]
-    about = query.asked(board.name, "points", "all")
-    after = query.page_around(about, member=name, radius=RADIUS)["next"]
+    reader = Reader(board.boards, DynamoRankingsReader(board.client, "Rankings", "Scores", pacing()), pacing())  # type: ignore[arg-type]
+    about = Request(reader).question(board.name, "points", "all")
+    after = pages.page_around(about, member=name, radius=RADIUS)["next"]
     calls: dict[str, Callable[[], Any]] = {
-        RANK: lambda: query.rank(about, member=name),
-        TOP: lambda: query.page(about, limit=PAGE_SIZE, cursor=None),
-        AROUND: lambda: query.page_around(about, member=name, radius=RADIUS),
-        ON: lambda: query.page(about, limit=PAGE_SIZE, cursor=after),
+        RANK: lambda: member_ranks.rank(about, member=name),
+        TOP: lambda: pages.page(about, limit=PAGE_SIZE, cursor=None),
+        AROUND: lambda: pages.page_around(about, member=name, radius=RADIUS),
+        ON: lambda: pages.page(about, limit=PAGE_SIZE, cursor=after),
     }
     if is_deep:
-        calls[DEEP] = lambda: query.page_at(about, rank=middle, limit=PAGE_SIZE)
+        calls[DEEP] = lambda: pages.page_at(about, rank=middle, limit=PAGE_SIZE)
     key = {"pk": {"S": f"{board.ranking('all').key}#{name}"}}
     item = median_seconds(lambda: board.client.get_item(TableName="Rankings", Key=key), 200)
     return {read: round(median_seconds(call, 30) / item, 1) for read, call in calls.items()}

@@ -14,8 +14,8 @@ from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import ROOT, path, prefixes
 from standings.ports.rankings import MAX_ACTIONS, Node
 from standings.project.commit_moves import cut
-from standings.read.query import Query
-from standings.read.reader import Reader
+from standings.read import member_ranks
+from standings.read.reader import Reader, Request
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
 from tests.support.builders.stages.cleaners import BOARDS, NOW, RANKING, Worker, moved, ranking, tier_conflict
 from tests.support.faults import faulty_client
@@ -120,10 +120,9 @@ def test_a_rank_is_the_sum_over_lanes(engine: Any) -> None:
     assert_tiers_count_the_entries(engine)
 
     standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
-    query = Query(Reader(BOARDS, standing, workers[0].tools))
-    asked = query.asked("b", "points", "all")
+    asked = Request(Reader(BOARDS, standing, workers[0].tools)).question("b", "points", "all")
     for member, score in scores.items():
-        answer = query.rank(asked, member=member)
+        answer = member_ranks.rank(asked, member=member)
         assert answer["rank"] == 1 + sum(other > score for other in scores.values())
         assert answer["total"] == len(scores)
 

@@ -11,9 +11,8 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.errors import RequestError
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import Node
-from standings.read.board_list import Directory
-from standings.read.query import Query
-from standings.read.reader import LAST_READ_S, Reader
+from standings.read import board_list, member_ranks, score_statistics
+from standings.read.reader import LAST_READ_S, Reader, Request
 from standings.runtime.retry import Clock
 from tests.support.faults.faulty_client import Time
 
@@ -62,10 +61,10 @@ class Throttled:
 def test_all_reads_of_a_request_share_one_deadline() -> None:
     time = Time(MIDNIGHT)
     throttled = Throttled(time, 2.0)
-    query = Query(Reader(BOARDS, Store(throttled), time.pacing()))  # type: ignore[arg-type]
+    reader = Reader(BOARDS, Store(throttled), time.pacing())  # type: ignore[arg-type]
 
     with pytest.raises(StoreUnavailableError):
-        query.distribution(query.asked("b", "points", "all"), buckets=50)
+        score_statistics.distribution(Request(reader).question("b", "points", "all"), buckets=50)
 
     assert throttled.reads > 0
     assert time.monotonic() <= 5.0
@@ -74,20 +73,20 @@ def test_all_reads_of_a_request_share_one_deadline() -> None:
 def test_the_next_request_has_a_deadline_of_its_own() -> None:
     time = Time(MIDNIGHT)
     throttled = Throttled(time, 4.0)
-    directory = Directory(Reader(BOARDS, Store(throttled), time.pacing()))  # type: ignore[arg-type]
+    reader = Reader(BOARDS, Store(throttled), time.pacing())  # type: ignore[arg-type]
 
     for _ in range(2):
         with pytest.raises(RequestError, match="no member"):
-            directory.member("b", "m", ranks=False, method=None)
+            member_ranks.card(Request(reader), "b", "m", None)
     assert throttled.reads == 2
 
 
 def test_a_request_whose_reads_are_slow_ends_before_its_function_does() -> None:
     time = Time(MIDNIGHT)
-    query = Query(Reader(BOARDS, Store(lambda: time.sleep(6.0)), time.pacing()))  # type: ignore[arg-type]
+    reader = Reader(BOARDS, Store(lambda: time.sleep(6.0)), time.pacing())  # type: ignore[arg-type]
 
     with pytest.raises(StoreUnavailableError, match="took longer"):
-        query.percentile(query.asked("b", "points", "all"), p="100")
+        score_statistics.percentile(Request(reader).question("b", "points", "all"), p="100")
 
     assert time.monotonic() <= LAST_READ_S + 6.0
 
@@ -110,7 +109,7 @@ def crossing() -> Reader:
 
 
 def test_all_windows_of_an_answer_are_those_of_one_moment() -> None:
-    (metric,) = Directory(crossing()).board("b")["metrics"]
+    (metric,) = board_list.definition(Request(crossing()), "b")["metrics"]
 
     periods = {window["window"]: window["period"]["end"] for window in metric["windows"] if window["period"]}
     assert periods["hour"] == periods["day"] == periods["last-7-days"] == "2026-11-22T00:00:00Z"

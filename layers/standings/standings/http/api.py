@@ -1,17 +1,17 @@
-"""Routes: which function answers which method and path, and what it can read of the request."""
+"""Routes: which function answers which method and path, and the arguments and body of a request."""
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
 
 import orjson
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler import exceptions as powertools
 
-from standings.domain.errors import RequestError, bad_body, not_found
-from standings.http import problems
-from standings.http.arguments import Arguments, parse_arguments, shown
-from standings.http.responses import with_etag
+from standings.domain.errors import RequestError, bad_argument, bad_body, not_found
+from standings.domain.events.event import MAX_SHOWN_LENGTH
+from standings.http import responses
 from standings.ports.errors import StoreUnavailableError
 
 EVENTS: Final = "/events"
@@ -21,7 +21,33 @@ RANKING: Final = "/boards/<board>/<metric>/<window>"
 WRITES: Final[Mapping[str, tuple[str, ...]]] = {EVENTS: ("POST",), MEMBER: ("PUT", "DELETE")}
 """The calls that the gateway routes to the command function. All others reach the query function, also wrong ones."""
 
+_MAX_DIGITS: Final = 15
 _Answer = TypeVar("_Answer", bound=Callable[..., Response[str]])
+
+
+class Arguments(dict[str, str]):
+    """Arguments by name. Every error is an `InvalidArgumentError` that begins with the argument's name."""
+
+    def required(self, name: str, hint: str) -> str:
+        """An argument that must be present; `hint` says what to give."""
+        if name not in self:
+            raise bad_argument(name, f"is missing: {hint}")
+        return self[name]
+
+    def whole(self, name: str, default: int) -> int:
+        """A whole number without a sign."""
+        text = self.get(name, str(default))
+        if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+            detail = f"must be a whole number of up to {_MAX_DIGITS} digits, is {text[:MAX_SHOWN_LENGTH]!r}"
+            raise bad_argument(name, detail)
+        return int(text)
+
+    def flag(self, name: str) -> bool:
+        """`true` or `false`; false if absent."""
+        text = self.get(name, "false")
+        if text not in ("true", "false"):
+            raise bad_argument(name, f"must be true or false, is {text[:MAX_SHOWN_LENGTH]!r}")
+        return text == "true"
 
 
 class Api:
@@ -31,8 +57,8 @@ class Api:
         self._app = APIGatewayHttpResolver()
         self._methods: dict[str, set[str]] = {path: set(methods) for path, methods in WRITES.items()}
         # Called, not used as decorators: those of Powertools hide the functions' types.
-        self._app.exception_handler(RequestError)(problems.request_error)
-        self._app.exception_handler(StoreUnavailableError)(problems.store_unavailable)
+        self._app.exception_handler(RequestError)(responses.request_error)
+        self._app.exception_handler(StoreUnavailableError)(responses.store_unavailable)
         self._app.not_found(self._no_such_call)
 
     def route(self, method: str, path: str) -> Callable[[_Answer], _Answer]:
@@ -50,12 +76,25 @@ class Api:
         answer = self._app.resolve(event, context)
         if event["requestContext"]["http"]["method"] != "GET" or answer["statusCode"] != 200:  # noqa: PLR2004 - OK
             return answer
-        return with_etag(answer, event.get("headers") or {})
+        return responses.with_etag(answer, event.get("headers") or {})
 
     def arguments(self, *known: str) -> Arguments:
         """The arguments of the query string. Unknown and repeated arguments are errors."""
+        arguments = Arguments()
         # Not `queryStringParameters`: it joins repeated values with a comma, which a member's id may contain.
-        return parse_arguments(self._app.current_event.raw_event.get("rawQueryString", ""), known)
+        query_string = self._app.current_event.raw_event.get("rawQueryString", "")
+        try:
+            pairs = parse_qsl(query_string, keep_blank_values=True, errors="strict")
+        except UnicodeDecodeError as error:
+            raise bad_argument("query", f"must be UTF-8: {error}") from error
+        for name, value in pairs:
+            if name not in known:
+                there_are = f"there are {', '.join(known)}" if known else "there are none"
+                raise bad_argument(_shown(name), f"no such argument; {there_are}")
+            if name in arguments:
+                raise bad_argument(name, "is given more than once")
+            arguments[name] = value
+        return arguments
 
     def body(self) -> bytes:
         """The body of the request, empty if there is none."""
@@ -78,11 +117,10 @@ class Api:
         allowed = {method for route, methods in self._methods.items() if _matches(path, route) for method in methods}
         # If the method exists, a name in the path has a character that no name has.
         if not allowed or method in allowed:
-            return problems.request_error(
-                not_found("no-such-path", "No such path", f"there is nothing at {shown(path)}")
-            )
+            error = not_found("no-such-path", "No such path", f"there is nothing at {_shown(path)}")
+            return responses.request_error(error)
         names = ", ".join(sorted(allowed))
-        return problems.method_not_allowed(f"{shown(path)} does not know {method}, only {names}", names)
+        return responses.method_not_allowed(f"{_shown(path)} does not know {method}, only {names}", names)
 
 
 def _matches(path: str, route: str) -> bool:
@@ -90,3 +128,8 @@ def _matches(path: str, route: str) -> bool:
     return len(parts) == len(names) and all(
         bool(part) if name.startswith("<") else part == name for part, name in zip(parts, names, strict=True)
     )
+
+
+def _shown(text: str) -> str:
+    """A client's text, short enough for a message and with lone surrogates replaced, which JSON cannot hold."""
+    return text[:MAX_SHOWN_LENGTH].encode(errors="replace").decode()

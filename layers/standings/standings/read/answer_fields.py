@@ -1,6 +1,7 @@
 """Fields that several answers have: scores, percentiles and periods as JSON, and the head of every answer."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -32,9 +33,7 @@ def decimal(units: int, precision: int) -> Any:
     """A whole number of units as a JSON number with at most `precision` decimals. It is exact."""
     if not precision:
         return units
-    whole, part = divmod(abs(units), 10**precision)
-    text = f"{'-' if units < 0 else ''}{whole}.{part:0{precision}d}".rstrip("0").rstrip(".")
-    return orjson.Fragment(text)
+    return orjson.Fragment(f"{Decimal(units).scaleb(-precision).normalize():f}")
 
 
 def score_at(number: int, metric: Metric) -> Any:

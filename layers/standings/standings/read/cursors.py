@@ -1,8 +1,9 @@
 """Cursors: text from which a client reads on in a list."""
 
 from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import orjson
 
@@ -15,13 +16,11 @@ from standings.read.reader import METHODS, Method, Question
 
 ENDS: Final = ""
 _CHECKSUM_BYTES: Final = 8
+T = TypeVar("T")
 
 
 class Cursor(NamedTuple):
-    """Read on from a key in a period's list, forward or backward. The key `ENDS` is before and after all entries.
-
-    `method` numbers the ranks.
-    """
+    """Read on from a key in a period's list, forward or backward. The key `ENDS` is before and after all entries."""
 
     period: int
     forward: bool
@@ -34,30 +33,10 @@ def encode_cursor(cursor: Cursor, ranking: Ranking) -> str:
     return _with_checksum(orjson.dumps(list(cursor)), _list_of(ranking))
 
 
-def decode_cursor(text: str, ranking: Ranking) -> Cursor:
-    """The cursor in a text; ValueError if the text was altered or belongs to another list."""
-    content = orjson.loads(_checked(text, _list_of(ranking)))
-    try:
-        period, forward, key, method = content
-        if key != ENDS:
-            place, member = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
-            too_large = max(abs(place.sort_value), abs(place.since or 0)) > MAX_UNITS
-            if sort_key(place, member) != key or too_large or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
-                raise ValueError(text)
-    except (TypeError, KeyError, IndexError, AttributeError) as error:
-        raise ValueError(text) from error
-    if type(period) is not int or type(forward) is not bool or method not in METHODS:
-        raise ValueError(text)
-    return Cursor(period, forward, key, method)
-
-
 def read_cursor(question: Question, text: str) -> Cursor:
     """The cursor in a text; InvalidArgumentError if it does not fit the question or can no longer be read."""
     ranking = question.reads.ranking
-    try:
-        cursor = decode_cursor(text, ranking)
-    except ValueError as error:
-        raise bad_argument("cursor", "is altered, or of another list") from error
+    cursor = _decode(text, _list_of(ranking), lambda content: _parse_cursor(content, ranking))
     if question.names_method and question.method != cursor.method:
         raise bad_argument("cursor", f"is of a list numbered by {cursor.method}, not by {question.method}")
     if question.names_period and cursor.period != ranking.period:
@@ -77,12 +56,9 @@ def encode_name(name: str, prefix: str) -> str:
     return _with_checksum(name.encode(), f"names/{prefix}")
 
 
-def decode_name(text: str, prefix: str) -> str:
-    """The name in a cursor; ValueError if the text was altered or belongs to another list."""
-    name = _checked(text, f"names/{prefix}").decode()
-    if not BOARD_NAME.fullmatch(name):
-        raise ValueError(text)
-    return name
+def read_name(text: str, prefix: str) -> str:
+    """The name in a cursor; InvalidArgumentError if the text was altered or belongs to another list."""
+    return _decode(text, f"names/{prefix}", _parse_name)
 
 
 def _with_checksum(content: bytes, list_name: str) -> str:
@@ -91,14 +67,34 @@ def _with_checksum(content: bytes, list_name: str) -> str:
     return urlsafe_b64encode(checksum + content).decode().rstrip("=")
 
 
-def _checked(text: str, list_name: str) -> bytes:
-    """The content of a text; ValueError if the checksum differs."""
-    raw = b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    content = raw[_CHECKSUM_BYTES:]
-    # Compare the text: the last letter has spare bits, which decoding ignores.
-    if _with_checksum(content, list_name) != text:
-        raise ValueError(text)
-    return content
+def _decode(text: str, list_name: str, parse: Callable[[bytes], T]) -> T:
+    try:
+        content = b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)[_CHECKSUM_BYTES:]
+        # Compare the text: the last letter has spare bits, which decoding ignores.
+        if _with_checksum(content, list_name) != text:
+            raise ValueError(text)
+        return parse(content)
+    except (ValueError, TypeError, LookupError) as error:
+        raise bad_argument("cursor", "is altered, or of another list") from error
+
+
+def _parse_cursor(content: bytes, ranking: Ranking) -> Cursor:
+    period, forward, key, method = orjson.loads(content)
+    if type(period) is not int or type(forward) is not bool or method not in METHODS:
+        raise ValueError(content)
+    if key != ENDS:
+        place, member = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
+        too_large = max(abs(place.sort_value), abs(place.since or 0)) > MAX_UNITS
+        if sort_key(place, member) != key or too_large or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
+            raise ValueError(content)
+    return Cursor(period, forward, key, method)
+
+
+def _parse_name(content: bytes) -> str:
+    name = content.decode()
+    if not BOARD_NAME.fullmatch(name):
+        raise ValueError(name)
+    return name
 
 
 def _list_of(ranking: Ranking) -> str:

@@ -1,19 +1,24 @@
-"""Ranks of members: one, a group, or one member in many rankings. Each takes two round trips: entries, then tiers."""
+"""Ranks of members: one, a group, or one on its card. Each takes two round trips for ranks: entries, then tiers."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from standings.domain.boards.definitions import Metric
 from standings.domain.boards.names import check_member
 from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import NotFoundError, no_such_member, not_found
+from standings.domain.members.member_item import Image
+from standings.domain.members.rolling_sum import aggregate_in_period
+from standings.domain.scoring.aggregates import Aggregate
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.rankings import Entry, Node
 from standings.read import answer_fields
 from standings.read.rank_numbering import counters_of, entry_ranks
-from standings.read.ranking_reads import RankingReads
-from standings.read.reader import Method, Question, Request
+from standings.read.reader import Method, Question, RankingReads, Request
+
+MAX_MEMBERS: Final = 100  # Members of a group
 
 
 class Ranked(NamedTuple):
@@ -35,31 +40,57 @@ class Ranks(NamedTuple):
 def rank(question: Question, *, member: str, previous: bool = False) -> dict[str, Any]:
     """A member's rank, score and percentile; with `previous` also its rank in the period before."""
     check_member("member", member)
-    current, before = _read_both(question, [member], previous=previous)
-    if member not in current.by_member:
+    head, ranked, before = _read(question, [member], previous=previous)
+    if member not in ranked:
         raise not_ranked(question, member)
-    return {
-        **_head(question, current),
-        "total": current.total,
-        **_fields(member, current, question),
-        **_previous(member, before, previous=previous),
-    }
+    return {**head, **_fields(member, ranked, question), **before[member]}
 
 
 def group(question: Question, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
     """The ranks of a group in the ranking and among themselves, in the order of `members`."""
-    current, before = _read_both(question, members, previous=previous)
-    group_ranks = _group_ranks([ranked.entry for ranked in current.by_member.values()], question.method)
+    head, ranked, before = _read(question, members, previous=previous)
+    group_ranks = _group_ranks([one.entry for one in ranked.values()], question.method)
     return {
-        **_head(question, current),
-        "total": current.total,
+        **head,
         "entries": [
-            {
-                **_fields(member, current, question),
-                "group_rank": group_ranks.get(member),
-                **_previous(member, before, previous=previous),
-            }
+            {**_fields(member, ranked, question), "group_rank": group_ranks.get(member), **before[member]}
             for member in members
+        ],
+    }
+
+
+def card(request: Request, board: str, member: str, method: Method | None) -> dict[str, Any]:
+    """A member's total and its score in each window's current period, also if it is hidden; ranks if a method is given.
+
+    The error is NotFoundError if the board has no such member.
+    """
+    family = request.family(board)
+    check_member("id", member)
+    image = request.store.image(board, member)
+    if image is None or image.removed:
+        raise no_such_member(board, member)
+    metrics = family.metrics.values()
+    rankings = [request.current(board, metric, window) for metric in metrics for window in metric.windows]
+    ranks: dict[Ranking, Ranks] = {}
+    if method is not None:
+        readable = {ranking: current for ranking in rankings if (current := request.readable(ranking)) is not None}
+        found = read_ranks(request, list(readable.values()), [member], method) if readable else {}
+        ranks = {ranking: found[current] for ranking, current in readable.items()}
+    return {
+        "board": board,
+        "member": member,
+        "hidden": image.hidden,
+        "metrics": [
+            {
+                "metric": metric.name,
+                "score": _score(image.cell(metric.total()), metric),
+                "windows": [
+                    {**_window(image, ranking), **(_rank(ranks.get(ranking), member) if method else {})}
+                    for ranking in rankings
+                    if ranking.metric == metric
+                ],
+            }
+            for metric in metrics
         ],
     }
 
@@ -107,41 +138,51 @@ def _ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, N
     return Ranks(by_member, nodes, total)
 
 
-def _read_both(question: Question, members: Sequence[str], *, previous: bool) -> tuple[Ranks, Ranks | None]:
-    """The ranks in the question's period, and those in the period before if wanted and readable."""
+def _read(
+    question: Question, members: Sequence[str], *, previous: bool
+) -> tuple[dict[str, Any], Mapping[str, Ranked], dict[str, dict[str, int | None]]]:
+    """The head of the answer, the members that are ranked, and each member's previous rank if wanted."""
     ranking = question.reads.ranking
     before = question.request.previous(ranking) if previous else None
     rankings = [ranking] if before is None else [ranking, before]
     ranks = read_ranks(question.request, rankings, members, question.method)
-    return ranks[ranking], ranks[before] if before is not None else None
+    ranked, nodes, total = ranks[ranking]
+    entries = [one.entry for one in ranked.values()]
+    head = answer_fields.head(ranking, question.method, nodes.values(), entries) | {"total": total}
+    earlier = {} if before is None else {member: one.rank for member, one in ranks[before].by_member.items()}
+    return head, ranked, {member: {"previous_rank": earlier.get(member)} if previous else {} for member in members}
 
 
-def _head(question: Question, ranks: Ranks) -> dict[str, Any]:
-    entries = [ranked.entry for ranked in ranks.by_member.values()]
-    return answer_fields.head(question.reads.ranking, question.method, ranks.nodes.values(), entries)
-
-
-def _fields(member: str, ranks: Ranks, question: Question) -> dict[str, Any]:
-    ranked = ranks.by_member.get(member)
-    if ranked is None:
+def _fields(member: str, ranked: Mapping[str, Ranked], question: Question) -> dict[str, Any]:
+    if member not in ranked:
         return {"member": member, "rank": None, "score": None, "percentile": None}
-    score = answer_fields.score_at(ranked.entry.place.sort_value, question.reads.ranking.metric)
-    return {"member": member, "rank": ranked.rank, "score": score, "percentile": ranked.percentile}
-
-
-def _previous(member: str, before: Ranks | None, *, previous: bool) -> dict[str, int | None]:
-    if not previous:
-        return {}
-    ranked = before.by_member.get(member) if before is not None else None
-    return {"previous_rank": ranked.rank if ranked is not None else None}
+    entry, rank, percentile = ranked[member]
+    score = answer_fields.score_at(entry.place.sort_value, question.reads.ranking.metric)
+    return {"member": member, "rank": rank, "score": score, "percentile": percentile}
 
 
 def _group_ranks(entries: Sequence[Entry], method: Method) -> dict[str, int]:
     """The ranks of members among themselves."""
-    ordered = sorted(entries, key=lambda entry: entry.key)
-    numbers = [entry.place.sort_value for entry in ordered]
-    if method == "ordinal":
-        return {entry.member: position for position, entry in enumerate(ordered, start=1)}
-    if method == "dense":
-        numbers = sorted(set(numbers))
-    return {entry.member: bisect_left(numbers, entry.place.sort_value) + 1 for entry in ordered}
+    marks = {entry.member: (entry.place.sort_value, entry.key if method == "ordinal" else "") for entry in entries}
+    ordered = sorted(set(marks.values()) if method == "dense" else marks.values())
+    return {member: bisect_left(ordered, mark) + 1 for member, mark in marks.items()}
+
+
+def _window(image: Image, ranking: Ranking) -> dict[str, Any]:
+    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+    return {
+        "window": ranking.window.name,
+        "period": answer_fields.period(ranking),
+        "score": _score(aggregate, ranking.metric),
+    }
+
+
+def _score(aggregate: Aggregate | None, metric: Metric) -> Any:
+    return None if aggregate is None else answer_fields.decimal(aggregate.value, metric.precision)
+
+
+def _rank(ranks: Ranks | None, member: str) -> dict[str, Any]:
+    if ranks is None or member not in ranks.by_member:
+        return {"rank": None, "percentile": None, "total": None}
+    ranked = ranks.by_member[member]
+    return {"rank": ranked.rank, "percentile": ranked.percentile, "total": ranks.total}

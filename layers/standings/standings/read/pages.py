@@ -16,8 +16,7 @@ from standings.read import answer_fields
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import not_ranked
 from standings.read.rank_numbering import MAX_EQUALS, Base, counters_of, page_ranks, select
-from standings.read.ranking_reads import RankingReads
-from standings.read.reader import Method, Question
+from standings.read.reader import Method, Question, RankingReads
 from standings.read.shard_merge import read_around, read_stretch
 
 MAX_ENTRIES: Final = 1_000
@@ -47,8 +46,7 @@ def page(question: Question, *, limit: int, cursor: str | None) -> dict[str, Any
         reads = question.request.reads(reads.ranking._replace(period=at.period))
         method = at.method
     check_range("limit", limit, 1, MAX_ENTRIES)
-    read = _before if not at.forward else _first if at.key == ENDS else _after
-    return _answer(reads, method, read(reads, at.key, limit))
+    return _answer(reads, method, (_after if at.forward else _before)(reads, at.key, limit))
 
 
 def page_at(question: Question, *, rank: int, limit: int) -> dict[str, Any]:
@@ -93,12 +91,10 @@ def _answer(reads: RankingReads, method: Method, contents: _Page) -> dict[str, A
     }
 
 
-def _first(reads: RankingReads, _: str, limit: int) -> _Page:
-    entries, nodes = read_stretch(reads, None, limit + 1, [ROOT], forward=True)
-    return _Page(entries[:limit], _START, nodes, None, _last_key(entries, limit))
-
-
 def _after(reads: RankingReads, key: str, limit: int) -> _Page:
+    if key == ENDS:
+        entries, nodes = read_stretch(reads, None, limit + 1, [ROOT], forward=True)
+        return _Page(entries[:limit], _START, nodes, None, _last_key(entries, limit))
     number = decode_sort_key(key, ties_by_instant=reads.ranking.metric.ties_by_instant)[0].sort_value
     entries, nodes = read_stretch(reads, key, limit + 1, tier_tree.nodes_for(number), forward=True)
     counters = counters_of(nodes)

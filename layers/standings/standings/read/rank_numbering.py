@@ -8,8 +8,7 @@ The last two read up to a bound and raise TooFarError beyond it.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from standings.domain.errors import TooFarError
@@ -17,8 +16,7 @@ from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.rankings import Entry, Node, Span
-from standings.read.ranking_reads import RankingReads
-from standings.read.reader import Method
+from standings.read.reader import Method, RankingReads
 from standings.read.shard_merge import fair_share
 
 MAX_EQUALS: Final = 10_000
@@ -34,15 +32,11 @@ _PAGE_SIZE: Final = 10_000
 
 
 class Base(NamedTuple):
-    """The counts from which a page's ranks follow, for its first entry.
+    """The counts from which a page's ranks follow, for its first entry."""
 
-    `ahead` members have a better score. `equals` have the same score, with the entry itself. `equals_ahead` of these
-    come before it; None: not counted yet.
-    """
-
-    ahead: int
-    equals: int
-    equals_ahead: int | None
+    ahead: int  # Members with a better score
+    equals: int  # Members with the same score, the entry included
+    equals_ahead: int | None  # Those of them that come before it; None: not counted yet
 
 
 def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tier_tree.Counters]:
@@ -77,29 +71,25 @@ def select(
 
 def page_ranks(
     reads: RankingReads, entries: Sequence[Entry], base: Base, nodes: Mapping[Path, Node], method: Method
-) -> Iterator[int]:
+) -> Sequence[int]:
     """The ranks of consecutive entries."""
     if not entries:
-        return
+        return []
     if method == "ordinal":
         ahead = base.equals_ahead
         if ahead is None:
-            ahead = _equals_ahead(reads, [(entries[0], base.equals)])[0]
+            ahead = _equals_ahead(reads, entries[:1], counters_of(nodes))[entries[0].key]
         first = base.ahead + ahead + 1
-        yield from range(first, first + len(entries))
-        return
-    sizes = [sum(1 for _ in group) for _, group in groupby(entries, key=lambda entry: entry.place.sort_value)]
+        return range(first, first + len(entries))
+    numbers = [entry.place.sort_value for entry in entries]
     if method == "dense":
-        number = entries[0].place.sort_value
-        first = 1 + distinct_ahead(reads, [number], nodes)[number] if base.ahead else 1
-        for rank, size in enumerate(sizes, start=first):
-            yield from [rank] * size
-        return
-    rank = base.ahead + 1
-    for index, size in enumerate(sizes):
-        yield from [rank] * size
-        # Some members of the first score may be ahead of the page.
-        rank += max(base.equals, size) if index == 0 and base.equals_ahead != 0 else size
+        first = 1 + distinct_ahead(reads, numbers[:1], nodes)[numbers[0]] if base.ahead else 1
+        scores = sorted(set(numbers))
+        return [first + bisect_left(scores, number) for number in numbers]
+    # Some members of the first score may be ahead of the page.
+    unseen = max(0, base.equals - numbers.count(numbers[0])) if base.equals_ahead != 0 else 0
+    positions = [bisect_left(numbers, number) for number in numbers]
+    return [base.ahead + 1 + position + (unseen if position else 0) for position in positions]
 
 
 def entry_ranks(
@@ -110,34 +100,35 @@ def entry_ranks(
         distinct = distinct_ahead(reads, {entry.place.sort_value for entry in entries}, nodes)
         return {entry.member: distinct[entry.place.sort_value] + 1 for entry in entries}
     counters = counters_of(nodes)
-    ranks = {entry.member: tier_tree.ahead(entry.place.sort_value, counters) + 1 for entry in entries}
-    if method == "ordinal":
-        equals = [(entry, tier_tree.equals(entry.place.sort_value, counters)) for entry in entries]
-        for entry, ahead in zip(entries, _equals_ahead(reads, equals), strict=True):
-            ranks[entry.member] += ahead
-    return ranks
+    equals_ahead = _equals_ahead(reads, entries, counters) if method == "ordinal" else {}
+    return {
+        entry.member: tier_tree.ahead(entry.place.sort_value, counters) + equals_ahead.get(entry.key, 0) + 1
+        for entry in entries
+    }
 
 
-def _equals_ahead(reads: RankingReads, entries: Sequence[tuple[Entry, int]]) -> list[int]:
-    """How many members of equal score are ahead of each entry. Each entry comes with the number of its equals."""
-    tied = sorted((entry for entry, equals in entries if equals > 1), key=lambda entry: entry.key)
+def _equals_ahead(reads: RankingReads, entries: Sequence[Entry], counters: tier_tree.Nodes) -> dict[str, int]:
+    """How many members of equal score are ahead of each entry, by key."""
+    ahead = {entry.key: 0 for entry in entries}
+    tied = [entry for entry in entries if tier_tree.equals(entry.place.sort_value, counters) > 1]
     if not tied:
-        return [0] * len(entries)
+        return ahead
+    tied.sort(key=lambda entry: entry.key)
     # Count from one entry to the next of the same score, so that no entry is read twice.
-    starts = [encode_sortable(entry.place.sort_value) for entry in tied]
-    ranges = [
-        (before.key if before is not None and before.place.sort_value == entry.place.sort_value else start, entry.key)
-        for start, before, entry in zip(starts, [None, *tied], tied, strict=False)
-    ]
+    last_keys: dict[int, str] = {}
+    ranges: list[tuple[str, str]] = []
+    for entry in tied:
+        number = entry.place.sort_value
+        ranges.append((last_keys.get(number, encode_sortable(number)), entry.key))
+        last_keys[number] = entry.key
     counts = reads.counts(ranges, MAX_EQUALS + 2)
-    ahead: dict[str, int] = {}
     for entry, (start, key), count in zip(tied, ranges, counts, strict=True):
         # The count includes the entry itself, unless it just moved.
         ahead[key] = ahead.get(start, 0) + max(0, count - 1)
         if ahead[key] > MAX_EQUALS:
             detail = f"method: more than {MAX_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
             raise TooFarError(detail)
-    return [ahead.get(entry.key, 0) for entry, _ in entries]
+    return ahead
 
 
 def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[Path, Node]) -> dict[int, int]:

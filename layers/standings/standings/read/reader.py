@@ -1,5 +1,6 @@
 """What answers are read through: a `Reader` for each process, a `Request` for each HTTP request, a `Question` in it."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.boards.definitions import Boards, Family, Metric
@@ -8,11 +9,11 @@ from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import NotFoundError, bad_argument, not_found
 from standings.domain.events import instants
 from standings.domain.events.event import MAX_SHOWN_LENGTH
+from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.windows.window import Window
 from standings.ports.board_records import BOARD_TTL_S, BoardRecord
 from standings.ports.errors import StoreUnavailableError
-from standings.ports.rankings import RankingsReader
-from standings.read.ranking_reads import RankingReads
+from standings.ports.rankings import Entry, Node, RankingsReader, Span
 from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, retrying
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
@@ -32,10 +33,6 @@ class Reader:
         self.clock = clock
         self.records: TtlCache[str, BoardRecord | None] = TtlCache(clock, BOARD_TTL_S)
         self.shards: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
-
-    def request(self) -> "Request":
-        """Start a request now."""
-        return Request(self)
 
 
 class Request:
@@ -61,23 +58,11 @@ class Request:
         """The ranking of a window's current period, in generation 0."""
         return Ranking(board, metric, window, metric.timetable.current(window, self.now))
 
-    def ranking(self, board: str, metric: str, window: str, period: str | None) -> RankingReads:
-        """The ranking with these names, in its current period or the one named. NotFoundError if it is not readable."""
-        ranking = self._named(board, metric, window)
-        if period is not None:
-            try:
-                index = ranking.metric.timetable.parse_period(ranking.window, period)
-            except ValueError as error:
-                raise bad_argument("period", str(error)) from error
-            if index > ranking.period:
-                raise bad_argument("period", f"{period} has not begun")
-            ranking = ranking._replace(period=index)
-        ranking, unreadable = self._in_generation(ranking)
-        if unreadable is not None:
-            raise unreadable
-        return self.reads(ranking)
-
-    def _named(self, board: str, metric_name: str, window_name: str) -> Ranking:
+    def question(
+        self, board: str, metric_name: str, window_name: str, period: str | None = None, method: str | None = None
+    ) -> "Question":
+        """A question by the client's names (None: current period, competition); NotFoundError if it is not readable."""
+        numbering = method_of(method)
         family = self.family(board)
         metric = family.metrics.get(metric_name)
         if metric is None:
@@ -89,40 +74,104 @@ class Request:
             names = ", ".join(window.name for window in metric.windows) or "none"
             detail = f"metric {metric_name!r} of board {board!r} is not ranked in {window_name!r}; windows: {names}"
             raise not_found("no-such-window", "No such window", detail)
-        return self.current(board, metric, window)
+        ranking = self.current(board, metric, window)
+        if period is not None:
+            try:
+                index = metric.timetable.parse_period(window, period)
+            except ValueError as error:
+                raise bad_argument("period", str(error)) from error
+            if index > ranking.period:
+                raise bad_argument("period", f"{period} has not begun")
+            ranking = ranking._replace(period=index)
+        reads = self.reads(self._in_generation(ranking))
+        return Question(self, reads, numbering, period is not None, method is not None)
 
-    def reads(self, ranking: Ranking) -> RankingReads:
+    def reads(self, ranking: Ranking) -> "RankingReads":
         """Reads of a ranking, in the generation that it has."""
         return RankingReads(self.store, ranking, self._reader.shards)
 
     def readable(self, ranking: Ranking) -> Ranking | None:
         """The ranking in the generation to read; None if it is incomplete or no longer kept."""
-        ranking, error = self._in_generation(ranking)
-        return None if error is not None else ranking
+        try:
+            return self._in_generation(ranking)
+        except NotFoundError:
+            return None
 
     def previous(self, ranking: Ranking) -> Ranking | None:
         """The ranking of the period before; None if there is none or it is not readable."""
         return self.readable(ranking._replace(period=ranking.period - 1)) if ranking.window.unit is not None else None
 
-    def _in_generation(self, ranking: Ranking) -> tuple[Ranking, NotFoundError | None]:
-        """The ranking in the generation to read, and the error if it is not readable."""
-        board = ranking.board
+    def _in_generation(self, ranking: Ranking) -> Ranking:
+        """The ranking in the generation to read; NotFoundError if it is incomplete or no longer kept."""
+        board, window = ranking.board, ranking.window.name
         # Use one record throughout: the next may name another generation.
         record = self._reader.records.get_or_read(board, lambda: self.store.record(board))
         if record is None:
-            return ranking, _no_longer_kept(ranking, ranking.readable_until, self.now)
-        ranking = ranking._replace(generation=record.generation)
-        error = _no_longer_kept(ranking, record.coverage.readable_until(ranking), self.now)
-        if error is not None or record.coverage.holds(ranking):
-            return ranking, error
-        return ranking, _not_built(ranking, has_window=record.coverage.ranks(ranking))
+            until = ranking.readable_until
+        else:
+            ranking = ranking._replace(generation=record.generation)
+            until = record.coverage.readable_until(ranking)
+        if until is not None and self.now >= until:
+            detail = f"this period of {window!r} could be read until {instants.instant(until)}"
+            raise not_found("period-gone", "Period no longer kept", detail)
+        if record is None or record.coverage.holds(ranking):
+            return ranking
+        if record.coverage.ranks(ranking):
+            detail = (
+                f"board {board!r} has not kept for all of this period what {window!r} adds up: "
+                "periods that began after the last change of boards.toml can be read"
+            )
+        else:
+            detail = (
+                f"board {board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
+                f"{window!r} like this: it can be read once the board has been rebuilt"
+            )
+        raise not_found("not-built", "Ranking not built yet", detail)
+
+
+class RankingReads:
+    """Reads entries, tier nodes and parts of the sorted index of one ranking, within one request.
+
+    The index may have more shards than `boards.toml` says, because the number was larger before. The root node stores
+    the largest number; it is remembered when the root is read.
+    """
+
+    def __init__(self, store: RankingsReader, ranking: Ranking, known_shards: TtlCache[str, int]) -> None:
+        self._store = store
+        self.ranking = ranking
+        self._known_shards = known_shards
+        self._shards = max(known_shards.get(ranking.key) or 1, ranking.metric.shards)
+
+    def entry(self, member: str) -> Entry | None:
+        """A member's entry; None if the member is not ranked."""
+        return self._store.entries([(self.ranking, member)]).get((self.ranking, member))
+
+    def nodes(self, paths: Sequence[Path]) -> dict[Path, Node]:
+        """Nodes of the tier tree. Empty nodes are left out."""
+        by_ranking = self._store.nodes([(self.ranking, path) for path in paths])
+        nodes = {path: node for (_, path), node in by_ranking.items()}
+        self.shards(nodes)
+        return nodes
+
+    def spans(self, spans: Sequence[Span], paths: Sequence[Path]) -> tuple[list[list[Entry]], dict[Path, Node]]:
+        """Parts of the sorted index and nodes of the tier tree, read in parallel."""
+        return self._store.spans(self.ranking, spans, paths)
+
+    def counts(self, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
+        """The number of entries in each range of keys, ends included. Counting stops at `most` in each shard."""
+        return self._store.counts(self.ranking, self._shards, ranges, most)
+
+    def shards(self, nodes: Mapping[Path, Node]) -> int:
+        """The number of shards to read: the largest that `boards.toml` or a root node has named so far."""
+        named = nodes[ROOT].shards if ROOT in nodes else 1
+        if named > self._shards:
+            self._shards = named
+            self._known_shards.put(self.ranking.key, named)
+        return self._shards
 
 
 class Question(NamedTuple):
-    """A question about one ranking; `method` is how its ranks are numbered.
-
-    `names_period` and `names_method` are false if the client left the default.
-    """
+    """A question about one ranking. `names_period` and `names_method` are false if the client left the default."""
 
     request: Request
     reads: RankingReads
@@ -138,25 +187,3 @@ def method_of(name: str | None) -> Method:
     if name not in METHODS:
         raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {name[:MAX_SHOWN_LENGTH]!r}")
     return cast("Method", name)
-
-
-def _no_longer_kept(ranking: Ranking, until: int | None, now: int) -> NotFoundError | None:
-    if until is None or now < until:
-        return None
-    detail = f"this period of {ranking.window.name!r} could be read until {instants.instant(until)}"
-    return not_found("period-gone", "Period no longer kept", detail)
-
-
-def _not_built(ranking: Ranking, *, has_window: bool) -> NotFoundError:
-    window = ranking.window.name
-    if has_window:
-        detail = (
-            f"board {ranking.board!r} has not kept for all of this period what {window!r} adds up: "
-            "periods that began after the last change of boards.toml can be read"
-        )
-    else:
-        detail = (
-            f"board {ranking.board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
-            f"{window!r} like this: it can be read once the board has been rebuilt"
-        )
-    return not_found("not-built", "Ranking not built yet", detail)

@@ -50,11 +50,12 @@ def score_rank(question: Question, *, score: str) -> dict[str, Any]:
 def percentile(question: Question, *, p: str) -> dict[str, Any]:
     """The score at a percentile: the last in the list whose percentile is at least `p`."""
     ranking = question.reads.ranking
-    share = _parse_percentage(p)
+    share = _parse_number("p", p)
+    if not 0 < share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
+        detail = f"must be above 0 and at most 100, with at most {MAX_DECIMALS} decimals"
+        raise bad_argument("p", f"{detail}, is {p[:MAX_SHOWN_LENGTH]!r}")
     nodes: dict[Path, Node] = {}
-    selected = select(
-        question.reads, lambda total: tier_tree.position_at(share.numerator, share.denominator, total), nodes
-    )
+    selected = select(question.reads, lambda total: tier_tree.position_at(*share.as_integer_ratio(), total), nodes)
     return {
         **answer_fields.head(ranking, question.method, nodes.values()),
         "total": tier_tree.total(counters_of(nodes)[ROOT]),
@@ -96,15 +97,6 @@ def _parse_units(text: str, precision: int) -> int:
     if abs(score) > MAX_UNITS:
         raise bad_argument("score", f"is beyond ±(2^53 - 1) units of the metric: {text[:MAX_SHOWN_LENGTH]!r}")
     return int(score)
-
-
-def _parse_percentage(text: str) -> Fraction:
-    """A percentage above 0 and at most 100."""
-    share = _parse_number("p", text)
-    if not 0 < share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
-        detail = f"must be above 0 and at most 100, with at most {MAX_DECIMALS} decimals"
-        raise bad_argument("p", f"{detail}, is {text[:MAX_SHOWN_LENGTH]!r}")
-    return share
 
 
 def _parse_number(argument: str, text: str) -> Fraction:

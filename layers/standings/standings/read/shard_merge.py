@@ -10,7 +10,7 @@ from math import isqrt
 
 from standings.domain.tiers.tier_path import Path
 from standings.ports.rankings import Entry, Node, Span
-from standings.read.ranking_reads import RankingReads
+from standings.read.reader import RankingReads
 
 
 def read_stretch(
