@@ -15,8 +15,8 @@ from benchmarks.harness.virtual_time import conflict
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
+from standings.aws.dynamodb.scores.member_items import decode_change
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.dynamodb.scores.stream_records import decode_change
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any, Final
 
 from standings.aws.dynamodb.keys import node_key
-from standings.aws.dynamodb.rankings.ranking_actions import EXPIRY_MARGIN, entry_action, node_actions
+from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action, node_actions
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards, Family
 from standings.domain.boards.ranking import Ranking
@@ -93,7 +93,7 @@ def place_members(
     if lanes > 1:
         client.update_item(
             TableName="Rankings",
-            Key={"pk": {"S": node_key(ranking, ROOT)}},
+            Key={"pk": {"S": node_key(ranking.key, ROOT)}},
             UpdateExpression="SET l = :l",
             ExpressionAttributeValues={":l": {"N": str(lanes)}},
         )

@@ -16,8 +16,8 @@ from typing import Any, Final, overload
 
 from benchmarks.harness.population import BOUND, NOW, member
 from benchmarks.harness.truth import Truth
-from standings.aws.dynamodb.keys import counter_name, node_key
-from standings.aws.dynamodb.rankings.ranking_actions import entry_action
+from standings.aws.dynamodb.keys import COUNTERS, node_key
+from standings.aws.dynamodb.rankings.rankings import entry_action
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_value
@@ -164,8 +164,8 @@ def place(client: Engine, ranking: Ranking, scores: Scores, entries: Iterable[in
     def nodes() -> Iterator[dict[str, Any]]:
         for node, counters in tiers(scores).items():
             named = {"n": {"NS": [str(ranking.metric.shards)]}} if not node and ranking.metric.shards > 1 else {}
-            counted = {counter_name(digit): {"N": str(count)} for digit, count in counters.items()}
-            yield {"pk": {"S": node_key(ranking, node)}, "t": written_at_ms, "v": version, **named, **counted}
+            counted = {COUNTERS[digit]: {"N": str(count)} for digit, count in counters.items()}
+            yield {"pk": {"S": node_key(ranking.key, node)}, "t": written_at_ms, "v": version, **named, **counted}
 
     client.load("Rankings", nodes())
     client.load("Rankings", (_entry(ranking, number, scores[number]) for number in sorted(set(entries))))

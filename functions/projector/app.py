@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.aws.dynamodb.scores.stream_records import decode_change
+from standings.aws.dynamodb.scores.member_items import decode_change
 from standings.project.projector import Record
 from standings.project.prune_tiers import PruneResult
 from standings.runtime.logs import logger, metrics, stack_of

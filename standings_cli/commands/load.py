@@ -12,8 +12,7 @@ from random import Random
 from secrets import token_hex
 from typing import Final
 
-from standings.aws.sqs.activity_queue import message_of
-from standings.aws.sqs.sender import OutgoingMessage
+from standings.aws.sqs.messages import OutgoingMessage, message_of
 from standings.domain.boards.boards_toml import read_span
 from standings.domain.events.event import RefusedEvent
 from standings.domain.events.instants import instant

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from standings.aws.sqs.sender import MAX_ENTRIES
+from standings.aws.sqs.messages import MAX_ENTRIES
 from standings_cli.load.traffic import Activity
 
 TOLERANCE_S: Final = 1.0  # the delay up to which events count as sent when they were due

@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.sqs.activity_queue import ActivityQueue, message_of
-from standings.aws.sqs.sender import OutgoingMessage
+from standings.aws.sqs.messages import MAX_BODY_BYTES, OutgoingMessage, message_of
 from standings.domain.boards.boards_toml import METRIC_NAME
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
@@ -48,7 +47,7 @@ def event_text(fields: Mapping[str, str], amounts: Mapping[str, str]) -> EventTe
 def message(event: EventText, now: int, boards: Boards | None) -> OutgoingMessage:
     """Make an event's message. RefusedEvent if it breaks a rule; `boards` adds the rules of a boards.toml."""
     _check(event.fields, now)
-    post = posted(event.text, event.fields, now, ActivityQueue.most_bytes)
+    post = posted(event.text, event.fields, now, MAX_BODY_BYTES)
     if boards is not None:
         parse_event(post.body, boards, now, at_filled_in=post.at_filled_in)
     return message_of(post)

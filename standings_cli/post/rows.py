@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from standings.aws.sqs.sender import OutgoingMessage
+from standings.aws.sqs.messages import OutgoingMessage
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.event import RefusedEvent, shown
 from standings_cli.post.csv_rows import csv_rows

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from standings.aws.dynamodb.keys import BOARDS, board_of, counter_digit, member_key
+from standings.aws.dynamodb.keys import BOARDS, DIGITS, board_of, member_key
 from standings.aws.dynamodb.scores.board_records import decode_record
 from standings.domain.boards.ranking import Ranking
 from standings.domain.scoring.sort_order import Place, sort_key, sort_value
@@ -143,7 +143,7 @@ class Judge:
             if table != "Rankings" or new is None:
                 continue
             for name, value in new.items():
-                if type(value) is int and value < 0 and counter_digit(name) is not None:
+                if type(value) is int and value < 0 and DIGITS.get(name) is not None:
                     node = new["pk"].rpartition("+")[0] or new["pk"]
                     lanes = [self._store.item(table, pk=node + suffix) for suffix in LANES]
                     total = sum(lane.get(name, 0) for lane in lanes if lane is not None)
@@ -239,7 +239,7 @@ class Judge:
             digits = tuple(bytes.fromhex(node.partition("+")[0]))
             counters = counted.setdefault(f"{board}#{code}", Counter())
             for name, value in item.items():
-                digit = counter_digit(name)
+                digit = DIGITS.get(name)
                 if digit is not None:
                     counters[digits, digit] += value
         return placed, {key: Counter({k: n for k, n in counts.items() if n}) for key, counts in counted.items()}

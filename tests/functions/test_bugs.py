@@ -117,7 +117,7 @@ def test_what_a_producer_did_wrong_is_no_bug(stack: Stack, log: Lines) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", ["standings.aws.dynamodb.scores.stream_records.decode_image", "standings.project.projector.moves"]
+    "function", ["standings.aws.dynamodb.scores.member_items.decode_image", "standings.project.projector.moves"]
 )
 def test_of_the_projector(stack: Stack, log: Lines, function: str) -> None:
     write(stack)
@@ -146,7 +146,7 @@ def test_of_a_replay(stack: Stack, log: Lines) -> None:
     for number, record in enumerate(shard):
         body = json.dumps({"reason": "as a test says", "record": json.loads(json.dumps(record))}).encode()
         stack.bucket.put_object("failures", f"parked/2026-11-21/{number}.json", body, "application/json")
-    with has_a_bug("standings.aws.dynamodb.scores.stream_records.member_key"):
+    with has_a_bug("standings.aws.dynamodb.scores.member_items.member_key"):
         answer = stack.maintenance({"parked": {"replay": {}}}, Context(seconds=900))
 
     the_stack_in(log(), "parked record not read")

@@ -16,7 +16,7 @@ from benchmarks.harness.capacity_units import TRANSACTIONAL, read, written
 from benchmarks.models.assumed import PER_ITEM
 from benchmarks.models.cost.drawn_batches import DrawnBatches, move_of, since
 from benchmarks.models.cost.load_inputs import Settings, Traffic
-from standings.aws.dynamodb.rankings.ranking_actions import EXPIRY_MARGIN, entry_action
+from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action
 from standings.aws.dynamodb.scores.member_items import encode_image
 from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
 from standings.domain.boards.definitions import Family, Metric

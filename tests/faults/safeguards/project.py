@@ -118,15 +118,15 @@ PROJECTING: Final = (
     Safeguard(
         "a row accepts only newer versions",
         "an older record that arrives late overwrites the row",
-        (Change("aws.dynamodb.rankings.ranking_actions:_OLDER", becomes("(v < :v OR v >= :v)")),),
+        (Change("aws.dynamodb.rankings.rankings:_OLDER", becomes("(v < :v OR v >= :v)")),),
         written="late_on_newer",
     ),
     Safeguard(
         "a row is moved only from the place where it was counted",
         "counters are off when a record is missing or half done",
         (
-            Change("aws.dynamodb.rankings.ranking_actions:_UNRANKED", becomes("attribute_not_exists(nothing)")),
-            Change("aws.dynamodb.rankings.ranking_actions:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
+            Change("aws.dynamodb.rankings.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
+            Change("aws.dynamodb.rankings.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
         ),
     ),
     Safeguard(
@@ -139,7 +139,7 @@ PROJECTING: Final = (
         "counters are off after a missing record",
         (
             Change("project.commit_moves:_believe", _remembers_images),
-            Change("aws.dynamodb.rankings.ranking_actions:_counted", _counts_by_images),
+            Change("aws.dynamodb.rankings.rankings:_counted", _counts_by_images),
         ),
     ),
     Safeguard(
@@ -182,13 +182,13 @@ PROJECTING: Final = (
     Safeguard(
         "a member that leaves a ranking keeps its row",
         "an older record brings the member back",
-        (Change("aws.dynamodb.rankings.ranking_actions:entry_action", _row_deleted),),
+        (Change("aws.dynamodb.rankings.rankings:entry_action", _row_deleted),),
         written="hidden_and_late",
     ),
     Safeguard(
         "the row of a member that left is kept for 60 days",
         "the same, days later",
-        (Change("aws.dynamodb.rankings.ranking_actions:ROW_LIFETIME", becomes(DAY)),),
+        (Change("aws.dynamodb.rankings.rankings:ROW_LIFETIME", becomes(DAY)),),
         unneeded="Stream records live for 24 hours, and replays read the current item. Three days would be enough. "
         "60 days cost almost nothing and also cover a record that arrives later than that.",
     ),

@@ -46,7 +46,7 @@ PRUNING: Final = (
     Safeguard(
         "the first version of a node is the clock time",
         "a node that was removed and created again looks like the one that was read",
-        (Change("aws.dynamodb.rankings.ranking_actions:node_update", _versions_from_0),),
+        (Change("aws.dynamodb.rankings.rankings:node_update", _versions_from_0),),
         written="a_node_made_anew",
     ),
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.aws.sqs.sender import MAX_BYTES
+from standings.aws.sqs.messages import MAX_BYTES
 from standings.domain.errors import RequestError
 from standings.ingest.post_events import parse_documents
 from tests.support.aws.manual_clock import ManualClock

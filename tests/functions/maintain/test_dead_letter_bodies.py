@@ -8,7 +8,7 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.sqs.sender import MAX_BYTES
+from standings.aws.sqs.messages import MAX_BYTES
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN
 from standings.maintain.failures.selection import Selection

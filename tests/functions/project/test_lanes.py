@@ -144,11 +144,11 @@ def test_lanes_that_are_not_known_are_learned_from_the_root_at_any_read(engine: 
 def test_a_lane_whose_counters_are_below_zero_for_a_moment_counts_nobody(engine: Any, worker: Worker) -> None:
     worker.move(moved("a", None, 5, 1))
     for lane, count in ((0, "-2"), (1, "1")):
-        key = {"pk": {"S": node_key(RANKING, (65,), lane)}}
+        key = {"pk": {"S": node_key(RANKING.key, (65,), lane)}}
         engine.put_item(TableName="Rankings", Item={**key, "q0": {"N": count}})
     engine.update_item(
         TableName="Rankings",
-        Key={"pk": {"S": node_key(RANKING, ROOT)}},
+        Key={"pk": {"S": node_key(RANKING.key, ROOT)}},
         UpdateExpression="SET l = :l REMOVE t",
         ExpressionAttributeValues={":l": {"N": "2"}},
     )

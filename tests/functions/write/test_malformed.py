@@ -14,8 +14,7 @@ import orjson
 import pytest
 
 from standings.aws.dynamodb.keys import member_key
-from standings.aws.dynamodb.scores.member_items import decode_image
-from standings.aws.dynamodb.scores.stream_records import decode_change, decode_parked
+from standings.aws.dynamodb.scores.member_items import decode_change, decode_image, decode_parked
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.events.event import RefusedEvent
 from standings.domain.events.event_rules import parse_event

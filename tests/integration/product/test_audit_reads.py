@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.keys import counter_name, index_key, node_key, shard_of
+from standings.aws.dynamodb.keys import COUNTERS, index_key, node_key, shard_of
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.scores import DynamoScores
@@ -71,7 +71,7 @@ def test_a_row_in_another_shard_is_not_at_home(
             TableName=tables["RankingsTable"],
             Key={"pk": {"S": f"{ranking().key}#m"}},
             UpdateExpression="SET r = :r",
-            ExpressionAttributeValues={":r": {"S": index_key(ranking(), shard)}},
+            ExpressionAttributeValues={":r": {"S": index_key(ranking().key, shard)}},
         )
         _, row = evidence.pair(ranking(), "m")
         assert row is not None
@@ -96,14 +96,14 @@ def test_counters_beside_what_they_count(
     for path, digit in ((ROOT, 62), ((62,), 125)):
         client.update_item(
             TableName=tables["RankingsTable"],
-            Key={"pk": {"S": node_key(ranking(), path, 1)}},
-            UpdateExpression=f"ADD {counter_name(digit)} :n",
+            Key={"pk": {"S": node_key(ranking().key, path, 1)}},
+            UpdateExpression=f"ADD {COUNTERS[digit]} :n",
             ExpressionAttributeValues={":n": {"N": "-1"}},
         )
     assert evidence.edge(ranking(), ROOT, 62) == (2, 2)
     client.update_item(
         TableName=tables["RankingsTable"],
-        Key={"pk": {"S": node_key(ranking(), ROOT)}},
+        Key={"pk": {"S": node_key(ranking().key, ROOT)}},
         UpdateExpression="SET l = :l",
         ExpressionAttributeValues={":l": {"N": "2"}},
     )
@@ -121,7 +121,7 @@ def test_entries_between_two_keys(
         TableName=tables["RankingsTable"],
         Item={
             "pk": {"S": f"{ranking().key}#odd"},
-            "r": {"S": index_key(ranking(), 0)},
+            "r": {"S": index_key(ranking().key, 0)},
             "s": {"S": "zzz"},
             "t": {"N": "1"},
         },

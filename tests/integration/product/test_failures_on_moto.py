@@ -12,8 +12,8 @@ from moto import mock_aws
 
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
+from standings.aws.sqs.messages import MAX_BYTES, Sender
 from standings.aws.sqs.refused_messages import DeadLetters
-from standings.aws.sqs.sender import MAX_BYTES, Sender
 from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, DeadLetterCare
 from standings.maintain.failures.selection import Selection
 from standings.ports.errors import StoreUnavailableError

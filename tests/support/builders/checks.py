@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from standings.aws.dynamodb.keys import counter_digit
+from standings.aws.dynamodb.keys import DIGITS
 from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path, path
 
@@ -47,7 +47,7 @@ def tiers(client: Any) -> dict[str, dict[tuple[Path, int], int]]:
     for ranking, way, lane, row in nodes(client):
         assert lane < known.get(ranking, 1), "a lane that readers do not know of"
         for name, value in row.items():
-            digit = counter_digit(name)
+            digit = DIGITS.get(name)
             if digit is not None:
                 found.setdefault(ranking, Counter())[way, digit] += int(value["N"])
     return {

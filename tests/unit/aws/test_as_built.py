@@ -10,7 +10,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.session import get_session
 
 from benchmarks.harness import population
-from standings.aws.dynamodb.as_built import send_as_built
+from standings.aws.dynamodb.calls import send_as_built
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.events.event import Event

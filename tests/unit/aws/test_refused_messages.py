@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings.aws.s3.failure_bucket import FailureBucket
+from standings.aws.sqs.messages import MAX_BYTES, Sender
 from standings.aws.sqs.refused_messages import DeadLetters
-from standings.aws.sqs.sender import MAX_BYTES, Sender
 
 
 class Queue:

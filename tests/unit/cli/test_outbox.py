@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
-from standings.aws.sqs.sender import OutgoingMessage
+from standings.aws.sqs.messages import OutgoingMessage
 from standings_cli.post.outbox import MAX_WAITING, NotTakenError, Outbox
 
 Answer = Callable[[list[dict[str, Any]]], dict[str, Any]]

@@ -1,9 +1,10 @@
 """The command function's services."""
 
+from collections.abc import Sequence
+
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.sqs.activity_queue import ActivityQueue
-from standings.aws.sqs.sender import Sender
-from standings.ingest.post_events import Posting
+from standings.aws.sqs.messages import MAX_BODY_BYTES, Sender, message_of
+from standings.ingest.post_events import Posted, Posting
 from standings.members.register_hide_remove import MemberAdmin
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
@@ -13,8 +14,12 @@ from standings.wiring import building_blocks
 
 def posting(clock: Clock) -> Posting:
     """Create the service that posts events."""
-    queue = ActivityQueue(Sender(lambda: building_blocks.client("sqs"), required("ACTIVITY_QUEUE_URL")))
-    return Posting(building_blocks.boards(), queue.send, queue.most_bytes, clock, _report)
+    queue = Sender(lambda: building_blocks.client("sqs"), required("ACTIVITY_QUEUE_URL"))
+
+    def send(events: Sequence[Posted]) -> dict[int, str]:
+        return queue.send([message_of(event) for event in events])
+
+    return Posting(building_blocks.boards(), send, MAX_BODY_BYTES, clock, _report)
 
 
 def member_admin(clock: Clock) -> MemberAdmin:

@@ -5,10 +5,10 @@ from functools import partial
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
+from standings.aws.dynamodb.scores.member_items import decode_parked
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.dynamodb.scores.stream_records import decode_parked
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
-from standings.aws.sqs.sender import Sender
+from standings.aws.sqs.messages import Sender
 from standings.maintain.audit.audit import Audits
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare

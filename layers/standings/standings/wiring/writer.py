@@ -1,8 +1,8 @@
 """The writer's services."""
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.sqs.messages import Sender
 from standings.aws.sqs.refused_messages import DeadLetters
-from standings.aws.sqs.sender import Sender
 from standings.runtime.environment import required
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from standings.aws.sqs.sender import size
+from standings.aws.sqs.messages import size
 from standings.runtime.environment import BOARDS_FILE
 from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
 from tests.support.aws.fake_queues import delivered

@@ -141,7 +141,7 @@ def _use_lanes(audited: Audited) -> None:
         lanes = rng.choice([2, 4])
         for node, counters in nodes_of(audited.engine, ranking).items():
             if node == ROOT:
-                key = {"pk": {"S": node_key(ranking, ROOT)}}
+                key = {"pk": {"S": node_key(ranking.key, ROOT)}}
                 audited.engine.update_item(
                     TableName="Rankings",
                     Key=key,

@@ -28,7 +28,7 @@ class Corruption:
         """An entry that is not corrupted yet."""
         found = []
         for ranking in self._audited.rankings():
-            prefix = entry_key(ranking, "")
+            prefix = entry_key(ranking.key, "")
             for row in rows(self._audited.engine, "Rankings"):
                 key = row["pk"]["S"]
                 if key.startswith(f"{prefix}m") and "s" in row and (ranking.key, key) not in self._touched:
@@ -79,7 +79,7 @@ class Corruption:
             ranking, member, row = chosen
             homes = {0, shard_of(member, ranking.metric.shards)}
             shard = self._rng.choice([shard for shard in (0, 1, 2, 9) if shard not in homes])
-            self._put({**row, "r": {"S": index_key(ranking, shard)}})
+            self._put({**row, "r": {"S": index_key(ranking.key, shard)}})
             self._expect("misplaced", ranking, member)
 
     def _future(self) -> None:
@@ -97,10 +97,10 @@ class Corruption:
         there = Place(sort_value, NOW if ranking.metric.ties_by_instant else None)
         shard = shard_of(member, ranking.metric.shards)
         row = {
-            "pk": {"S": entry_key(ranking, member)},
+            "pk": {"S": entry_key(ranking.key, member)},
             "v": {"N": "1"},
             "t": {"N": str(NOW)},
-            "r": {"S": index_key(ranking, shard)},
+            "r": {"S": index_key(ranking.key, shard)},
             "s": {"S": sort_key(there, member)},
         }
         self._put(row)
@@ -113,7 +113,7 @@ class Corruption:
         """Give a hidden or removed member an entry again."""
         found = []
         for ranking in self._audited.rankings():
-            prefix = entry_key(ranking, "")
+            prefix = entry_key(ranking.key, "")
             found += [
                 (ranking, row)
                 for row in rows(self._audited.engine, "Rankings")
@@ -125,10 +125,10 @@ class Corruption:
         if found:
             ranking, row = self._rng.choice(found)
             self._touched.add((ranking.key, row["pk"]["S"]))
-            member = row["pk"]["S"].removeprefix(entry_key(ranking, ""))
+            member = row["pk"]["S"].removeprefix(entry_key(ranking.key, ""))
             there = Place(self._rng.choice(SCORES), NOW if ranking.metric.ties_by_instant else None)
             shard = shard_of(member, ranking.metric.shards)
-            self._put({**row, "r": {"S": index_key(ranking, shard)}, "s": {"S": sort_key(there, member)}})
+            self._put({**row, "r": {"S": index_key(ranking.key, shard)}, "s": {"S": sort_key(there, member)}})
             self._expect("phantom", ranking, member)
 
     def _counter(self) -> None:
@@ -145,7 +145,7 @@ class Corruption:
         ranking = self._rng.choice(self._audited.rankings())
         nodes = [way for way, counters in nodes_of(self._audited.engine, ranking).items() if any(counters.values())]
         if nodes:
-            key = {"pk": {"S": node_key(ranking, self._rng.choice(nodes))}}
+            key = {"pk": {"S": node_key(ranking.key, self._rng.choice(nodes))}}
             self._audited.engine.delete_item(TableName="Rankings", Key=key)
 
     def _stray(self) -> None:

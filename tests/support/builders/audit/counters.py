@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from standings.aws.dynamodb.keys import counter_digit, counter_name, index_key, node_key
+from standings.aws.dynamodb.keys import COUNTERS, DIGITS, index_key, node_key
 from standings.domain.boards.ranking import Ranking
 from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import ROOT, Path, path
@@ -21,8 +21,8 @@ def add_to_counter(engine: Any, ranking: Ranking, node: Path, digit: int, count:
     """Add to a counter, whatever it counts."""
     engine.update_item(
         TableName="Rankings",
-        Key={"pk": {"S": node_key(ranking, node, lane)}},
-        UpdateExpression=f"SET t = if_not_exists(t, :t) ADD {counter_name(digit)} :n",
+        Key={"pk": {"S": node_key(ranking.key, node, lane)}},
+        UpdateExpression=f"SET t = if_not_exists(t, :t) ADD {COUNTERS[digit]} :n",
         ExpressionAttributeValues={":n": {"N": str(count)}, ":t": {"N": str(NOW)}},
     )
 
@@ -30,14 +30,14 @@ def add_to_counter(engine: Any, ranking: Ranking, node: Path, digit: int, count:
 def nodes_of(engine: Any, ranking: Ranking) -> dict[Path, dict[int, int]]:
     """The counters of a ranking's nodes, also those of 0, summed over the lanes that the root names."""
     there = {row["pk"]["S"]: row for row in rows(engine, "Rankings") if row["pk"]["S"].startswith(f"{ranking.key}/")}
-    lanes = int(there.get(node_key(ranking, ROOT), {}).get("l", {"N": "1"})["N"])
+    lanes = int(there.get(node_key(ranking.key, ROOT), {}).get("l", {"N": "1"})["N"])
     found: dict[Path, dict[int, int]] = {}
     for key, row in there.items():
         way, _, lane = key.removeprefix(f"{ranking.key}/").partition("+")
         if int(lane or 0) < lanes:
             node = found.setdefault(tuple(bytes.fromhex(way)), {})
             for name, value in row.items():
-                digit = counter_digit(name)
+                digit = DIGITS.get(name)
                 if digit is not None:
                     node[digit] = node.get(digit, 0) + int(value["N"])
     return found
@@ -66,7 +66,7 @@ def counters_off(engine: Any, rankings: list[Ranking]) -> set[Finding]:
 def _entries_of_leaves(engine: Any, ranking: Ranking) -> Counter[tuple[Path, int]]:
     """The number of entries for each score: by leaf and digit."""
     entries: Counter[tuple[Path, int]] = Counter()
-    shards = {index_key(ranking, shard) for shard in range(ranking.metric.shards)}
+    shards = {index_key(ranking.key, shard) for shard in range(ranking.metric.shards)}
     for row in rows(engine, "Rankings"):
         if "s" in row and row["r"]["S"] in shards and row["s"]["S"] not in UNREADABLE:
             place, _ = decode_sort_key(row["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)

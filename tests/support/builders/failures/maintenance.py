@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
+from standings.aws.dynamodb.scores.member_items import decode_parked
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.dynamodb.scores.stream_records import decode_parked
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
-from standings.aws.sqs.sender import Sender
+from standings.aws.sqs.messages import Sender
 from standings.domain.boards.boards_toml import parse_boards
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare

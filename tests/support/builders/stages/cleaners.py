@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from standings.aws.dynamodb.keys import counter_digit
+from standings.aws.dynamodb.keys import DIGITS
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.boards.boards_toml import parse_boards
@@ -72,7 +72,5 @@ def tier_conflict(_: faulty_client.Faulty, request: dict[str, Any]) -> Any:
 def out_of_reach(engine: Any) -> set[Path]:
     """Nodes that no counter leads to."""
     found = list(nodes(engine))
-    reached = {
-        (*way, digit) for _, way, _, item in found for name in item if (digit := counter_digit(name)) is not None
-    }
+    reached = {(*way, digit) for _, way, _, item in found for name in item if (digit := DIGITS.get(name)) is not None}
     return {way for _, way, _, _ in found if way and way not in reached}

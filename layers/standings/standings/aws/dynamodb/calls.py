@@ -1,9 +1,11 @@
 """Calls to DynamoDB. They raise the errors of `ports.errors`."""
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+import orjson
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from standings.aws.sdk_errors import error_code
@@ -18,6 +20,7 @@ Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descripto
 IN_PROGRESS_WAIT: Final = 5.0
 MAX_KEYS: Final = 100
 UNPROCESSED_TIMEOUT_S: Final = 1.0  # Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed
+_ACTIONS: Final = "standings.actions"
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 _REASONS: Final = {
@@ -39,23 +42,18 @@ class Cancellation(NamedTuple):
     message: str
 
 
-def store_error(error: ClientError | BotoCoreError) -> StoreUnavailableError | StoreRefusedError:
-    """The store's error for an error of the SDK: refused for an invalid request, unavailable for all others."""
-    code = error_code(error) if isinstance(error, ClientError) else ""
-    if code == "ValidationException" or isinstance(error, ParamValidationError):
-        return StoreRefusedError(str(error))
-    # An earlier try of this transaction, whose answer was lost, still runs.
-    wait = IN_PROGRESS_WAIT if code == "TransactionInProgressException" else 0.0
-    return StoreUnavailableError(str(error), wait)
-
-
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Raise `store_error` for every error of the SDK."""
+    """Raise StoreRefusedError for an invalid request, StoreUnavailableError for all other errors of the SDK."""
     try:
         yield
     except (ClientError, BotoCoreError) as error:
-        raise store_error(error) from error
+        code = error_code(error) if isinstance(error, ClientError) else ""
+        if code == "ValidationException" or isinstance(error, ParamValidationError):
+            raise StoreRefusedError(str(error)) from error
+        # An earlier try of this transaction, whose answer was lost, still runs.
+        wait = IN_PROGRESS_WAIT if code == "TransactionInProgressException" else 0.0
+        raise StoreUnavailableError(str(error), wait) from error
 
 
 def conditional(table: str, condition: str, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -82,10 +80,8 @@ def _cancellations(error: ClientError) -> list[Cancellation]:
     if not given or any(reason["Code"] not in _REASONS for _, reason in given):
         raise StoreUnavailableError(str(error)) from error
     return [
-        Cancellation(
-            index, _REASONS[reason["Code"]], reason.get("Item"), f"{reason['Code']}: {reason.get('Message', '')}"
-        )
-        for index, reason in given
+        Cancellation(index, _REASONS[why["Code"]], why.get("Item"), f"{why['Code']}: {why.get('Message', '')}")
+        for index, why in given
     ]
 
 
@@ -119,14 +115,11 @@ def batch_get(
     return items
 
 
-def query_request(table: str, condition: str, values: Mapping[str, Any], **options: Any) -> dict[str, Any]:
-    """A query for the keys that meet a condition."""
-    return {"TableName": table, "KeyConditionExpression": condition, "ExpressionAttributeValues": values, **options}
-
-
-def query(client: DynamoDBClient, request: Mapping[str, Any], limit: int) -> Iterator[Any]:
-    """The answers of a query, with up to `limit` items in all. DynamoDB ends an answer at 1 MB."""
-    page = dict(request)
+def query(
+    client: DynamoDBClient, limit: int, table: str, condition: str, values: Mapping[str, Any], **options: Any
+) -> Iterator[Any]:
+    """The answers of a query by key, with up to `limit` items in all. DynamoDB ends an answer at 1 MB."""
+    page = {"TableName": table, "KeyConditionExpression": condition, "ExpressionAttributeValues": values, **options}
     while limit > 0:
         with store_errors():
             answer = client.query(**page, Limit=limit)
@@ -137,9 +130,9 @@ def query(client: DynamoDBClient, request: Mapping[str, Any], limit: int) -> Ite
         limit -= answer["Count"]
 
 
-def query_items(client: DynamoDBClient, request: Mapping[str, Any], limit: int) -> list[Item]:
-    """Up to `limit` items of a query."""
-    return [item for answer in query(client, request, limit) for item in answer["Items"]]
+def query_items(client: DynamoDBClient, limit: int, *request: Any, **options: Any) -> list[Item]:
+    """Up to `limit` items of a `query`."""
+    return [item for answer in query(client, limit, *request, **options) for item in answer["Items"]]
 
 
 def put_if(client: DynamoDBClient, request: Mapping[str, Any]) -> bool:
@@ -161,3 +154,33 @@ def batch_delete(client: DynamoDBClient, table: str, keys: Sequence[str]) -> Non
         answer = client.batch_write_item(RequestItems={table: requests})
     if left := (answer.get("UnprocessedItems") or {}).get(table):
         raise StoreUnavailableError(f"{table} left {len(left)} items: throttled")
+
+
+def send_as_built(client: Any) -> None:
+    """Make a botocore client send the actions of a transaction as they are.
+
+    botocore checks and copies every value of a request, which takes longer than all other work on an event. Our
+    actions already have the form of the request, except for bytes. botocore still checks the first action.
+    """
+    client.meta.events.register("provide-client-params.dynamodb.TransactWriteItems", _hold_back)
+    client.meta.events.register("before-call.dynamodb.TransactWriteItems", _put_in)
+
+
+def _hold_back(params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> dict[str, Any]:
+    context[_ACTIONS] = params["TransactItems"]
+    return {**params, "TransactItems": params["TransactItems"][:1]}
+
+
+def _put_in(params: dict[str, Any], context: Mapping[str, Any], **_: Any) -> None:
+    try:
+        # Keep the rest of the request: botocore has added a token.
+        request = {**orjson.loads(params["body"]), "TransactItems": context[_ACTIONS]}
+        params["body"] = orjson.dumps(request, default=_base64)
+    except orjson.JSONEncodeError as error:
+        raise ParamValidationError(report=str(error)) from error
+
+
+def _base64(value: Any) -> str:
+    if not isinstance(value, bytes):
+        raise TypeError(f"expected bytes, got {type(value).__name__}")
+    return b64encode(value).decode()

@@ -44,19 +44,16 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 from typing import Final
 from zlib import crc32
 
-from standings.domain.boards.ranking import Ranking
 from standings.domain.tiers.tier_path import FANOUT, Path
 from standings.ports.scores import SLOTS
 
 BOARDS: Final = "#boards"
 PLACES: Final = "places"
-
 TIE_KEY_PREFIX: Final = "m"
-MEMBER_FIELDS: Final = frozenset({"pk", "sk", "v", "t", "g", "h", "x", "y", "e"})
-"""The attributes of a member's item that are not accumulators or tie keys."""
-
-_COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
-_DIGITS: Final = dict(zip(_COUNTERS, range(FANOUT), strict=True))
+MEMBER_FIELDS: Final = frozenset({"pk", "sk", "v", "t", "g", "h", "x", "y", "e"})  # All but accumulators and tie keys
+# The attributes that count the members below a child, and the children that they count. DynamoDB reserves none of them.
+COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
+DIGITS: Final = dict(zip(COUNTERS, range(FANOUT), strict=True))
 
 
 def slot_key(board: str, slot: int) -> str:
@@ -80,18 +77,16 @@ def board_of(partition: str) -> str:
     return partition.rsplit("#", 1)[0]
 
 
-def entry_key(ranking: Ranking, member: str) -> str:
+# In the functions below, a ranking is given by its key.
+
+
+def entry_key(ranking: str, member: str) -> str:
     """The key of a member's entry in a ranking."""
-    return f"{ranking.key}#{member}"
+    return f"{ranking}#{member}"
 
 
-def index_key(ranking: Ranking, shard: int) -> str:
+def index_key(ranking: str, shard: int) -> str:
     """The partition of the sorted index with one shard of a ranking's entries."""
-    return index_key_of(ranking.key, shard)
-
-
-def index_key_of(ranking: str, shard: int) -> str:
-    """`index_key`, for a ranking's key."""
     return f"{ranking}/{shard}" if shard else ranking
 
 
@@ -100,21 +95,6 @@ def shard_of(member: str, shards: int) -> int:
     return crc32(member.encode()) % shards
 
 
-def node_key(ranking: Ranking, path: Path, lane: int = 0) -> str:
+def node_key(ranking: str, path: Path, lane: int = 0) -> str:
     """The key of one lane of a node: two hexadecimal digits for each step from the root."""
-    return node_key_of(ranking.key, path, lane)
-
-
-def node_key_of(ranking: str, path: Path, lane: int = 0) -> str:
-    """`node_key`, for a ranking's key."""
     return f"{ranking}/{bytes(path).hex()}" + (f"+{lane}" if lane else "")
-
-
-def counter_name(digit: int) -> str:
-    """The attribute that counts the members below a child. DynamoDB reserves none of these names."""
-    return _COUNTERS[digit]
-
-
-def counter_digit(name: str) -> int | None:
-    """The child that an attribute of a node counts; None if the attribute is not a counter."""
-    return _DIGITS.get(name)

@@ -7,7 +7,18 @@ from typing import Any, Final, TypeVar
 
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sdk_errors import errors_as_unavailable
-from standings.aws.sqs.activity_queue import FIRST_RECEIVED, instant
+from standings.aws.sqs.messages import (
+    FIRST_RECEIVED,
+    MAX_BYTES,
+    MAX_ENTRIES,
+    Attributes,
+    OutgoingMessage,
+    Sender,
+    SQSClient,
+    instant,
+    said_of,
+    size,
+)
 from standings.aws.sqs.refused_messages import (
     KEPT_IN,
     NOT_OF_SQS,
@@ -16,16 +27,6 @@ from standings.aws.sqs.refused_messages import (
     fitting,
     received_at,
     without_ours,
-)
-from standings.aws.sqs.sender import (
-    MAX_BYTES,
-    MAX_ENTRIES,
-    Attributes,
-    OutgoingMessage,
-    Sender,
-    SQSClient,
-    said_of,
-    size,
 )
 from standings.maintain.failures.dead_letters import DeadLetter
 from standings.ports.errors import StoreUnavailableError
@@ -45,7 +46,7 @@ class DeadLetterQueue:
     def __init__(
         self, client: Callable[[], SQSClient], queue_url: str, activity: Sender, bucket: FailureBucket
     ) -> None:
-        self._sqs = cache(client)
+        self._sqs = cache(client)  # The first call makes the client
         self._queue_url = queue_url
         self._activity = activity
         self._bucket = bucket
@@ -139,7 +140,6 @@ class DeadLetterQueue:
         return letter if letter.reason is None or key is None else self._with_body(letter, key)
 
     def _with_body(self, letter: DeadLetter, key: str) -> DeadLetter:
-        """A letter with its body from the failure bucket, or with the problem that prevents that."""
         letter = letter._replace(kept_in=key)
         try:
             content = self._bucket.content(key)

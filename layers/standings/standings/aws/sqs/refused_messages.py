@@ -8,19 +8,27 @@ from typing import Any, Final
 import orjson
 
 from standings.aws.s3.failure_bucket import FailureBucket
-from standings.aws.sqs.activity_queue import AT_FILLED_IN, FIRST_RECEIVED, first_received, group_of
-from standings.aws.sqs.sender import MAX_ATTRIBUTES, MAX_BYTES, Attributes, OutgoingMessage, Sender, size
+from standings.aws.sqs.messages import (
+    AT_FILLED_IN,
+    FIRST_RECEIVED,
+    MAX_ATTRIBUTES,
+    MAX_BYTES,
+    Attributes,
+    OutgoingMessage,
+    Sender,
+    first_received,
+    group_of,
+    size,
+)
 from standings.ports.errors import StoreUnavailableError
 
+# Message attributes of a refused event
 REASON: Final = "reason"
-KEPT_IN: Final = "kept_in"
-"""The message attribute with the key of the object that stores a body for which the queue has no room."""
+KEPT_IN: Final = "kept_in"  # The key of the object that stores a body for which the queue has no room
 
 _KEPT: Final = "kept whole in "
-
 MAX_REASON_LENGTH: Final = 1_000
-NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""A character that SQS does not take. These are the characters that XML excludes."""
+NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # SQS takes none of them
 
 
 class DeadLetters:

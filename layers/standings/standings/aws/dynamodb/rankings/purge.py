@@ -1,39 +1,34 @@
 """Purges a generation of a board's rankings that nobody reads or writes any more."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-from standings.aws.dynamodb.calls import Item, batch_delete, batch_get, query
-from standings.aws.dynamodb.keys import PLACES, counter_digit, index_key_of, node_key_of
+from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_delete, batch_get, query_items
+from standings.aws.dynamodb.keys import DIGITS, PLACES, index_key, node_key
+from standings.aws.dynamodb.rankings.tier_trees import lane_count, shards_ever
 from standings.domain.boards.ranking import generation_code
 from standings.domain.tiers.tier_path import ROOT, Path, depth
-from standings.domain.windows.calendar import DAY
-from standings.domain.windows.late_and_keep import Timetable
+from standings.domain.windows.calendar import DAY, Calendar
 from standings.domain.windows.window import window_of
 from standings.runtime.retry import READ_TIMEOUT_S, Clock, with_retry
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
 
 CODE_LENGTH: Final = 3
 MAX_DELETES: Final = 25
 DELETE_PAGE_SIZE: Final = 500
 HOURS_REACH: Final = 30 * DAY
 T = TypeVar("T")
-REACH: Final = 1_200 * DAY
-"""Periods that began longer ago have no rows: at most 400 days are kept, and the longest period is a year."""
-_CALENDAR: Final = Timetable("UTC", 0, 0, 0)
+REACH: Final = 1_200 * DAY  # Older periods have no rows: at most 400 days are kept, and a period is at most a year
+_UTC: Final = Calendar("UTC", 0)
 
 
 class DynamoPurging:
     """Purges rankings: entries by the sorted index, then tiers from the leaves to the root.
 
-    The root goes last: as long as it exists, the ranking is not purged. Rows without a score are not in the index; they
-    expire.
+    The root goes last: while it exists, the ranking is not purged. Rows without a score are not indexed; they expire.
     """
 
-    def __init__(self, client: "DynamoDBClient", rankings: str, pacing: Clock) -> None:
+    def __init__(self, client: DynamoDBClient, rankings: str, pacing: Clock) -> None:
         self._client = client
         self._rankings = rankings
         self._pacing = pacing
@@ -46,50 +41,40 @@ class DynamoPurging:
                     return False
         return True
 
-    def _rankings_of(self, board: str, code: str, generation: int) -> Iterator[str]:
+    def _rankings_of(self, board: str, code: str, generation: int) -> list[str]:
         """The keys of a window's rankings that have a root."""
         end = generation_code(generation)
         window = window_of(code[CODE_LENGTH:])
         if window.unit is None:
-            yield f"{board}#{code}{end}"
-            return
+            return [f"{board}#{code}{end}"]
         now = self._pacing.now()
         # Periods in other time zones, or with other week starts, are at most one off.
-        first = _CALENDAR.index(window.unit, now - REACH) - 1
-        last = _CALENDAR.index(window.unit, now) + window.size + 1
+        first = _UTC.index(window.unit, now - REACH) - 1
+        last = _UTC.index(window.unit, now) + window.size + 1
         if window.unit == "h":
-            first = _CALENDAR.index("h", now - HOURS_REACH)
+            first = _UTC.index("h", now - HOURS_REACH)
         periods = [f"{board}#{code}{period}{end}" for period in range(first, last + 1)]
-        roots = {item["pk"]["S"] for item in self._items([node_key_of(ranking, ROOT) for ranking in periods])}
-        yield from (ranking for ranking in periods if node_key_of(ranking, ROOT) in roots)
+        roots = {item["pk"]["S"] for item in self._items([node_key(ranking, ROOT) for ranking in periods])}
+        return [ranking for ranking in periods if node_key(ranking, ROOT) in roots]
 
     def _purge(self, ranking: str, over: Callable[[], bool]) -> bool:
-        (root,) = self._items([node_key_of(ranking, ROOT)]) or [{}]
-        shards = max((int(number) for number in root.get("n", {"NS": ["1"]})["NS"]), default=1)
-        for shard in range(shards):
-            while keys := self._placed(index_key_of(ranking, shard)):
+        (root,) = self._items([node_key(ranking, ROOT)]) or [{}]
+        for shard in range(max(shards_ever(root))):
+            while keys := self._placed(index_key(ranking, shard)):
                 self._delete(keys)
                 if over():
                     return False
-        lanes = int(root["l"]["N"]) if "l" in root else 1
-        return self._purge_below(ranking, ROOT, lanes, over)
+        return self._purge_below(ranking, ROOT, lane_count(root), over)
 
     def _placed(self, partition: str) -> list[str]:
-        request = {
-            "TableName": self._rankings,
-            "IndexName": PLACES,
-            "KeyConditionExpression": "r = :r",
-            "ExpressionAttributeValues": {":r": {"S": partition}},
-        }
-        answers = self._with_retry(lambda: list(query(self._client, request, DELETE_PAGE_SIZE)))
-        return [item["pk"]["S"] for answer in answers for item in answer["Items"]]
+        request = self._client, DELETE_PAGE_SIZE, self._rankings, "r = :r", {":r": {"S": partition}}
+        return [item["pk"]["S"] for item in self._with_retry(partial(query_items, *request, IndexName=PLACES))]
 
     def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
-        """Delete the nodes below a node, then the node."""
-        keys = [node_key_of(ranking, path, lane) for lane in range(lanes)]
+        keys = [node_key(ranking, path, lane) for lane in range(lanes)]
         items = self._items(keys)
         if not path or len(path) < depth(path[0]):
-            digits = {digit for item in items for name in item if (digit := counter_digit(name)) is not None}
+            digits = {digit for item in items for name in item if (digit := DIGITS.get(name)) is not None}
             for digit in sorted(digits):
                 if over() or not self._purge_below(ranking, (*path, digit), lanes, over):
                     return False

@@ -4,20 +4,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
-from standings.aws.dynamodb.calls import (
-    MAX_KEYS,
-    DynamoDBClient,
-    Item,
-    batch_get,
-    get_item,
-    query,
-    query_items,
-    query_request,
-)
+from standings.aws.dynamodb.calls import MAX_KEYS, DynamoDBClient, Item, batch_get, get_item, query, query_items
 from standings.aws.dynamodb.keys import PLACES, entry_key, index_key
 from standings.aws.dynamodb.rankings.tier_trees import KnownLanes, lane_of, shards_ever
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.dynamodb.scores.scores import read_image
+from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.ranking import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.scoring.sort_order import decode_sort_key
@@ -40,21 +31,21 @@ class DynamoRankingsReader:
     def __init__(self, client: DynamoDBClient, rankings: str, scores: str, clock: Clock) -> None:
         self._client = client
         self._rankings = rankings
-        self._scores = scores
         self._clock = clock
         self._boards = DynamoBoards(client, scores, clock)
+        # It only reads members: no receipts table is needed.
+        self._members = DynamoScores(client, scores, "", clock)
         self._lanes = KnownLanes(clock)
         self._pool = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="reads")
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
-        items = self._items({entry_key(ranking, member): (ranking, member) for ranking, member in wanted})
+        items = self._items({entry_key(ranking.key, member): (ranking, member) for ranking, member in wanted})
         return {(ranking, member): _entry(item, ranking) for (ranking, member), item in items.items() if "s" in item}
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
         return {node: _node(lanes) for node, lanes in self._lanes.read(wanted, self._items).items()}
 
     def _items(self, labels: dict[str, T]) -> dict[T, Item]:
-        """Read items of Rankings by key, and return them by the labels of the keys."""
         keys: list[Item] = [{"pk": {"S": key}} for key in labels]
         if len(keys) == 1:
             item = get_item(self._client, self._rankings, keys[0])
@@ -72,19 +63,20 @@ class DynamoRankingsReader:
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
     ) -> tuple[list[list[Entry]], dict[Path, Node]]:
-        others = [self._pool.submit(self._span, ranking, span) for span in spans[1:]]
-        nodes = self._pool.submit(self.nodes, [(ranking, path) for path in paths]) if paths else None
-        # This thread reads the first span itself, so the usual question needs only one more thread.
-        entries = [self._span(ranking, span) for span in spans[:1]]
-        entries += [other.result() for other in others]
-        return entries, {path: node for (_, path), node in nodes.result().items()} if nodes is not None else {}
+        # This thread reads the nodes, or else the first span, so the usual question needs only one more thread. On the
+        # pool, nodes of more than `MAX_KEYS` keys would wait for the pool.
+        first = [] if paths else spans[:1]
+        others = [self._pool.submit(self._span, ranking, span) for span in spans[len(first) :]]
+        nodes = self.nodes([(ranking, path) for path in paths])
+        entries = [self._span(ranking, span) for span in first] + [other.result() for other in others]
+        return entries, {path: node for (_, path), node in nodes.items()}
 
     def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
         def count(part: tuple[str, str, int]) -> int:
             first, last, shard = part
             values = {":first": {"S": first}, ":last": {"S": last}}
-            request = self._on_index(ranking, shard, " AND s BETWEEN :first AND :last", values, Select="COUNT")
-            return sum(answer["Count"] for answer in query(self._client, request, most))
+            request = self._on_index(ranking, shard, " AND s BETWEEN :first AND :last", values)
+            return sum(answer["Count"] for answer in query(self._client, most, **request, Select="COUNT"))
 
         parts = [(first, last, shard) for first, last in ranges for shard in range(shards)]
         counts = list(self._pool.map(count, parts))
@@ -97,19 +89,18 @@ class DynamoRankingsReader:
         return self._boards.names(after, limit, prefix)
 
     def image(self, board: str, member: str) -> Image | None:
-        return read_image(self._client, self._scores, (board, member))
+        return self._members.image((board, member))
 
     def _span(self, ranking: Ranking, span: Span) -> list[Entry]:
         condition = "" if span.beyond is None else f" AND s {'>' if span.forward else '<'} :s"
         values = {} if span.beyond is None else {":s": {"S": span.beyond}}
-        request = self._on_index(ranking, span.shard, condition, values, ScanIndexForward=span.forward)
-        return [_entry(item, ranking) for item in query_items(self._client, request, span.limit)]
+        request = self._on_index(ranking, span.shard, condition, values)
+        items = query_items(self._client, span.limit, **request, ScanIndexForward=span.forward)
+        return [_entry(item, ranking) for item in items]
 
-    def _on_index(
-        self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Mapping[str, str]], **options: Any
-    ) -> dict[str, Any]:
-        values = {":r": {"S": index_key(ranking, shard)}, **values}
-        return query_request(self._rankings, f"r = :r{condition}", values, IndexName=PLACES, **options)
+    def _on_index(self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        values = {":r": {"S": index_key(ranking.key, shard)}, **values}
+        return {"table": self._rankings, "condition": f"r = :r{condition}", "values": values, "IndexName": PLACES}
 
 
 def _entry(item: Item, ranking: Ranking) -> Entry:
@@ -118,7 +109,6 @@ def _entry(item: Item, ranking: Ranking) -> Entry:
 
 
 def _node(items: Mapping[int, Item]) -> Node:
-    """A node: the sum of its lanes."""
     lanes = [lane_of(item) for item in items.values()]
     # While members move, reads of lanes may be of different moments, and a sum may be below 0.
     counters = {digit: max(count, 0) for digit, count in summed(lane.counters for lane in lanes).items()}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, transact
-from standings.aws.dynamodb.keys import counter_digit, counter_name, node_key
+from standings.aws.dynamodb.keys import COUNTERS, DIGITS, node_key
 from standings.domain.boards.ranking import Ranking
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.errors import CancelReason
@@ -14,13 +14,12 @@ from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
 Node = tuple[Ranking, Path]
 T = TypeVar("T")
-Read = Callable[[dict[str, tuple[Node, int]]], dict[tuple[Node, int], Item]]
-"""Reads items of Rankings by key, and returns them by the labels of the keys."""
+Read = Callable[[dict[str, tuple[Node, int]]], dict[tuple[Node, int], Item]]  # Reads items by key, gives them by label
 
 
 def lane_of(item: Item) -> Lane:
     """The lane of a node that an item holds. An item that only holds the number of lanes has no time."""
-    counters = {digit: int(value["N"]) for name, value in item.items() if (digit := counter_digit(name)) is not None}
+    counters = {digit: int(value["N"]) for name, value in item.items() if (digit := DIGITS.get(name)) is not None}
     written_at_ms = int(item["t"]["N"]) if "t" in item else None
     return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, written_at_ms)
 
@@ -54,9 +53,9 @@ class KnownLanes:
         counts = {key: count or 1 for key, count in known.items()}
         items: dict[Node, dict[int, Item]] = {}
         while labels := {
-            node_key(*node, lane): (node, lane)
-            for node in to_read
-            for lane in range(done[node[0].key], counts[node[0].key])
+            node_key(ranking.key, path, lane): ((ranking, path), lane)
+            for ranking, path in to_read
+            for lane in range(done[ranking.key], counts[ranking.key])
         }:
             done = dict(counts)
             for (node, lane), item in read(labels).items():
@@ -94,29 +93,20 @@ class DynamoTrees:
 
     def _node_out(self, ranking: Ranking, path: Path, lanes: Lanes) -> Iterator[dict[str, Any]]:
         for number, lane in lanes.items():
-            yield {
-                "Delete": {
-                    **self._target(ranking, path, number),
-                    "ConditionExpression": "v = :v",
-                    "ExpressionAttributeValues": {":v": {"N": str(lane.version)}},
-                }
-            }
+            condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(lane.version)}}}
+            yield {"Delete": {**self._target(ranking, path, number), **condition}}
 
     def _counters_out(self, ranking: Ranking, removal: Removal) -> Iterator[dict[str, Any]]:
         for number, lane in removal.lanes.items():
-            counters = {counter_name(digit): lane.counters[digit] for digit in removal.digits if digit in lane.counters}
+            counters = {COUNTERS[digit]: lane.counters[digit] for digit in removal.digits if digit in lane.counters}
             if counters:
-                yield {
-                    "Update": {
-                        **self._target(ranking, removal.path, number),
-                        "UpdateExpression": f"SET v = v + :one REMOVE {', '.join(counters)}",
-                        "ConditionExpression": " AND ".join(f"{name} = :{name}" for name in counters),
-                        "ExpressionAttributeValues": {
-                            ":one": {"N": "1"},
-                            **{f":{name}": {"N": str(count)} for name, count in counters.items()},
-                        },
-                    }
+                values = {f":{name}": {"N": str(count)} for name, count in counters.items()}
+                update = {
+                    "UpdateExpression": f"SET v = v + :one REMOVE {', '.join(counters)}",
+                    "ConditionExpression": " AND ".join(f"{name} = :{name}" for name in counters),
+                    "ExpressionAttributeValues": {":one": {"N": "1"}, **values},
                 }
+                yield {"Update": {**self._target(ranking, removal.path, number), **update}}
 
     def _target(self, ranking: Ranking, path: Path, lane: int) -> dict[str, Any]:
-        return {"TableName": self._rankings, "Key": {"pk": {"S": node_key(ranking, path, lane)}}}
+        return {"TableName": self._rankings, "Key": {"pk": {"S": node_key(ranking.key, path, lane)}}}

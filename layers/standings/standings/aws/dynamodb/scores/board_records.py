@@ -1,15 +1,17 @@
 """Reads and writes the records of boards. They are in Scores, because Rankings can be thrown away."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, put_if, query_items, query_request
+from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, put_if, query_items
 from standings.aws.dynamodb.keys import BOARDS
 from standings.domain.boards.coverage import BucketCoverage, Coverage
 from standings.ports.board_records import BoardRecord, Job
 from standings.runtime.retry import Clock
+
+_CONTENT: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "again", "renewed", "job")
 
 
 class DynamoBoards:
@@ -36,30 +38,24 @@ class DynamoBoards:
         elif prefix:
             condition += " AND begins_with(sk, :s)"
             values[":s"] = {"S": prefix}
-        request = query_request(self._scores, condition, values)
+        start: dict[str, Any] = {}
         names: list[str] = []
         while len(names) < limit:
             page_size = limit - len(names)
-            page = [
-                item for item in query_items(self._client, request, page_size) if item["sk"]["S"].startswith(prefix)
-            ]
+            page = query_items(self._client, page_size, self._scores, condition, values, **start)
+            page = [item for item in page if item["sk"]["S"].startswith(prefix)]
             # Deleted boards are few: skip them here, and read as many others.
             names += [item["sk"]["S"] for item in page if "x" not in item]
             if len(page) < page_size:
                 break
-            request["ExclusiveStartKey"] = _key(page[-1]["sk"]["S"])
+            start["ExclusiveStartKey"] = _key(page[-1]["sk"]["S"])
         return names
 
     def put(self, record: BoardRecord, seen: int | None) -> bool:
-        request: dict[str, Any] = {
-            "TableName": self._scores,
-            "Item": encode_record(record),
-            "ConditionExpression": "attribute_not_exists(pk)",
-        }
+        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}
         if seen is not None:
-            request["ConditionExpression"] = "v = :v"
-            request["ExpressionAttributeValues"] = {":v": {"N": str(seen)}}
-        return put_if(self._client, request)
+            condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(seen)}}}
+        return put_if(self._client, {"TableName": self._scores, "Item": encode_record(record), **condition})
 
 
 def _key(board: str) -> Item:
@@ -69,17 +65,10 @@ def _key(board: str) -> Item:
 def encode_record(record: BoardRecord) -> dict[str, Any]:
     """The item of a record. Most of it is one JSON text, for people to read."""
     job = record.job
-    content = {
-        "coverage": _encode_coverage(record.coverage),
-        "codes": sorted(record.codes),
-        "generation": record.generation,
-        "written": record.written,
-        "latest": record.latest,
-        "stale": record.stale,
-        "again": record.again,
-        "renewed": record.renewed,
-        "job": None if job is None else {**job._asdict(), "coverage": _encode_coverage(job.coverage)},
-    }
+    content = {name: getattr(record, name) for name in _CONTENT}
+    content |= {"coverage": _encode_coverage(record.coverage), "codes": sorted(record.codes)}
+    if job is not None:
+        content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
     item: dict[str, Any] = {
         **_key(record.board),
         "v": {"N": str(record.version)},
@@ -94,22 +83,13 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
 def decode_record(item: Item) -> BoardRecord:
     """The record of an item: the inverse of `encode_record`."""
     content = orjson.loads(item["d"]["S"])
-    job = content["job"]
-    return BoardRecord(
-        board=item["sk"]["S"],
-        version=int(item["v"]["N"]),
-        begun=int(item["t"]["N"]),
-        coverage=_decode_coverage(content["coverage"]),
-        codes=frozenset(content["codes"]),
-        generation=content["generation"],
-        written=tuple(content["written"]),
-        latest=content["latest"],
-        stale=tuple(content["stale"]),
-        deleted="x" in item,
-        again=content["again"],
-        renewed=content["renewed"],
-        job=None if job is None else Job(**{**job, "coverage": _decode_coverage(job["coverage"])}),
-    )
+    fields = {name: content[name] for name in _CONTENT}
+    fields |= {"coverage": _decode_coverage(content["coverage"]), "codes": frozenset(content["codes"])}
+    fields |= {"written": tuple(content["written"]), "stale": tuple(content["stale"])}
+    if (job := content["job"]) is not None:
+        fields["job"] = Job(**{**job, "coverage": _decode_coverage(job["coverage"])})
+    version, begun = int(item["v"]["N"]), int(item["t"]["N"])
+    return BoardRecord(item["sk"]["S"], version, begun, deleted="x" in item, **fields)
 
 
 def _encode_coverage(coverage: Coverage) -> dict[str, Any]:

@@ -4,15 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from standings.aws.dynamodb.calls import (
-    DynamoDBClient,
-    batch_get,
-    conditional,
-    get_item,
-    query_items,
-    query_request,
-    transact,
-)
+from standings.aws.dynamodb.calls import DynamoDBClient, batch_get, conditional, get_item, query_items, transact
 from standings.aws.dynamodb.keys import TIE_KEY_PREFIX, member_item_key, slot_key
 from standings.aws.dynamodb.scores.member_items import decode_image, encode_image
 from standings.domain.boards.definitions import MAX_UNITS
@@ -23,12 +15,8 @@ from standings.ports.scores import Addition, ItemChange, ItemConflict, MemberKey
 from standings.runtime.retry import Clock
 
 RECEIPT_LIFETIME: Final = 30 * DAY
-
-_NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"
-"""A new item's version starts at the clock: above that of any earlier item under its key."""
-
-_STAMPED_BEFORE: Final = "t <= :t"
-"""The item was not written by a faster clock. The fastest clock decides which events are late."""
+_NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
+_STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
 
 
 class DynamoScores:
@@ -45,7 +33,8 @@ class DynamoScores:
         return {(image.board, image.member): image for image in map(decode_image, items)}
 
     def image(self, key: MemberKey) -> Image | None:
-        return read_image(self._client, self._scores, key)
+        item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
+        return decode_image(item) if item is not None else None
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
         values = {":p": {"S": slot_key(board, slot)}}
@@ -53,8 +42,8 @@ class DynamoScores:
         if after is not None:
             condition += " AND sk > :s"
             values[":s"] = {"S": after}
-        request = query_request(self._scores, condition, values, ConsistentRead=True)
-        return [decode_image(item) for item in query_items(self._client, request, limit)]
+        items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
+        return [decode_image(item) for item in items]
 
     def receipt(self, event_id: str) -> bytes | None:
         item = get_item(self._client, self._receipts, {"pk": {"S": event_id}}, consistent=True)
@@ -89,8 +78,7 @@ class DynamoScores:
             ":g": {"N": str(change.abs_total)},
             ":room": {"N": str(MAX_UNITS - change.abs_total)},
         }
-        for number, amount in enumerate(change.adds.values()):
-            values[f":{number}"] = {"N": str(amount)}
+        values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
         exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
         removes = (*change.removes, *(TIE_KEY_PREFIX + name for name in change.tie_keys_removed))
         return {
@@ -102,11 +90,8 @@ class DynamoScores:
         }
 
     def _rewrite(self, change: Rewrite) -> dict[str, Any]:
-        request = (
-            conditional(self._scores, "attribute_not_exists(v)")
-            if change.seen is None
-            else conditional(self._scores, "v = :v", {":v": {"N": str(change.seen)}})
-        )
+        seen = None if change.seen is None else {":v": {"N": str(change.seen)}}
+        request = conditional(self._scores, "v = :v" if seen else "attribute_not_exists(v)", seen)
         if change.image.version == change.seen:
             return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
         return {"Put": {**request, "Item": encode_image(change.image)}}
@@ -117,9 +102,3 @@ def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str
     """The update expression of an addition. A member that was removed exists again, and does not expire."""
     added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
     return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"
-
-
-def read_image(client: DynamoDBClient, scores: str, key: MemberKey) -> Image | None:
-    """A member's item as it is now, or None."""
-    item = get_item(client, scores, member_item_key(*key), consistent=True)
-    return decode_image(item) if item is not None else None

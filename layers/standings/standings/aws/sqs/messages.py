@@ -1,4 +1,4 @@
-"""Sends messages to one queue, in batches as large as SQS takes them."""
+"""The messages of the queues: what they say beside their body, and how they are sent."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -6,6 +6,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
+
+from standings.ingest.post_events import Posted
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import client as stubs
@@ -15,8 +17,14 @@ MAX_BYTES: Final = 1_048_576  # The most bytes of a message, and of a batch of m
 MAX_ATTRIBUTES: Final = 10
 MAX_ENTRIES: Final = 10
 
+# Message attributes. Redrives keep them.
+AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` its producer did not send
+FIRST_RECEIVED: Final = "first_received"  # Of a refused event: when the writer first received it, in ms since 1970
+
 SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]
+_FILLED_IN: Final[Attributes] = {AT_FILLED_IN: {"DataType": "String", "StringValue": "true"}}
+_MAX_DIGITS: Final = 15
 _T = TypeVar("_T")
 
 
@@ -103,3 +111,52 @@ def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> I
         batch_bytes += message_bytes
     if batch:
         yield batch
+
+
+MAX_BODY_BYTES: Final = MAX_BYTES - size("", _FILLED_IN)  # The most bytes of an event that is posted
+
+
+def message_of(event: Posted) -> OutgoingMessage:
+    """The message of an event. Its group is the board: every name of a board is also a valid name of a group."""
+    return OutgoingMessage(event.body, _FILLED_IN if event.at_filled_in else {}, event.board)
+
+
+# In the functions below, a record is an SQS message as Lambda delivers it.
+
+
+def at_filled_in(record: Mapping[str, Any]) -> bool:
+    """Whether the event was posted without `at`."""
+    return _attribute(record, AT_FILLED_IN) == "true"
+
+
+def refused_since(record: Mapping[str, Any]) -> int | None:
+    """When the writer first received an event that it then refused; None if it was not refused before."""
+    return instant(_attribute(record, FIRST_RECEIVED))
+
+
+def group_of(record: Mapping[str, Any]) -> str | None:
+    """The message's group, if its producer set one."""
+    group = record.get("attributes", {}).get("MessageGroupId")
+    return group if isinstance(group, str) else None
+
+
+def sent_at(record: Mapping[str, Any]) -> int | None:
+    """When the message was sent to the queue, if known. A replay is a new message."""
+    return instant(record.get("attributes", {}).get("SentTimestamp"))
+
+
+def first_received(record: Mapping[str, Any]) -> int | None:
+    """When the writer first received the event, before all replays, if known."""
+    attributes = record.get("attributes", {})
+    received = instant(attributes.get("ApproximateFirstReceiveTimestamp") or attributes.get("SentTimestamp"))
+    return min((time for time in (received, refused_since(record)) if time is not None), default=None)
+
+
+def instant(text: str | None) -> int | None:
+    """An attribute's milliseconds since 1970; None if the text is not such a number."""
+    return int(text) if text and text.isdecimal() and len(text) <= _MAX_DIGITS else None
+
+
+def _attribute(record: Mapping[str, Any], name: str) -> str | None:
+    value = record.get("messageAttributes", {}).get(name, {}).get("stringValue")
+    return value if isinstance(value, str) else None
