@@ -7,8 +7,7 @@ from typing import Any, Final
 from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action, node_actions
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards, Family
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Boards, Family, Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.tiers.tier_path import ROOT

@@ -10,8 +10,7 @@ from benchmarks.harness.pipeline import Pipeline, pacing
 from benchmarks.harness.trips import Ticks, Trips, rankings_reader
 from benchmarks.harness.truth import Truth
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Boards, Ranking
 from standings.read import member_ranks, pages, score_statistics
 from standings.read.reader import Question as About
 from standings.read.reader import Reader, Request

@@ -18,7 +18,7 @@ from benchmarks.harness.population import BOUND, NOW, member
 from benchmarks.harness.truth import Truth
 from standings.aws.dynamodb.keys import COUNTERS, node_key
 from standings.aws.dynamodb.rankings.rankings import entry_action
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.tiers.tier_path import FANOUT, Path, path

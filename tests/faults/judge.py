@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from standings.aws.dynamodb.keys import BOARDS, DIGITS, board_of, member_key
 from standings.aws.dynamodb.scores.board_records import decode_record
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.scoring.sort_order import Place, sort_key, sort_value
 from standings.domain.scoring.ties import LONG_AGO
 from standings.domain.tiers.tier_path import path

@@ -9,8 +9,7 @@ from typing import Final
 from benchmarks.harness import population
 from benchmarks.harness.capacity_units import TRANSACTIONAL
 from benchmarks.models.cost.load_inputs import Traffic
-from standings.domain.boards.definitions import Metric
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Metric, Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.tiers.tier_path import ROOT, path, prefixes

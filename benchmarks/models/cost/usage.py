@@ -19,8 +19,7 @@ from benchmarks.models.cost.load_inputs import Settings, Traffic
 from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action
 from standings.aws.dynamodb.scores.member_items import encode_image
 from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
-from standings.domain.boards.definitions import Family, Metric
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Family, Metric, Ranking
 from standings.domain.members.counting import REMOVAL_MARGIN
 from standings.domain.members.member_item import Image
 from standings.domain.scoring.sort_order import Place, sort_value

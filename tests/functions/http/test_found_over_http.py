@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.read import cursors
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event, running

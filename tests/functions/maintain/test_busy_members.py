@@ -9,8 +9,7 @@ import pytest
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import coverage_of
-from standings.domain.boards.definitions import Family
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.members.member_item import Image, new_image
 from standings.domain.members.moves import Move
 from standings.maintain.rebuild.phases import PLACING, REMOVING

@@ -8,7 +8,7 @@ import pytest
 from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import ROOT, path, prefixes

@@ -7,7 +7,7 @@ import pytest
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.rolling_sum import place
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running

@@ -9,7 +9,7 @@ from benchmarks.harness import population
 from benchmarks.harness.pipeline import pacing
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from tests.support.dynamodb.engine import Engine

@@ -9,7 +9,7 @@ from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, encode_sortable, sort_key

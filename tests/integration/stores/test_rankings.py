@@ -6,8 +6,7 @@ from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings, _Lane
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Family
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path

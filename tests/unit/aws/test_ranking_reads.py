@@ -9,7 +9,7 @@ import pytest
 from standings.aws.dynamodb.calls import MAX_KEYS
 from standings.aws.dynamodb.rankings import ranking_reads
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.ports.rankings import Span
 from tests.support.faults.faulty_client import Time
 

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import MAX_UNITS, Family
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import MAX_UNITS, Family, Ranking
 from standings.domain.members.counting import Counted, additions, beyond_bounds, expired
 from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import affected_rankings

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import call
 from typing import Final
 
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.members.rolling_sum import place

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes

@@ -6,8 +6,7 @@ from typing import Any
 
 import orjson
 
-from standings.domain.boards.definitions import Metric
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Metric, Ranking
 from standings.domain.events import instants
 from standings.domain.scoring.sort_order import sort_value
 from standings.ports.rankings import Entry, Node

@@ -7,9 +7,8 @@ from typing import Final, NamedTuple, TypeVar
 
 import orjson
 
-from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.boards.definitions import MAX_UNITS, Ranking
 from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
-from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import bad_argument
 from standings.domain.scoring.sort_order import decode_sort_key, sort_key
 from standings.read.reader import METHODS, Method, Question

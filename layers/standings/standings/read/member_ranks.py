@@ -4,9 +4,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from standings.domain.boards.definitions import Metric
+from standings.domain.boards.definitions import Metric, Ranking
 from standings.domain.boards.names import check_member
-from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import NotFoundError, no_such_member, not_found
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import aggregate_in_period

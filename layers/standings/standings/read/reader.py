@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, cast
 
-from standings.domain.boards.definitions import Boards, Family, Metric
+from standings.domain.boards.definitions import Boards, Family, Metric, Ranking
 from standings.domain.boards.names import family_of
-from standings.domain.boards.ranking import Ranking
 from standings.domain.errors import NotFoundError, bad_argument, not_found
 from standings.domain.events import instants
 from standings.domain.events.event import MAX_SHOWN_LENGTH

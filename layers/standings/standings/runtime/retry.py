@@ -10,7 +10,6 @@ from standings.ports.errors import StoreUnavailableError
 FIRST_WAIT: Final = 0.02
 MAX_WAIT_S: Final = 2.0
 READ_TIMEOUT_S: Final = 5.0  # Seconds for which reads are retried: over HTTP all of a request, elsewhere each read
-
 T = TypeVar("T")
 
 

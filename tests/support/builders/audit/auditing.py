@@ -8,8 +8,7 @@ from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import coverage_of
-from standings.domain.boards.definitions import Boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Boards, Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.tiers.tier_path import ROOT
 from standings.maintain.audit.audit import GRACE, BoardAudit

@@ -3,7 +3,7 @@
 from typing import Any
 
 from standings.aws.dynamodb.keys import entry_key, index_key, node_key, shard_of
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import path, prefixes
 from tests.support.builders.audit.auditing import SCORES, Audited

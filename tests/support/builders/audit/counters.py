@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from standings.aws.dynamodb.keys import COUNTERS, DIGITS, index_key, node_key
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import ROOT, Path, path
 from tests.support.builders.checks import rows

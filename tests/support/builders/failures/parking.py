@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.open_rankings import open_rankings
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context

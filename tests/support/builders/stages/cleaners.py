@@ -8,7 +8,7 @@ from standings.aws.dynamodb.keys import DIGITS
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import Path

@@ -20,7 +20,6 @@ MAX_ENTRIES: Final = 10
 # Message attributes. Redrives keep them.
 AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` its producer did not send
 FIRST_RECEIVED: Final = "first_received"  # Of a refused event: when the writer first received it, in ms since 1970
-
 SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]
 _FILLED_IN: Final[Attributes] = {AT_FILLED_IN: {"DataType": "String", "StringValue": "true"}}

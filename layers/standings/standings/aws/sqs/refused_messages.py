@@ -25,7 +25,6 @@ from standings.ports.errors import StoreUnavailableError
 # Message attributes of a refused event
 REASON: Final = "reason"
 KEPT_IN: Final = "kept_in"  # The key of the object that stores a body for which the queue has no room
-
 _KEPT: Final = "kept whole in "
 MAX_REASON_LENGTH: Final = 1_000
 NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # SQS takes none of them

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from standings.domain.boards.definitions import Family, Metric
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Family, Metric, Ranking
 from standings.domain.windows.calendar import MINUTE
 from standings.domain.windows.late_and_keep import Timetable
 from standings.domain.windows.window import Unit, window_of

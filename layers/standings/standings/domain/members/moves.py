@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from standings.domain.boards.definitions import Boards
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Boards, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import affected_rankings
 from standings.domain.members.rolling_sum import place

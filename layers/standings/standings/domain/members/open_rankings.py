@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from standings.domain.boards.definitions import Accumulator, Family
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Accumulator, Family, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import HOUR
 

@@ -1,7 +1,6 @@
 """The rolling sum: a member's score in a period is the sum of its buckets (or their max, min or last)."""
 
-from standings.domain.boards.definitions import Metric
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Metric, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.scoring.aggregates import Aggregate, merge_all, place_of
 from standings.domain.scoring.sort_order import Place

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.coverage import Coverage
-from standings.domain.boards.definitions import Family
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import open_rankings, readable_rankings
 from standings.domain.windows.calendar import MINUTE, SECOND

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import merge
 from typing import Final
 
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers.tier_path import ROOT, Path, depth, path
 from standings.domain.tiers.tier_tree import span

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Final
 
 from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image, registered, removed, rewritten
 from standings.domain.members.moves import Move
 from standings.domain.members.open_rankings import open_rankings, readable_rankings

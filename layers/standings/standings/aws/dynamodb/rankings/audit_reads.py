@@ -10,8 +10,7 @@ from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, lane_of, shards_ever
 from standings.aws.dynamodb.scores.member_items import decode_image
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import MAX_UNITS, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_delete, batch_get, query_items
 from standings.aws.dynamodb.keys import DIGITS, PLACES, index_key, node_key
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, shards_ever
-from standings.domain.boards.ranking import generation_code
+from standings.domain.boards.definitions import generation_code
 from standings.domain.tiers.tier_path import ROOT, Path, depth
 from standings.domain.windows.calendar import DAY, Calendar
 from standings.domain.windows.window import window_of

@@ -9,7 +9,7 @@ from standings.aws.dynamodb.keys import PLACES, entry_key, index_key
 from standings.aws.dynamodb.rankings.tier_trees import KnownLanes, lane_of, shards_ever
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path

@@ -7,7 +7,7 @@ from typing import Any, Final
 from standings.aws.dynamodb.calls import Cancellation, DynamoDBClient, conditional, transact
 from standings.aws.dynamodb.keys import COUNTERS, entry_key, index_key, node_key, shard_of
 from standings.aws.dynamodb.rankings.tier_trees import lane_count
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
@@ -22,7 +22,6 @@ MAX_LANES: Final = 4  # The most lanes of a ranking. A reader reads all lanes, s
 CONFLICTS: Final = 2  # Conflicts in a row on a ranking's tiers after which this process changes to another lane
 EXPIRY_MARGIN: Final = 3 * DAY  # How long items stay after the last read: longer than a stream record can be late
 ROW_LIFETIME: Final = 60 * DAY  # Of an entry without a score in `all`: longer than a change can be replayed
-
 _OLDER: Final = "v < :v"  # The entry is older than the move
 _UNRANKED: Final = "attribute_not_exists(s)"
 _RANKED_THERE: Final = "s = :s"  # The entry is where the move starts

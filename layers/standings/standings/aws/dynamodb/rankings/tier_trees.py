@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, transact
 from standings.aws.dynamodb.keys import COUNTERS, DIGITS, node_key
-from standings.domain.boards.ranking import Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.errors import CancelReason
 from standings.ports.rankings import Lane, Lanes, Removal
