@@ -63,11 +63,11 @@ def _hidden() -> bool | None:
         return None
     document = _api.document()
     if not isinstance(document, dict):
-        raise bad_body('must be an object such as {"hidden": true}, or nothing')
+        raise bad_body('expected an object such as {"hidden": true}, or nothing')
     for name in document:
         if name != "hidden":
             raise bad_body(f"{ascii(name[:80])[1:-1]}: no such field; there is hidden")
     hidden = document.get("hidden")
     if "hidden" in document and not isinstance(hidden, bool):
-        raise bad_body("hidden: must be true or false")
+        raise bad_body("hidden: expected true or false")
     return hidden

@@ -152,12 +152,12 @@ def _members() -> list[str]:
     """The members that the body names."""
     document = _api.document()
     if not isinstance(document, dict) or set(document) != {"members"}:
-        raise bad_body('must be an object such as {"members": ["u1", "u2"]}')
+        raise bad_body('expected an object such as {"members": ["u1", "u2"]}')
     members = document["members"]
     if not isinstance(members, list) or not 1 <= len(members) <= member_ranks.MAX_MEMBERS:
-        raise bad_body(f"members: must be a list of 1 to {member_ranks.MAX_MEMBERS} members")
+        raise bad_body(f"members: expected a list of 1 to {member_ranks.MAX_MEMBERS} members")
     if not all(isinstance(member, str) and 1 <= len(member.encode()) <= MAX_MEMBER_BYTES for member in members):
-        raise bad_body(f"members: each must be text of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
+        raise bad_body(f"members: expected texts of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
     if len(set(members)) < len(members):
         raise bad_body("members: one member is listed twice")
     return members

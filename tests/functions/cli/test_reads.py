@@ -164,7 +164,7 @@ def test_boards(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
         (["top", ".."], WRONG, "expected a name, got '..'"),
         (["top", "b", "--metric", "a/b"], WRONG, "there is nothing at"),
         (["top", "b", "--period", "2020-01-01"], WRONG, "could be read until"),
-        (["rank", "b", "--score", "many"], WRONG, "score: must be a number"),
+        (["rank", "b", "--score", "many"], WRONG, "score: expected a number"),
         (["rank", "b", "\udcff"], WRONG, "expected UTF-8, got "),
         (["around", "b", "m1", "--radius", "500"], WRONG, "radius: "),
     ],

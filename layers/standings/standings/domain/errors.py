@@ -34,7 +34,7 @@ def bad_argument(name: str, detail: str) -> InvalidArgumentError:
 def check_range(argument: str, number: int, least: int, most: int) -> None:
     """Raise an error if an argument is outside a range."""
     if not least <= number <= most:
-        raise bad_argument(argument, f"must be from {least} to {most}, is {number}")
+        raise bad_argument(argument, f"expected from {least} to {most}, got {number}")
 
 
 def bad_body(detail: str) -> InvalidBodyError:

@@ -38,7 +38,7 @@ class Arguments(dict[str, str]):
         """A whole number without a sign."""
         text = self.get(name, str(default))
         if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
-            detail = f"must be a whole number of up to {_MAX_DIGITS} digits, is {text[:MAX_SHOWN_LENGTH]!r}"
+            detail = f"expected a whole number of up to {_MAX_DIGITS} digits, got {text[:MAX_SHOWN_LENGTH]!r}"
             raise bad_argument(name, detail)
         return int(text)
 
@@ -46,7 +46,7 @@ class Arguments(dict[str, str]):
         """`true` or `false`; false if absent."""
         text = self.get(name, "false")
         if text not in ("true", "false"):
-            raise bad_argument(name, f"must be true or false, is {text[:MAX_SHOWN_LENGTH]!r}")
+            raise bad_argument(name, f"expected true or false, got {text[:MAX_SHOWN_LENGTH]!r}")
         return text == "true"
 
 
@@ -86,7 +86,7 @@ class Api:
         try:
             pairs = parse_qsl(query_string, keep_blank_values=True, errors="strict")
         except UnicodeDecodeError as error:
-            raise bad_argument("query", f"must be UTF-8: {error}") from error
+            raise bad_argument("query", f"expected UTF-8, got {error}") from error
         for name, value in pairs:
             if name not in known:
                 there_are = f"there are {', '.join(known)}" if known else "there are none"
@@ -110,7 +110,7 @@ class Api:
         try:
             return orjson.loads(self.body())
         except orjson.JSONDecodeError as error:
-            raise bad_body(f"must be JSON: {error}") from error
+            raise bad_body(f"expected JSON, got {error}") from error
 
     def _no_such_call(self, _: powertools.NotFoundError) -> Response[str]:
         path, method = self._app.current_event.path, self._app.current_event.http_method

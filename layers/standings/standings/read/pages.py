@@ -53,7 +53,7 @@ def page_at(question: Question, *, rank: int, limit: int) -> dict[str, Any]:
     """The page that starts at a position of the list, counted from 1."""
     check_range("limit", limit, 1, MAX_ENTRIES)
     if rank < 1:
-        raise bad_argument("rank", f"must be at least 1, is {rank}")
+        raise bad_argument("rank", f"expected at least 1, got {rank}")
     return _answer(question.reads, question.method, _at(question.reads, rank - 1, limit))
 
 

@@ -184,5 +184,5 @@ def method_of(name: str | None) -> Method:
     if name is None:
         return "competition"
     if name not in METHODS:
-        raise bad_argument("method", f"must be one of {', '.join(METHODS)}, is {name[:MAX_SHOWN_LENGTH]!r}")
+        raise bad_argument("method", f"expected one of {', '.join(METHODS)}, got {name[:MAX_SHOWN_LENGTH]!r}")
     return cast("Method", name)

@@ -52,8 +52,8 @@ def percentile(question: Question, *, p: str) -> dict[str, Any]:
     ranking = question.reads.ranking
     share = _parse_number("p", p)
     if not 0 < share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
-        detail = f"must be above 0 and at most 100, with at most {MAX_DECIMALS} decimals"
-        raise bad_argument("p", f"{detail}, is {p[:MAX_SHOWN_LENGTH]!r}")
+        detail = f"expected a number above 0 and at most 100, with at most {MAX_DECIMALS} decimals"
+        raise bad_argument("p", f"{detail}, got {p[:MAX_SHOWN_LENGTH]!r}")
     nodes: dict[Path, Node] = {}
     selected = select(question.reads, lambda total: tier_tree.position_at(*share.as_integer_ratio(), total), nodes)
     return {
@@ -93,7 +93,7 @@ def _parse_units(text: str, precision: int) -> int:
     score = _parse_number("score", text) * 10**precision
     if score.denominator != 1:
         expected = f"a number of at most {precision} decimals" if precision else "a whole number"
-        raise bad_argument("score", f"must be {expected}, is {text[:MAX_SHOWN_LENGTH]!r}")
+        raise bad_argument("score", f"expected {expected}, got {text[:MAX_SHOWN_LENGTH]!r}")
     if abs(score) > MAX_UNITS:
         raise bad_argument("score", f"is beyond ±(2^53 - 1) units of the metric: {text[:MAX_SHOWN_LENGTH]!r}")
     return int(score)
@@ -102,5 +102,5 @@ def _parse_units(text: str, precision: int) -> int:
 def _parse_number(argument: str, text: str) -> Fraction:
     """A number as JSON writes it. The value is exact."""
     if not _NUMBER.fullmatch(text):
-        raise bad_argument(argument, f"must be a number such as 12 or -0.5, is {text[:MAX_SHOWN_LENGTH]!r}")
+        raise bad_argument(argument, f"expected a number such as 12 or -0.5, got {text[:MAX_SHOWN_LENGTH]!r}")
     return Fraction(text)
