@@ -1,14 +1,12 @@
 """The maintenance function's services."""
 
-from functools import partial
-
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.member_items import decode_parked
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
-from standings.aws.sqs.messages import Sender
+from standings.aws.sqs.messages import Sender, SQSClient
 from standings.maintain.audit.audit import Audits
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
@@ -29,8 +27,7 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCa
     backfill = Backfill(DynamoRankings(dynamodb, rankings_table, clock), clock, projector.run_parallel())
     purging = DynamoPurging(dynamodb, rankings_table, clock)
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
-    sqs = partial(building_blocks.client, "sqs")
-    activity = Sender(sqs, required("ACTIVITY_QUEUE_URL"))
+    activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
 
     def report(bug: Exception) -> None:
         logger.error("parked record not read", exc_info=stack_of(bug))
@@ -41,6 +38,11 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCa
     return (
         Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
         Audits(catalog, evidence, clock),
-        DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
+        DeadLetterCare(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
     )
+
+
+def _sqs() -> SQSClient:
+    created: SQSClient = building_blocks.client("sqs")
+    return created
