@@ -1,12 +1,14 @@
 """The maintenance function's services."""
 
+from functools import cache
+
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.member_items import decode_parked
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
-from standings.aws.sqs.messages import Sender, SQSClient
+from standings.aws.sqs.messages import Sender
 from standings.maintain.audit.audit import Audits
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
@@ -27,7 +29,8 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCa
     backfill = Backfill(DynamoRankings(dynamodb, rankings_table, clock), clock, projector.run_parallel())
     purging = DynamoPurging(dynamodb, rankings_table, clock)
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
-    activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
+    sqs = cache(lambda: building_blocks.client("sqs"))  # one client for both queues
+    activity = Sender(sqs, required("ACTIVITY_QUEUE_URL"))
 
     def report(bug: Exception) -> None:
         logger.error("parked record not read", exc_info=stack_of(bug))
@@ -38,11 +41,6 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCa
     return (
         Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
         Audits(catalog, evidence, clock),
-        DeadLetterCare(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
+        DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
     )
-
-
-def _sqs() -> SQSClient:
-    created: SQSClient = building_blocks.client("sqs")
-    return created
