@@ -32,7 +32,7 @@ BEFORE: Final = 500
 _NEVER: Final = float("inf")
 
 
-def pacing() -> Clock:
+def still_clock() -> Clock:
     """Return a clock that stands still: cached board records never expire and no deadline passes."""
     return Clock(lambda: population.NOW, lambda: 0.0, lambda _: None, lambda: 0.5)
 
@@ -54,7 +54,7 @@ class Pipeline:
     """
 
     def __init__(self, boards: Boards, tools: Clock | None = None, *, prune: bool = False) -> None:
-        tools = tools or pacing()
+        tools = tools or still_clock()
         self.client = Engine()
         create_tables(self.client)
         self.meter = Meter(self.client)
@@ -135,7 +135,7 @@ class ShapedPipeline(Pipeline):
 
     def _projector(self, lane: int, lanes: int) -> Projector:
         """Make a projector that moves to one lane of so many: each doubling of the lanes takes some conflicts."""
-        tools = replace(pacing(), random=partial(float, (lane + 0.5) / lanes))
+        tools = replace(still_clock(), random=partial(float, (lane + 0.5) / lanes))
         client = _Met(self.meter, CONFLICTS * (lanes.bit_length() - 1))
         return Projector(self.catalog, DynamoRankings(client, "Rankings", tools, lanes), tools)  # type: ignore[arg-type]
 

@@ -6,7 +6,7 @@ from statistics import mean
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
-from benchmarks.harness.pipeline import Pipeline, pacing
+from benchmarks.harness.pipeline import Pipeline, still_clock
 from benchmarks.harness.trips import Ticks, Trips, rankings_reader
 from benchmarks.harness.truth import Truth
 from standings.domain.boards.boards_toml import parse_boards
@@ -45,7 +45,7 @@ class Board:
         self._ticks = Ticks()
         self._trips = Trips(self._meter, self._ticks)
         self.boards = boards
-        self.reader = Reader(boards, rankings_reader(self._trips, self._ticks, pacing()), pacing())
+        self.reader = Reader(boards, rankings_reader(self._trips, self._ticks, still_clock()), still_clock())
 
     def ranking(self, window: str, periods_ago: int = 0) -> Ranking:
         """Return the ranking of a window's current period, or of an earlier one."""

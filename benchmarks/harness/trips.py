@@ -96,7 +96,7 @@ class SideBySide(Executor):
         return (one.result() for one in jobs)
 
 
-def rankings_reader(client: Trips, ticks: Ticks, pacing: Clock) -> DynamoRankingsReader:
+def rankings_reader(client: Trips, ticks: Ticks, clock: Clock) -> DynamoRankingsReader:
     """Return the reader's store on a client that counts trips."""
     with mock.patch("standings.aws.dynamodb.rankings.ranking_reads.ThreadPoolExecutor", partial(SideBySide, ticks)):
-        return DynamoRankingsReader(client, "Rankings", "Scores", pacing)  # type: ignore[arg-type]
+        return DynamoRankingsReader(client, "Rankings", "Scores", clock)  # type: ignore[arg-type]

@@ -63,14 +63,14 @@ class Run:
         names = list(self.scores)
         for number in range(projectors):
             tools = self._tools(Random(f"{seed} {number}"))
-            registry = BoardCatalog(self.boards, DynamoBoards(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
+            catalog = BoardCatalog(self.boards, DynamoBoards(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
             rankings = PrunedRankings(
                 DynamoRankings(self.client, "Rankings", tools, most_lanes),  # type: ignore[arg-type]
                 DynamoTrees(self.client, "Rankings", tools),  # type: ignore[arg-type]
                 tools,
                 lambda _: None,
             )
-            job = self._job(Projector(registry, rankings, tools), names[number::projectors], batch, pause)
+            job = self._job(Projector(catalog, rankings, tools), names[number::projectors], batch, pause)
             self.clock.start(job)
         self.clock.run()
 

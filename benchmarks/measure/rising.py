@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
-from benchmarks.harness.pipeline import pacing
+from benchmarks.harness.pipeline import still_clock
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.members.moves import Move
@@ -28,7 +28,7 @@ def rise(client: Any, steps: tuple[int, int], chance: float, rounds: int) -> tup
     """Raise the scores of 300 members, round by round; return the nodes needed at the end, and what was removed."""
     rng = Random(1)
     ranking = population.ranking_of(population.family())
-    tools = replace(pacing(), random=Random(1).random)
+    tools = replace(still_clock(), random=Random(1).random)
     looks: list[PruneResult] = []
     rankings = PrunedRankings(
         DynamoRankings(client, "Rankings", tools), DynamoTrees(client, "Rankings", tools), tools, looks.append, chance

@@ -105,10 +105,10 @@ class Contention:
         self._workers += 1
         rng = Random(f"{self._seed} {self._workers}")
         lane = _Lane()
-        pacing = Clock(lambda: 0, lambda: self._clock.now, self._clock.sleep, rng.random)
+        clock = Clock(lambda: 0, lambda: self._clock.now, self._clock.sleep, rng.random)
 
         def project(parts: Sequence[Part]) -> None:
-            backoff = pacing.backoff(float("inf"))
+            backoff = clock.backoff(float("inf"))
             for part in parts:
                 self._commit(part, lane, backoff, rng)
                 self._prune(part, lane, rng)

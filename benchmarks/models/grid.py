@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.harness import population
-from benchmarks.harness.pipeline import Pipeline, event, pacing
+from benchmarks.harness.pipeline import Pipeline, event, still_clock
 from benchmarks.models.cost.load_inputs import Settings, Traffic
 from benchmarks.models.cost.usage import usage
 from standings.domain.boards.boards_toml import parse_boards
@@ -43,7 +43,7 @@ SMALL: Final = (GRID[2], GRID[17], GRID[-5])
 def measured(settings: Settings, traffic: Traffic, events: int, seed: int = 1) -> dict[str, float]:
     """Count the units of an event by table, over the real requests."""
     rng = Random(f"{seed} {settings} {traffic}")
-    tools = replace(pacing(), random=Random(seed).random)
+    tools = replace(still_clock(), random=Random(seed).random)
     pipeline = Pipeline(parse_boards(settings.toml), tools, prune=True)
     # The tiers in `all` count all members; only members with events get entries and items.
     everyone = {population.member(number): traffic.score(rng) for number in range(traffic.members)}

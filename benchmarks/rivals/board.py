@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from benchmarks.harness import population, shapes
-from benchmarks.harness.pipeline import pacing
+from benchmarks.harness.pipeline import still_clock
 from benchmarks.harness.shapes import Scores
 from benchmarks.rivals.counting import CountAbove, FixedTiers
 from benchmarks.rivals.sampled import SampledCurve
@@ -62,6 +62,8 @@ def place(client: Engine, scores: Scores, most: int) -> None:
 
 def ours(client: Any) -> Callable[[str], int]:
     """Return a function that reads our rank of a member through a client."""
-    reader = Reader(population.boards(), DynamoRankingsReader(client, "Rankings", "Scores", pacing()), pacing())
+    reader = Reader(
+        population.boards(), DynamoRankingsReader(client, "Rankings", "Scores", still_clock()), still_clock()
+    )
     about = Request(reader).question(population.BOARD, "points", "all")
     return lambda name: int(member_ranks.rank(about, member=name)["rank"])

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.harness import population, shapes
-from benchmarks.harness.pipeline import pacing
+from benchmarks.harness.pipeline import still_clock
 from benchmarks.harness.questions import Board, Question, Questions
 from benchmarks.harness.shapes import SHAPES, Sorted
 from benchmarks.harness.timing import median_seconds
@@ -82,7 +82,9 @@ def _check_refused(board: Board, position: int) -> None:
 
 def _times(board: Board, name: str, middle: int, *, is_deep: bool) -> dict[str, float]:
     """Return the time of each read, in GetItems of the same engine."""
-    reader = Reader(board.boards, DynamoRankingsReader(board.client, "Rankings", "Scores", pacing()), pacing())  # type: ignore[arg-type]
+    clock = still_clock()
+    rankings = DynamoRankingsReader(board.client, "Rankings", "Scores", clock)  # type: ignore[arg-type]
+    reader = Reader(board.boards, rankings, clock)
     about = Request(reader).question(board.name, "points", "all")
     after = pages.page_around(about, member=name, radius=RADIUS)["next"]
     calls: dict[str, Callable[[], Any]] = {

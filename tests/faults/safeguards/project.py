@@ -100,7 +100,7 @@ def _row_deleted(original: Callable[..., Any]) -> Callable[..., Any]:
 def _unknown_dropped(original: Callable[..., Any]) -> Callable[..., Any]:
     def park(self: Any, position: int, reason: str) -> None:
         change = self._records[position].change
-        if change is None or self._projector.registry.boards.family(change.new.board) is not None:
+        if change is None or self._projector.catalog.boards.family(change.new.board) is not None:
             original(self, position, reason)
 
     return park

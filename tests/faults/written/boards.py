@@ -120,7 +120,7 @@ def two_changes_of_one_record() -> None:
     """Two processes read a board record, and both change it."""
     with rig() as pipeline:
         pipeline.send(pipeline.functions(), "a", 1)
-        records = DynamoBoards(pipeline.engine, "Scores", Time(NOW).pacing())
+        records = DynamoBoards(pipeline.engine, "Scores", Time(NOW).clock())
         record = records.records(["b"])["b"]
         assert records.put(replace(record, version=record.version + 1, again=True), record.version)
         assert not records.put(replace(record, version=record.version + 1), record.version)

@@ -123,11 +123,11 @@ def store() -> Store:
 
 def go_on(store: Store, task: str, seconds: float) -> Progress:
     """Continue a job for some seconds. A call that began in time may end later."""
-    pacing = store.time.pacing()
+    clock = store.time.clock()
     deadline = store.time.monotonic() + seconds
     store.latest = deadline + 2 * CALL
-    registry = BoardCatalog(BOARDS, store, pacing)
-    service = Rebuild(registry, store, Backfill(store, pacing), lambda _: {}, _purge, pacing)  # type: ignore[arg-type]
+    catalog = BoardCatalog(BOARDS, store, clock)
+    service = Rebuild(catalog, store, Backfill(store, clock), lambda _: {}, _purge, clock)  # type: ignore[arg-type]
     return service.go_on("b", task, deadline, begin=False)
 
 

@@ -48,7 +48,7 @@ def test_a_best_that_was_improved_while_nobody_kept_marks_is_not_dated_by_the_on
         write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
     with running(engine, ManualClock(NOW), plain) as stack:
         write(stack, "2", "m", "2026-11-21T10:00:00Z", points=12)
-    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
+    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).clock()).image(("b", "m"))
     assert image is not None
     assert list(image.values.values()) == [12]
     assert dict(image.tie_keys) == {}
@@ -56,7 +56,7 @@ def test_a_best_that_was_improved_while_nobody_kept_marks_is_not_dated_by_the_on
 
 def test_an_equal_best_changes_nothing_where_marks_are_left_over(engine: Any) -> None:
     ties_by_instant, plain = BEST.replace("TIES", "first"), BEST.replace("TIES", "member")
-    scores_ = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing())
+    scores_ = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).clock())
     with running(engine, ManualClock(NOW), ties_by_instant) as stack:
         write(stack, "1", "m", points=10)
     with running(engine, ManualClock(NOW), plain) as stack:
@@ -77,7 +77,7 @@ def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any) -> None:
         write(stack, "1", "m", latest=1)
     with running(engine, ManualClock(NOW + 10 * DAY), boards) as stack:
         write(stack, "2", "m", "2026-12-01T10:15:00Z", points=1)
-    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
+    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).clock()).image(("b", "m"))
     assert image is not None
     assert image.tie_keys.keys() <= image.values.keys()
 
@@ -88,6 +88,6 @@ def test_a_sum_that_was_added_to_while_nobody_kept_marks_is_dated_by_none(engine
         write(stack, "1", "m", "2026-11-21T08:00:00Z", points=10)
     with running(engine, ManualClock(NOW), ALL) as stack:
         write(stack, "2", "m", "2026-11-21T10:00:00Z", points=2)
-    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing()).image(("b", "m"))
+    image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).clock()).image(("b", "m"))
     assert image is not None
     assert (list(image.values.values()), dict(image.tie_keys)) == ([12], {})

@@ -131,7 +131,7 @@ def test_a_large_batch_is_gone_on_with(stack: Stack) -> None:
         write(stack, str(number), f"m{number}", number + 1)
     give_up(stack, unprojected(stack))
     time = Time(stack.clock())
-    care = parked_care(stack, BOARDS, tools=time.pacing())
+    care = parked_care(stack, BOARDS, tools=time.clock())
     place = care.place
 
     def slowly(named: Any, deadline: float) -> Any:

@@ -119,7 +119,7 @@ def test_a_rank_is_the_sum_over_lanes(engine: Any) -> None:
     assert {lane for _, _, lane, _ in nodes(engine)} == {0, 1, 2, 3}
     assert_tiers_count_the_entries(engine)
 
-    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).clock())
     asked = Request(Reader(BOARDS, standing, workers[0].tools)).question("b", "points", "all")
     for member, score in scores.items():
         answer = member_ranks.rank(asked, member=member)
@@ -133,7 +133,7 @@ def test_lanes_that_are_not_known_are_learned_from_the_root_at_any_read(engine: 
     worker.move(moved("b", None, 300, 1))
     assert lanes(engine) == {RANKING.key: 2}
     time = faulty_client.Time(NOW)
-    standing = DynamoRankingsReader(engine, "Rankings", "Scores", time.pacing())
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", time.clock())
 
     for _ in range(2):
         assert standing.nodes([(RANKING, (66,))]) == {(RANKING, (66,)): Node({2: 2}, NOW)}
@@ -152,7 +152,7 @@ def test_a_lane_whose_counters_are_below_zero_for_a_moment_counts_nobody(engine:
         UpdateExpression="SET l = :l REMOVE t",
         ExpressionAttributeValues={":l": {"N": "2"}},
     )
-    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).clock())
 
     found = standing.nodes([(RANKING, (65,)), (RANKING, ROOT)])
     assert found[RANKING, (65,)].counters == {0: 0}

@@ -34,7 +34,7 @@ def test_the_rest_of_a_batch_is_read_after_growing_waits() -> None:
     time = Time(0)
     client: Any = Throttled(at_once=40)
 
-    assert batch_get(client, "T", KEYS, time.pacing()) == KEYS
+    assert batch_get(client, "T", KEYS, time.clock()) == KEYS
     assert set(client.read.values()) == {1}
     assert time.slept == [0.01, 0.02, 0.04]
 
@@ -44,7 +44,7 @@ def test_a_batch_that_does_not_finish_in_time_is_an_error() -> None:
     client: Any = Throttled(at_once=1)
 
     with pytest.raises(StoreUnavailableError, match="did not return"):
-        batch_get(client, "T", KEYS, time.pacing())
+        batch_get(client, "T", KEYS, time.clock())
     assert 0 < sum(time.slept) < UNPROCESSED_TIMEOUT_S
     assert client.batches < 10
 
@@ -54,5 +54,5 @@ def test_a_batch_of_which_nothing_is_read_is_an_error_at_once() -> None:
     client: Any = Throttled(at_once=0)
 
     with pytest.raises(StoreUnavailableError, match="did not return 2 of 2 items"):
-        DynamoScores(client, "Scores", "Receipts", time.pacing()).images([("b", "m"), ("b", "n")])
+        DynamoScores(client, "Scores", "Receipts", time.clock()).images([("b", "m"), ("b", "n")])
     assert (client.batches, time.slept) == (1, [])

@@ -61,7 +61,7 @@ class Throttled:
 def test_all_reads_of_a_request_share_one_deadline() -> None:
     time = Time(MIDNIGHT)
     throttled = Throttled(time, 2.0)
-    reader = Reader(BOARDS, Store(throttled), time.pacing())  # type: ignore[arg-type]
+    reader = Reader(BOARDS, Store(throttled), time.clock())  # type: ignore[arg-type]
 
     with pytest.raises(StoreUnavailableError):
         score_statistics.distribution(Request(reader).question("b", "points", "all"), buckets=50)
@@ -73,7 +73,7 @@ def test_all_reads_of_a_request_share_one_deadline() -> None:
 def test_the_next_request_has_a_deadline_of_its_own() -> None:
     time = Time(MIDNIGHT)
     throttled = Throttled(time, 4.0)
-    reader = Reader(BOARDS, Store(throttled), time.pacing())  # type: ignore[arg-type]
+    reader = Reader(BOARDS, Store(throttled), time.clock())  # type: ignore[arg-type]
 
     for _ in range(2):
         with pytest.raises(RequestError, match="no member"):
@@ -83,7 +83,7 @@ def test_the_next_request_has_a_deadline_of_its_own() -> None:
 
 def test_a_request_whose_reads_are_slow_ends_before_its_function_does() -> None:
     time = Time(MIDNIGHT)
-    reader = Reader(BOARDS, Store(lambda: time.sleep(6.0)), time.pacing())  # type: ignore[arg-type]
+    reader = Reader(BOARDS, Store(lambda: time.sleep(6.0)), time.clock())  # type: ignore[arg-type]
 
     with pytest.raises(StoreUnavailableError, match="took longer"):
         score_statistics.percentile(Request(reader).question("b", "points", "all"), p="100")
@@ -104,8 +104,8 @@ class Crossing:
 
 def crossing() -> Reader:
     time = Time(MIDNIGHT)
-    pacing = Clock(Crossing(), time.monotonic, time.sleep, lambda: 0.5)
-    return Reader(BOARDS, Store(lambda: None), pacing)  # type: ignore[arg-type]
+    clock = Clock(Crossing(), time.monotonic, time.sleep, lambda: 0.5)
+    return Reader(BOARDS, Store(lambda: None), clock)  # type: ignore[arg-type]
 
 
 def test_all_windows_of_an_answer_are_those_of_one_moment() -> None:

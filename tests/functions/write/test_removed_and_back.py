@@ -66,7 +66,7 @@ def deliver(stack: Stack, rng: random.Random) -> None:
 def expected(engine: Any) -> dict[str, dict[str, int]]:
     """The entries that follow from the items as they are."""
     boards = parse_boards(BOARDS)
-    scores = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).pacing())
+    scores = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).clock())
     found: dict[str, dict[str, int]] = {}
     for board in ("b", "club"):
         family = boards.family(board)

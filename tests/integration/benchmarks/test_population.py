@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.harness import population
-from benchmarks.harness.pipeline import pacing
+from benchmarks.harness.pipeline import still_clock
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Ranking
@@ -47,7 +47,7 @@ def test_a_loaded_board_is_what_the_projector_writes(window: str, shards: int) -
     population.place_members(at_once, ranking, scores)
     moves = [Move(ranking, name, None, Place(-score), 1, population.NOW) for name, score in scores.items()]
     for move in moves:
-        assert DynamoRankings(moved, "Rankings", pacing()).commit(ranking, [move]) == []  # type: ignore[arg-type]
+        assert DynamoRankings(moved, "Rankings", still_clock()).commit(ranking, [move]) == []  # type: ignore[arg-type]
 
     assert _everything(at_once) == _everything(moved)
     assert _everything(at_once, IndexName="places") == _everything(moved, IndexName="places")

@@ -25,12 +25,12 @@ BOARDS = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = 
 
 @pytest.fixture
 def evidence(client: Any, tables: dict[str, str]) -> DynamoAuditReads:
-    return DynamoAuditReads(client, tables["ScoresTable"], tables["RankingsTable"], faulty_client.Time(NOW).pacing())
+    return DynamoAuditReads(client, tables["ScoresTable"], tables["RankingsTable"], faulty_client.Time(NOW).clock())
 
 
 @pytest.fixture
 def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
-    return DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).pacing())
+    return DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).clock())
 
 
 def ranking() -> Ranking:
@@ -49,7 +49,7 @@ def test_an_item_beside_its_row(
     evidence: DynamoAuditReads, rankings: DynamoRankings, client: Any, tables: dict[str, str]
 ) -> None:
     image = Image("b", "m", 7, NOW, 0, hidden=False, values={"a1b": 5})
-    scores = DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty_client.Time(NOW).pacing())
+    scores = DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty_client.Time(NOW).clock())
     assert scores.apply([], [Rewrite(image, None)], NOW) == []
     place(rankings, {"m": -5, "n": 300})
     row = StoredRow(sort_key(Place(-5), "m"), 1)
@@ -149,6 +149,6 @@ def test_a_cancelled_picture_can_be_tried_again(evidence: DynamoAuditReads) -> N
             raise faulty_client.cancelled(["TransactionConflict"])
 
     del evidence
-    busy = DynamoAuditReads(Conflict(), "Scores", "Rankings", faulty_client.Time(NOW).pacing())  # type: ignore[arg-type]
+    busy = DynamoAuditReads(Conflict(), "Scores", "Rankings", faulty_client.Time(NOW).clock())  # type: ignore[arg-type]
     with pytest.raises(StoreUnavailableError, match="TransactionConflict"):
         busy.pair(ranking(), "m")

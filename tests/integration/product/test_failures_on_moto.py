@@ -18,7 +18,7 @@ from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, DeadLet
 from standings.maintain.failures.selection import Selection
 from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.builders.failures.maintenance import pacing, soon
+from tests.support.builders.failures.maintenance import clock_of, soon
 
 
 class Queues:
@@ -38,7 +38,7 @@ class Queues:
         queue = DeadLetterQueue(lambda: self.sqs, self.dead, activity, self.bucket)
         # moto gives messages the time of the real clock. Deadlines use the clock of the test.
         self.clock = ManualClock(0)
-        self.care = DeadLetterCare(queue, replace(pacing(self.clock), now=lambda: time.time_ns() // 1_000_000))
+        self.care = DeadLetterCare(queue, replace(clock_of(self.clock), now=lambda: time.time_ns() // 1_000_000))
 
     def refuse(self, number: int, body: str, reason: str = "why", group: str | None = None, **attributes: Any) -> None:
         record = {

@@ -15,21 +15,19 @@ NOW = 1_795_256_100_000
 
 @pytest.fixture
 def scores(client: Any, tables: dict[str, str]) -> DynamoScores:
-    return DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty_client.Time(NOW).pacing())
+    return DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty_client.Time(NOW).clock())
 
 
 @pytest.fixture
 def boards(client: Any, tables: dict[str, str]) -> DynamoBoards:
-    return DynamoBoards(client, tables["ScoresTable"], faulty_client.Time(NOW).pacing())
+    return DynamoBoards(client, tables["ScoresTable"], faulty_client.Time(NOW).clock())
 
 
 @pytest.fixture
 def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
-    return DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).pacing())
+    return DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).clock())
 
 
 @pytest.fixture
 def reader(client: Any, tables: dict[str, str]) -> DynamoRankingsReader:
-    return DynamoRankingsReader(
-        client, tables["RankingsTable"], tables["ScoresTable"], faulty_client.Time(NOW).pacing()
-    )
+    return DynamoRankingsReader(client, tables["RankingsTable"], tables["ScoresTable"], faulty_client.Time(NOW).clock())

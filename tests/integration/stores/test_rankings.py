@@ -145,13 +145,13 @@ def test_entries_are_in_shards_and_the_root_has_their_number(
 def test_lanes_are_counted_summed_and_removed(
     rankings: DynamoRankings, reader: DynamoRankingsReader, client: Any, tables: dict[str, str]
 ) -> None:
-    trees = DynamoTrees(client, tables["RankingsTable"], faulty_client.Time(NOW).pacing())
+    trees = DynamoTrees(client, tables["RankingsTable"], faulty_client.Time(NOW).clock())
     assert rankings.commit(ranking(), [move("m", None, 300)]) == []
     for number in (2, 4):
         rankings._lanes.put(ranking().key, _Lane(of=number // 2, conflicts=CONFLICTS))
         assert rankings.commit(ranking(), [move(f"n{number}", None, 300)]) == []
     # A process that does not know the number of lanes reads it from the root.
-    other = DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).pacing())
+    other = DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).clock())
     other._lanes.put(ranking().key, lane := _Lane(conflicts=CONFLICTS))
     assert other.commit(ranking(), [move("o", None, 5)]) == []
     assert (lane.number, lane.of) == (2, 4)

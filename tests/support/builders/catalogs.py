@@ -8,5 +8,5 @@ from standings.domain.boards.definitions import Boards
 from standings.runtime.retry import Clock
 
 
-def registry(boards: Boards, client: Any, pacing: Clock, scores: str = "Scores") -> BoardCatalog:
-    return BoardCatalog(boards, DynamoBoards(client, scores, pacing), pacing)
+def catalog(boards: Boards, client: Any, clock: Clock, scores: str = "Scores") -> BoardCatalog:
+    return BoardCatalog(boards, DynamoBoards(client, scores, clock), clock)

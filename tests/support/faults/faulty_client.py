@@ -71,7 +71,7 @@ class Time:
     milliseconds: int
     slept: list[float] = field(default_factory=list)
 
-    def pacing(self) -> Clock:
+    def clock(self) -> Clock:
         return Clock(lambda: self.milliseconds, self.monotonic, self.sleep, lambda: 0.5)
 
     def monotonic(self) -> float:

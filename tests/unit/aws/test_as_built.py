@@ -20,7 +20,7 @@ from standings.domain.scoring.sort_order import Place
 from standings.ports.errors import StoreRefusedError
 from standings.ports.scores import Addition, Rewrite
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.builders.failures.maintenance import pacing
+from tests.support.builders.failures.maintenance import clock_of
 
 NOW = population.NOW
 CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
@@ -38,8 +38,8 @@ class Wire:
         if as_built:
             send_as_built(client)
         client.meta.events.register("before-send.dynamodb", self._answer)
-        self.scores = DynamoScores(client, "Scores", "Receipts", pacing(ManualClock(NOW)))
-        self.rankings = DynamoRankings(client, "Rankings", pacing(ManualClock(NOW)))
+        self.scores = DynamoScores(client, "Scores", "Receipts", clock_of(ManualClock(NOW)))
+        self.rankings = DynamoRankings(client, "Rankings", clock_of(ManualClock(NOW)))
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
         assert int(request.headers["Content-Length"]) == len(request.body)

@@ -47,7 +47,7 @@ class Empty:
 def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", OneThread)
     client: Any = Empty()
-    reader = ranking_reads.DynamoRankingsReader(client, "Rankings", "Scores", Time(0).pacing())
+    reader = ranking_reads.DynamoRankingsReader(client, "Rankings", "Scores", Time(0).clock())
     family = BOARDS.family("b")
     assert family is not None
     metric = family.metrics["points"]

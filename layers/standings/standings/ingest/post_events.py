@@ -43,13 +43,13 @@ class Posting:
     boards: Boards
     send: Callable[[Sequence[Posted]], dict[int, str]]
     most_bytes: int
-    pacing: Clock
+    clock: Clock
     report: Callable[[Exception], None]
 
     def post(self, body: bytes) -> list[dict[str, Any]]:
         """Post a body's events and return a result for each, in order. Raises RequestError for any other body."""
         documents = parse_documents(body)
-        now = self.pacing.now()
+        now = self.clock.now()
         refused: dict[int, str] = {}
         events: dict[int, Posted] = {}
         for number, (text, value) in enumerate(documents):

@@ -16,17 +16,17 @@ from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, with_retry
 class MemberAdmin:
     """Changes members' items, each on condition that nobody else has changed it. Raises RequestError."""
 
-    def __init__(self, registry: BoardCatalog, scores: Scores, pacing: Clock) -> None:
-        self._registry = registry
+    def __init__(self, catalog: BoardCatalog, scores: Scores, clock: Clock) -> None:
+        self._catalog = catalog
         self._scores = scores
-        self._pacing = pacing
+        self._clock = clock
 
     def put(self, board: str, member: str, hidden: bool | None) -> dict[str, Any]:  # noqa: FBT001 - as the body has it
         """Register a member if it is new, and hide or show it; `hidden` None leaves that as it is."""
-        family = family_of(self._registry.boards, board)
+        family = family_of(self._catalog.boards, board)
         check_member("id", member)
-        backoff = self._pacing.backoff_for(READ_TIMEOUT_S)
-        with_retry(lambda: self._registry.register([board]), backoff)
+        backoff = self._clock.backoff_for(READ_TIMEOUT_S)
+        with_retry(lambda: self._catalog.register([board]), backoff)
 
         def put(image: Image | None, written_at_ms: int) -> Image:
             if image is None or image.removed:
@@ -39,7 +39,7 @@ class MemberAdmin:
 
     def remove(self, board: str, member: str) -> None:
         """Remove a member and its scores. Its item keeps a version; if the member comes back, it starts above that."""
-        family_of(self._registry.boards, board)
+        family_of(self._catalog.boards, board)
         check_member("id", member)
 
         def remove(image: Image | None, written_at_ms: int) -> Image:
@@ -47,7 +47,7 @@ class MemberAdmin:
                 raise no_such_member(board, member)
             return removed(image, written_at_ms)
 
-        self._change(board, member, remove, self._pacing.backoff_for(READ_TIMEOUT_S))
+        self._change(board, member, remove, self._clock.backoff_for(READ_TIMEOUT_S))
 
     def _change(self, board: str, member: str, change: Callable[[Image | None, int], Image], backoff: Backoff) -> Image:
         """Replace a member's image by the one that `change` returns; write nothing if that is the same one."""
@@ -58,7 +58,7 @@ class MemberAdmin:
             before = self._scores.image((board, member))
             if before is not None and before == tried:
                 return before  # an earlier try was written, but its answer was lost
-            now = self._pacing.now()
+            now = self._clock.now()
             after = change(before, max(now, before.written_at_ms) if before is not None else now)
             if after is not before:
                 tried = after

@@ -146,9 +146,9 @@ def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
 class Backfill:
     """Moves members in many rankings at once, each ranking in transactions of its own."""
 
-    def __init__(self, rankings: Rankings, pacing: Clock, run_parallel: RunParallel = one_by_one) -> None:
+    def __init__(self, rankings: Rankings, clock: Clock, run_parallel: RunParallel = one_by_one) -> None:
         self._rankings = rankings
-        self._pacing = pacing
+        self._clock = clock
         self._run_parallel = run_parallel
 
     def place(self, moves: list[Move], deadline: float) -> None:
@@ -164,7 +164,7 @@ class Backfill:
         moves.sort(key=commit_order)
         return self._run_parallel(
             [
-                partial(move_in_ranking, self._rankings, list(part), self._pacing.backoff(deadline), lambda: False)
+                partial(move_in_ranking, self._rankings, list(part), self._clock.backoff(deadline), lambda: False)
                 for _, part in groupby(moves, key=lambda move: move.ranking)
             ]
         )

@@ -58,9 +58,9 @@ class Projector:
     version, and counters move from where the row says. Rankings share no transaction, so they may run in parallel.
     """
 
-    registry: BoardCatalog
+    catalog: BoardCatalog
     rankings: Rankings
-    pacing: Clock
+    clock: Clock
     run_parallel: RunParallel = one_by_one
 
     def project(self, records: Sequence[Record], park: Park, deadline: float) -> ProjectResult:
@@ -83,10 +83,10 @@ class _Batch:
 
     def run(self) -> ProjectResult:
         self._sort_records()
-        registry = self._projector.registry
-        backoff = self._projector.pacing.backoff(self._deadline)
+        catalog = self._projector.catalog
+        backoff = self._projector.clock.backoff(self._deadline)
         try:
-            generations = with_retry(lambda: registry.written(board for board, _ in self._positions), backoff)
+            generations = with_retry(lambda: catalog.written(board for board, _ in self._positions), backoff)
         except StoreUnavailableError as error:
             self._unfinished.update(*self._positions.values())
             self._result.why = f"the records of the boards could not be read: {error}"
@@ -111,7 +111,7 @@ class _Batch:
                 self._park(position, record.problem, record.bug)
             elif record.change is not None:
                 new = record.change.new
-                if self._projector.registry.boards.family(new.board) is not None:
+                if self._projector.catalog.boards.family(new.board) is not None:
                     self._positions.setdefault((new.board, new.member), []).append(position)
                 else:
                     # During a deployment this function may run with an older boards.toml than the writer.
@@ -123,7 +123,7 @@ class _Batch:
         for key, positions in list(self._positions.items()):
             changes = [change for position in positions if (change := self._records[position].change) is not None]
             try:
-                of_member = moves(self._projector.registry.boards, changes, generations[key[0]])
+                of_member = moves(self._projector.catalog.boards, changes, generations[key[0]])
             except Exception as bug:  # noqa: BLE001 - a member whose images break the code must not stop the others
                 for position in self._positions.pop(key):
                     self._park(position, f"cannot be projected: {bug!r}", bug)
@@ -140,7 +140,7 @@ class _Batch:
         yield part
 
     def _project(self, moves: Sequence[Move]) -> Outcome:
-        backoff = self._projector.pacing.backoff(self._deadline)
+        backoff = self._projector.clock.backoff(self._deadline)
         outcome = move_in_ranking(self._projector.rankings, moves, backoff, lambda: self._failed)
         if outcome.failure is not None:
             self._failed = True

@@ -38,7 +38,7 @@ class PrunedRankings:
 
     rankings: Rankings
     trees: Trees
-    pacing: Clock
+    clock: Clock
     report: Callable[[PruneResult], None]
     chance: float = CHANCE
     worth: int = WORTH
@@ -46,8 +46,8 @@ class PrunedRankings:
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
         conflicts = self.rankings.commit(ranking, moves)
         until = ranking.readable_until
-        if not conflicts and (until is None or until >= self.pacing.now() + self.worth):
-            leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.pacing.random() < self.chance]
+        if not conflicts and (until is None or until >= self.clock.now() + self.worth):
+            leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.clock.random() < self.chance]
             if leaves:
                 self.report(prune(self.trees, ranking, leaves[:LOOKED_AT]))
         return conflicts

@@ -53,10 +53,10 @@ class Writer:
     first (half a read unit each), unless their board keeps no buckets and all its metrics add up.
     """
 
-    def __init__(self, registry: BoardCatalog, scores: Scores, pacing: Clock) -> None:
-        self.registry = registry
+    def __init__(self, catalog: BoardCatalog, scores: Scores, clock: Clock) -> None:
+        self.catalog = catalog
         self.scores = scores
-        self.pacing = pacing
+        self.clock = clock
 
     def write(self, messages: Sequence[QueueMessage], deadline: float) -> WriteResult:
         """Apply a batch until the deadline, in seconds of the monotonic clock. Report the rest as failed."""
@@ -65,9 +65,9 @@ class Writer:
         message_of: dict[str, QueueMessage] = {}
         for message in messages:
             try:
-                now = self.pacing.now()
+                now = self.clock.now()
                 _check_age(message, now)
-                event = parse_event(message.body, self.registry.boards, now, at_filled_in=message.at_filled_in)
+                event = parse_event(message.body, self.catalog.boards, now, at_filled_in=message.at_filled_in)
                 first = events.setdefault(event.id, event)
                 if first is event:
                     message_of[event.id] = message
@@ -82,7 +82,7 @@ class Writer:
                 result.refused.append((message, internal))
         for group in transactions(events.values()):
             by_id = {event.id: event for event in group}
-            _Transaction(self, by_id, message_of, result).run(self.pacing.backoff(deadline))
+            _Transaction(self, by_id, message_of, result).run(self.clock.backoff(deadline))
         return result
 
 
@@ -113,8 +113,8 @@ class _Transaction:
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
         keys = {item for event in self.events.values() for item in items_of(event)}
-        self.writer.registry.register(board for board, _ in keys)
-        families = {board: family_of(self.writer.registry.boards, board) for board, _ in keys}
+        self.writer.catalog.register(board for board, _ in keys)
+        families = {board: family_of(self.writer.catalog.boards, board) for board, _ in keys}
         to_read = [key for key in sorted(keys) if families[key[0]].has_buckets or not families[key[0]].adds_up]
         if to_read:
             images = self.writer.scores.images(to_read)
@@ -125,7 +125,7 @@ class _Transaction:
         """Try to apply the events; drop those that do not fit. StoreUnavailableError if the next try has to wait."""
         if not self.started:
             self._read_items()
-        now = self.writer.pacing.now()
+        now = self.writer.clock.now()
         changes = self._changes(now)
         events = list(self.events.values())
         conflicts = self.writer.scores.apply(events, list(changes.values()), now) if events else []
@@ -153,7 +153,7 @@ class _Transaction:
         """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it."""
         while True:
             try:
-                return plan_changes(self.writer.registry.boards, self.events.values(), self.images, now)
+                return plan_changes(self.writer.catalog.boards, self.events.values(), self.images, now)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
@@ -190,7 +190,7 @@ class _Transaction:
     def _applied(self) -> None:
         sent = [at for event_id in self.events if (at := self.message_of[event_id].sent) is not None]
         if sent:
-            self.result.waited = max(self.result.waited or 0, self.writer.pacing.now() - min(sent))
+            self.result.waited = max(self.result.waited or 0, self.writer.clock.now() - min(sent))
         self.result.applied += len(self.events)
         self.events.clear()
 

@@ -48,7 +48,7 @@ class Audited:
     def clock(self) -> ManualClock:
         return self.stack.clock
 
-    def pacing(self) -> Clock:
+    def time(self) -> Clock:
         return Clock(self.clock, lambda: self.clock.milliseconds / 1000, self.sleep, self.rng.random)
 
     def sleep(self, seconds: float) -> None:
@@ -101,14 +101,14 @@ class Audited:
 
     def audit(self, client: Any = None, seconds: float = 1000.0, most_calls: int = 100_000) -> list[dict[str, Any]]:
         """Run an audit call by call; returns the answers."""
-        evidence = DynamoAuditReads(client or self.engine, "Scores", "Rankings", self.pacing())
+        evidence = DynamoAuditReads(client or self.engine, "Scores", "Rankings", self.time())
         family = self.boards.family(BOARD)
         assert family is not None
         answers: list[dict[str, Any]] = []
         cursor = None
         while True:
             deadline = self.clock.milliseconds / 1000 + seconds
-            call = AuditCall(BOARD, evidence, self.pacing(), deadline, GRACE)
+            call = AuditCall(BOARD, evidence, self.time(), deadline, GRACE)
             answers.append(BoardAudit(call, family, 0, coverage_of(family)).run(cursor))
             cursor = answers[-1]["cursor"]
             if cursor is None:

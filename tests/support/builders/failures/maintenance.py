@@ -26,7 +26,7 @@ def soon(clock: ManualClock, seconds: float = 60.0) -> float:
     return clock.monotonic() + seconds
 
 
-def pacing(clock: ManualClock) -> Clock:
+def clock_of(clock: ManualClock) -> Clock:
     """A `Clock` on the test's clock: nothing really waits."""
     return Clock(clock, clock.monotonic, clock.sleep, random.Random(1).random)
 
@@ -39,7 +39,7 @@ def dead_letter_care(stack: Stack) -> DeadLetterCare:
         Sender(lambda: sqs, ENVIRONMENT["ACTIVITY_QUEUE_URL"]),
         bucket(stack),
     )
-    return DeadLetterCare(queue, pacing(stack.clock))
+    return DeadLetterCare(queue, clock_of(stack.clock))
 
 
 def parked_care(
@@ -50,7 +50,7 @@ def parked_care(
     tools: Clock | None = None,
 ) -> ParkedCare:
     dynamodb = client if client is not None else stack.dynamodb
-    tools = tools or pacing(stack.clock)
+    tools = tools or clock_of(stack.clock)
     return ParkedCare(
         parse_boards(boards),
         DynamoScores(dynamodb, "Scores", "Receipts", tools),

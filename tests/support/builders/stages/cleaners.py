@@ -39,7 +39,7 @@ class Worker:
     def __init__(self, client: Any, seed: int = 1, chance: float = 1.0) -> None:
         self.client = faulty_client.Faulty(client)
         self.time = faulty_client.Time(NOW)
-        self.tools = replace(self.time.pacing(), random=random.Random(seed).random)
+        self.tools = replace(self.time.clock(), random=random.Random(seed).random)
         self.looks: list[PruneResult] = []
         self.rankings = DynamoRankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
         self.trees = DynamoTrees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]

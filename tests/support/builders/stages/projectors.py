@@ -8,7 +8,7 @@ from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.ports.errors import StoreUnavailableError
 from standings.project.projector import Projector, ProjectResult, Record
-from tests.support.builders.catalogs import registry
+from tests.support.builders.catalogs import catalog
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.faults import faulty_client
 
@@ -37,9 +37,9 @@ class Subject:
     def __init__(self, engine: Any) -> None:
         self.client = faulty_client.Faulty(engine)
         self.time = faulty_client.Time(NOW)
-        pacing = self.time.pacing()
-        rankings = DynamoRankings(self.client, "Rankings", pacing)  # type: ignore[arg-type]
-        self.projector = Projector(registry(BOARDS, engine, pacing), rankings, pacing)
+        clock = self.time.clock()
+        rankings = DynamoRankings(self.client, "Rankings", clock)  # type: ignore[arg-type]
+        self.projector = Projector(catalog(BOARDS, engine, clock), rankings, clock)
         self.parking = Parking()
 
     def project(self, *records: Record, patience: float = 30.0) -> ProjectResult:

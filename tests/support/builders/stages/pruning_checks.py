@@ -45,7 +45,7 @@ def interleaved(engine: Any, seed: int) -> None:
         worker.client.steps.clear()
     assert_tiers_count_the_entries(engine)
     assert out_of_reach(engine) == set()
-    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).pacing())
+    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).clock())
     placed = entries(engine).get(RANKING.key, {})
     there = standing.nodes([(RANKING, ROOT)])
     assert sum(there[RANKING, ROOT].counters.values()) == len(placed)

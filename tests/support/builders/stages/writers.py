@@ -11,7 +11,7 @@ from standings.domain.members.member_item import Image
 from standings.members.register_hide_remove import MemberAdmin
 from standings.runtime.environment import BOARDS_FILE
 from standings.write.writer import QueueMessage, Writer, WriteResult
-from tests.support.builders.catalogs import registry
+from tests.support.builders.catalogs import catalog
 from tests.support.builders.checks import rows
 from tests.support.faults import faulty_client
 
@@ -27,10 +27,10 @@ class Subject:
         self.boards = boards
         self.client = faulty_client.Faulty(engine)
         self.time = faulty_client.Time(NOW)
-        clock = self.time.pacing()
+        clock = self.time.clock()
         self.scores = DynamoScores(self.client, "Scores", "Receipts", clock)  # type: ignore[arg-type]
-        self.writer = Writer(registry(boards, self.client, clock), self.scores, clock)
-        self.admin = MemberAdmin(registry(boards, self.client, clock), self.scores, clock)
+        self.writer = Writer(catalog(boards, self.client, clock), self.scores, clock)
+        self.admin = MemberAdmin(catalog(boards, self.client, clock), self.scores, clock)
 
     def write(self, *events: dict[str, Any] | str, patience: float = 30.0) -> WriteResult:
         messages = [

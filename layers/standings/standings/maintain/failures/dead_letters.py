@@ -57,9 +57,9 @@ class DeadLetterCare:
     event's receipt outlives every replay.
     """
 
-    def __init__(self, queue: "DeadLetterQueue", pacing: Clock) -> None:
+    def __init__(self, queue: "DeadLetterQueue", clock: Clock) -> None:
         self._queue = queue
-        self._clock = pacing
+        self._clock = clock
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100) -> dict[str, Any]:
         """Up to `limit` messages with their reasons, and the number of messages for each reason.

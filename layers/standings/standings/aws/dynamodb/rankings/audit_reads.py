@@ -30,13 +30,13 @@ class DynamoAuditReads:
     reads may be a moment old. `units` counts the read units used, as if every item were under 4 KB, as all are.
     """
 
-    def __init__(self, client: DynamoDBClient, scores: str, rankings: str, pacing: Clock) -> None:
+    def __init__(self, client: DynamoDBClient, scores: str, rankings: str, clock: Clock) -> None:
         self._client = client
         self._scores = scores
         self._rankings = rankings
-        self._pacing = pacing
+        self._clock = clock
         # It only reads members: no receipts table is needed.
-        self._members = DynamoScores(client, scores, "", pacing)
+        self._members = DynamoScores(client, scores, "", clock)
         self.units = 0.0
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
@@ -107,7 +107,7 @@ class DynamoAuditReads:
         ]
 
     def _items(self, keys: Collection[str]) -> list[Item]:
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._pacing)
+        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._clock)
         self.units += EVENTUAL * len(keys)
         return items
 

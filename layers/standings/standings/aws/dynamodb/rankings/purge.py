@@ -28,10 +28,10 @@ class DynamoPurging:
     The root goes last: while it exists, the ranking is not purged. Rows without a score are not indexed; they expire.
     """
 
-    def __init__(self, client: DynamoDBClient, rankings: str, pacing: Clock) -> None:
+    def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
         self._client = client
         self._rankings = rankings
-        self._pacing = pacing
+        self._clock = clock
 
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
@@ -47,7 +47,7 @@ class DynamoPurging:
         window = window_of(code[CODE_LENGTH:])
         if window.unit is None:
             return [f"{board}#{code}{end}"]
-        now = self._pacing.now()
+        now = self._clock.now()
         # Periods in other time zones, or with other week starts, are at most one off.
         first = _UTC.index(window.unit, now - REACH) - 1
         last = _UTC.index(window.unit, now) + window.size + 1
@@ -84,11 +84,11 @@ class DynamoPurging:
 
     def _items(self, keys: Sequence[str]) -> list[Item]:
         items: list[Item] = [{"pk": {"S": key}} for key in keys]
-        return self._with_retry(lambda: batch_get(self._client, self._rankings, items, self._pacing, consistent=True))
+        return self._with_retry(lambda: batch_get(self._client, self._rankings, items, self._clock, consistent=True))
 
     def _delete(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), MAX_DELETES):
             self._with_retry(partial(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES]))
 
     def _with_retry(self, do: Callable[[], T]) -> T:
-        return with_retry(do, self._pacing.backoff_for(READ_TIMEOUT_S))
+        return with_retry(do, self._clock.backoff_for(READ_TIMEOUT_S))
