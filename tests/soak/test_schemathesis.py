@@ -4,7 +4,7 @@ from tests.functions.http import test_schemathesis as described
 from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack
 
-stack = described.stack
+content = described.content
 
 
 @pytest.mark.parametrize("seed", range(5))

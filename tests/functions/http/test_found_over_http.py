@@ -1,7 +1,5 @@
 """Bugs that were found by attacks over HTTP, each in its smallest form."""
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,29 +9,8 @@ from standings.domain.boards.definitions import Ranking
 from standings.read import cursors
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event, running
-from tests.support.builders.stages.streaming import apply, event, project
-
-NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
-
-BOARDS = """
-[boards."*"]
-shards = {}
-metrics.points = {{ aggregate = "sum", windows = ["all", "month", "year"] }}
-"""
-
-ALL = "/boards/b/points/all"
-
-MEMBER = "/boards/b/member"
-
-
-@pytest.fixture
-def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, ManualClock(NOW), BOARDS.format(1)) as deployed:
-        yield deployed
-
-
-def post(stack: Stack, scores: Mapping[str, int]) -> None:
-    apply(stack, [event(member, score) for member, score in scores.items()])
+from tests.support.builders.over_http import ALL, BOARDS, MEMBER, NOW, post
+from tests.support.builders.stages.streaming import project
 
 
 def test_the_dense_rank_of_a_score_after_shards_were_lowered(engine: Any) -> None:

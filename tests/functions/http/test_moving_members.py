@@ -1,7 +1,6 @@
 """Reads while members move, and how many entries a read takes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,21 +8,9 @@ import pytest
 from standings.domain.tiers.tier_path import Path
 from standings.ports.rankings import Entry, Node, Span
 from standings.read import shard_merge
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
-from tests.support.builders.stages.streaming import apply, event, project
-
-NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
-
-BOARDS = """
-[boards."*"]
-shards = {}
-metrics.points = {{ aggregate = "sum", windows = ["all", "month", "year"] }}
-"""
-
-ALL = "/boards/b/points/all"
-
-MEMBER = "/boards/b/member"
+from tests.support.aws.stack import Stack
+from tests.support.builders.over_http import ALL, MEMBER, post
+from tests.support.builders.stages.streaming import project
 
 
 class Between:
@@ -71,18 +58,8 @@ class Between:
 
 
 @pytest.fixture
-def client(engine: Any) -> Between:
+def engine(engine: Any) -> Between:
     return Between(engine)
-
-
-@pytest.fixture
-def stack(client: Between) -> Iterator[Stack]:
-    with running(client, ManualClock(NOW), BOARDS.format(1)) as deployed:
-        yield deployed
-
-
-def post(stack: Stack, scores: Mapping[str, int]) -> None:
-    apply(stack, [event(member, score) for member, score in scores.items()])
 
 
 class Moving:
@@ -115,35 +92,35 @@ def test_a_member_that_moves_between_two_rounds_of_one_read_leaves_the_others_in
     assert page == sorted(page)
 
 
-def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(stack: Stack, client: Between) -> None:
+def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(stack: Stack, engine: Between) -> None:
     """If each member counted all equals ahead of it, 100 of 10,000 would read a million entries."""
     post(stack, {f"m{number:04}": 7 for number in range(1_000)})
-    client.queries = client.entries = 0
+    engine.queries = engine.entries = 0
     group = [f"m{number:04}" for number in range(900, 1_000)]
     status, answer = stack.post(f"{ALL}/ranks", {"members": group}, method="ordinal")
 
     assert status == 200
     assert [entry["rank"] for entry in answer["entries"]] == list(range(901, 1_001))
-    assert (client.entries, client.queries) <= (1_200, 120)
+    assert (engine.entries, engine.queries) <= (1_200, 120)
 
 
-def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(stack: Stack, client: Between) -> None:
+def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(stack: Stack, engine: Between) -> None:
     """The tiers give the number of entries to read."""
     post(stack, {f"m{number:04}": 1_000 * number for number in range(2_000)})
     status, page = stack.get(ALL, limit=100, method="dense")
     assert status == 200
-    client.queries = client.entries = 0
+    engine.queries = engine.entries = 0
     status, page = stack.get(ALL, limit=100, cursor=page["next"])
 
     assert (status, page["entries"][0]["rank"]) == (200, 101)
-    assert client.entries <= 101 + 200
+    assert engine.entries <= 101 + 200
 
 
-def test_the_count_behind_a_score_is_never_negative(stack: Stack, client: Between) -> None:
+def test_the_count_behind_a_score_is_never_negative(stack: Stack, engine: Between) -> None:
     """Items of a batch are read at different moments: the leaf may count a member that the root does not."""
     post(stack, {"a": 5})
     assert stack.get(f"{ALL}/rank", score=5)[1]["below"] == 0
-    client.after(1, lambda: post(stack, {"b": 5}))
+    engine.after(1, lambda: post(stack, {"b": 5}))
     status, answer = stack.get(f"{ALL}/rank", score=5)
 
     assert status == 200
@@ -151,7 +128,7 @@ def test_the_count_behind_a_score_is_never_negative(stack: Stack, client: Betwee
     assert answer["above"] + answer["at"] + answer["below"] == answer["total"]
 
 
-def test_a_percentile_has_a_score_if_anyone_is_ranked(stack: Stack, client: Between) -> None:
+def test_a_percentile_has_a_score_if_anyone_is_ranked(stack: Stack, engine: Between) -> None:
     """A member leaves after the total was read, so the position is beyond the end."""
 
     def hide() -> None:
@@ -160,18 +137,18 @@ def test_a_percentile_has_a_score_if_anyone_is_ranked(stack: Stack, client: Betw
 
     post(stack, {"a": 5, "b": 5_000})
     assert stack.get(f"{ALL}/percentile", p=50)[1]["score"] == 5
-    client.after(1, hide)
+    engine.after(1, hide)
     status, answer = stack.get(f"{ALL}/percentile", p=50)
 
     assert (status, answer["total"] > 0) == (200, True)
     assert answer["score"] is not None
 
 
-def test_a_member_that_moves_is_not_its_own_neighbour(stack: Stack, client: Between) -> None:
+def test_a_member_that_moves_is_not_its_own_neighbour(stack: Stack, engine: Between) -> None:
     """Its entry is read before its neighbours, and by then it may be one of them."""
     post(stack, {"a": 5, "b": 3, "c": 1})
     assert stack.get(ALL, around="a")[0] == 200
-    client.after(1, lambda: post(stack, {"a": -3}))
+    engine.after(1, lambda: post(stack, {"a": -3}))
     status, page = stack.get(ALL, around="a")
 
     assert status == 200

@@ -11,9 +11,7 @@ import orjson
 import pytest
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Handler, Stack, http_event, running
-from tests.support.builders.stages.streaming import apply
+from tests.support.aws.stack import Handler, Stack, http_event
 from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, resolved
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
@@ -36,10 +34,8 @@ DAY = "/boards/b/points/day"
 
 
 @pytest.fixture
-def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
-        apply(deployed, list(events()))
-        yield deployed
+def content() -> tuple[str, list[dict[str, Any]]]:
+    return BOARDS, list(events())
 
 
 def events() -> Iterator[dict[str, Any]]:

@@ -3,20 +3,16 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.aws.gateway import Gateway, serving
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
-from tests.support.builders.stages.streaming import apply
+from tests.support.aws.stack import Stack
 
 ROOT = Path(__file__).parents[3]
 SEED = 20261121
-NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS = """
 [boards."*"]
 shards = 3
@@ -30,10 +26,8 @@ NAMED = ["m1", "m2", "images/1.jpg", "用户", "clan#7", "a,b", "x y+z&w=1"]
 
 
 @pytest.fixture
-def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
-        apply(deployed, list(events()))
-        yield deployed
+def content() -> tuple[str, list[dict[str, Any]]]:
+    return BOARDS, list(events())
 
 
 def events() -> Iterator[dict[str, Any]]:

@@ -8,9 +8,8 @@ from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from tests.support.builders.points import NOW
 from tests.support.faults import faulty_client
-
-NOW = 1_795_256_100_000
 
 
 @pytest.fixture

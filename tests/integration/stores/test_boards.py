@@ -4,19 +4,9 @@ from dataclasses import replace
 
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.coverage import BucketCoverage, coverage_of
-from standings.domain.boards.definitions import Family
 from standings.ports.board_records import BoardRecord, Job
-
-NOW = 1_795_256_100_000
-BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
-
-
-def family(board: str) -> Family:
-    family = BOARDS.family(board)
-    assert family is not None
-    return family
+from tests.support.builders.points import NOW, family
 
 
 def test_a_record_replaces_only_the_version_that_was_read(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:

@@ -6,23 +6,15 @@ from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings, _Lane
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Family, Ranking
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import nodes_for
 from standings.ports.errors import CancelReason
 from standings.ports.rankings import Entry, RankingRow, Removal, Span
+from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
-
-NOW = 1_795_256_100_000
-BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
-
-
-def family(board: str) -> Family:
-    family = BOARDS.family(board)
-    assert family is not None
-    return family
 
 
 def ranking(window: str = "all") -> Ranking:

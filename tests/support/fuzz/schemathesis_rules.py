@@ -23,7 +23,7 @@ Case = schemathesis.Case[Any]
 PRECISIONS: Final = {"points": 0, "strokes": 2, "rounds": 0}
 """The decimals of the metrics in test_schemathesis.py."""
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
-"""The time of the clock in test_schemathesis.py."""
+"""The time of the clock in tests/functions/http."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_MEMBER_BYTES: Final = 256
 MAX_UNITS: Final = 2**53 - 1

@@ -5,38 +5,11 @@ from typing import Any
 
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.members.member_item import Image
 from standings.ports.scores import MemberKey
+from tests.support.builders.stages.read_first import BOARDS, event
 from tests.support.builders.stages.writers import Subject
 from tests.support.faults import faulty_client
-
-BOARDS = parse_boards(
-    """
-[boards."*"]
-metrics.best = { aggregate = "max", windows = ["all", "day"] }
-metrics.least = { aggregate = "min", order = "ascending", ties = "first", windows = ["all"] }
-metrics.latest = { aggregate = "last", windows = ["all"] }
-metrics.points = { aggregate = "sum", windows = ["all"] }
-metrics.dated = { aggregate = "sum", ties = "first", windows = ["all"] }
-[boards."club-*"]
-members = "registered"
-metrics.points = { aggregate = "sum", windows = ["all"] }
-metrics.best = { aggregate = "max", windows = ["all"] }
-[boards."plain-*"]
-members = "registered"
-metrics.points = { aggregate = "sum", windows = ["all"] }
-"""
-)
-
-
-@pytest.fixture
-def subject(engine: Any) -> Subject:
-    return Subject(engine, BOARDS)
-
-
-def event(event_id: str, second: int = 0, board: str = "b", **metrics: int) -> dict[str, Any]:
-    return {"id": event_id, "board": board, "member": "m", "at": f"2026-11-21T10:14:{second:02}Z", "metrics": metrics}
 
 
 def test_a_best_improves_and_what_does_not_changes_nothing_but_is_known(subject: Subject) -> None:

@@ -1,34 +1,8 @@
 """Members are registered, hidden, shown and removed."""
 
-from typing import Any
-
-import pytest
-
-from standings.domain.boards.boards_toml import parse_boards
+from tests.support.builders.stages.read_first import event
 from tests.support.builders.stages.writers import Subject
 from tests.support.faults import faulty_client
-
-BOARDS = parse_boards(
-    """
-[boards."*"]
-metrics.best = { aggregate = "max", windows = ["all", "day"] }
-metrics.points = { aggregate = "sum", windows = ["all"] }
-metrics.dated = { aggregate = "sum", ties = "first", windows = ["all"] }
-[boards."club-*"]
-members = "registered"
-metrics.points = { aggregate = "sum", windows = ["all"] }
-metrics.best = { aggregate = "max", windows = ["all"] }
-"""
-)
-
-
-@pytest.fixture
-def subject(engine: Any) -> Subject:
-    return Subject(engine, BOARDS)
-
-
-def event(event_id: str, second: int = 0, board: str = "b", **metrics: int) -> dict[str, Any]:
-    return {"id": event_id, "board": board, "member": "m", "at": f"2026-11-21T10:14:{second:02}Z", "metrics": metrics}
 
 
 def test_registering_gives_every_sum_a_zero(subject: Subject) -> None:
