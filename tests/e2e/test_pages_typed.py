@@ -13,7 +13,7 @@ from demo.embedded.stack import LOCAL
 from demo.serve import ADDRESSES
 from tests.support.documents.pages import PAGES, PROJECT, Block, blocks
 
-pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("serve")]
 
 PATIENCE_S: Final = 300
 OUTSIDE: Final = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
@@ -59,15 +59,9 @@ def typed(page: Path) -> list[Block]:
     return [block for block in blocks(page) if block.needs is None]
 
 
-def test_what_pages_say_can_be_typed(served: None) -> None:
-    """One test for all pages: two that ran at once would each serve here."""
+@pytest.mark.parametrize("page", [page for page in PAGES if typed(page)], ids=lambda page: page.name)
+def test_what_a_page_says_can_be_typed(page: Path, served: None) -> None:
     del served
-    for page in PAGES:
-        if typed(page):
-            _type(page)
-
-
-def _type(page: Path) -> None:
     script = [PRELUDE]
     for block in typed(page):
         for command in block.commands:
@@ -89,4 +83,4 @@ def _type(page: Path) -> None:
         timeout=PATIENCE_S,
         check=False,
     )
-    assert found.returncode == 0, f"{page.name}: {found.stdout[-4000:]}\n{found.stderr[-4000:]}"
+    assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
