@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tests.support.dynamodb.storage.schema import Key
-    from tests.support.dynamodb.storage.table import Table, Written
+    from tests.support.dynamodb.storage.table import Stored, Table, Written
 
 Answer = dict[str, Any]
+CONFLICT: Final = "TransactionConflict"
+HELD: Final = "Another request holds the item"
 _META: Final = ("ReturnConsumedCapacity", "ReturnItemCollectionMetrics")
 
 
@@ -35,6 +37,8 @@ class Core:
 
     ``busy`` maps items, by table and key, to an error: ``TransactionConflict`` or a throttle. A write to such an item
     fails with that error, as if another request held the item.
+
+    ``unfinished`` has the items of all transactions that are decided but not written to the end, as they will be.
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class Core:
         self.unprocessed: list[Callable[[str, str, Mapping[str, Any]], bool]] = []
         self.written: list[Written] = []
         self.busy: Mapping[tuple[str, Key], str] = {}
+        self.unfinished: dict[tuple[str, Key], Stored | None] = {}
         self.exceptions = Exceptions()
         self.clock = clock
         self._tables: dict[str, Table] = {}
@@ -65,6 +70,10 @@ class Core:
         if name not in self._tables:
             raise Refusal("ResourceNotFoundException", "Cannot do operations on a non-existent table")
         return self._tables[name]
+
+    def _held(self, identity: tuple[str, Key]) -> str | None:
+        """Return why an item cannot be written now, or None if it can be."""
+        return CONFLICT if identity in self.unfinished else self.busy.get(identity)
 
     def _is_unprocessed(self, operation_name: str, table: str, part: Mapping[str, Any]) -> bool:
         return any(hook(operation_name, table, part) for hook in self.unprocessed)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.support.dynamodb.api.core import Answer, Core, operation
-from tests.support.dynamodb.api.errors import Invalid, Refusal
+from tests.support.dynamodb.api.core import CONFLICT, HELD, Answer, Core, operation
+from tests.support.dynamodb.api.errors import Invalid, Refusal, cancelled
 from tests.support.dynamodb.expressions.requests import read_expressions
 from tests.support.dynamodb.storage.pages import query_rows, read_page, scan_rows
 from tests.support.dynamodb.storage.values import encode_item
@@ -47,15 +47,18 @@ class ReadApi(Core):
         gets = [entry["Get"] for entry in request["TransactItems"]]
         if not 1 <= len(gets) <= _MAX_KEYS:
             raise Invalid("Member must have length less than or equal to 100")
-        seen: set[tuple[str, Key]] = set()
+        seen: dict[tuple[str, Key], None] = {}
         answers = []
         for get in gets:
             table = self._table(get["TableName"])
             key = table.schema.key.of(table.schema.key.read_key(get["Key"]))
             if (get["TableName"], key) in seen:
                 raise Invalid("Transaction request cannot include multiple operations on one item")
-            seen.add((get["TableName"], key))
+            seen[get["TableName"], key] = None
             answers.append(self._get(table, get))
+        if not self.unfinished.keys().isdisjoint(seen):
+            conflict = {"Code": CONFLICT, "Message": HELD}
+            raise cancelled([conflict if identity in self.unfinished else {"Code": "None"} for identity in seen])
         return {"Responses": answers}
 
     @operation("BatchGetItem", ("RequestItems",))

@@ -95,7 +95,8 @@ class TableApi(Core):
     def expire(self, table: str, now: float | None = None, goes: Callable[[], bool] = lambda: True) -> int:
         """Delete expired items, as the service does, and return how many. An item stays if ``goes`` returns false.
 
-        An item has expired if its expiry is a number in the past, at most five years back.
+        An item has expired if its expiry is a number in the past, at most five years back. One that a transaction
+        holds stays.
         https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html
         """
         moment = self.clock() if now is None else now
@@ -107,7 +108,8 @@ class TableApi(Core):
             expired = []
             for key, row in stored.rows.items():
                 expiry = row.item.get(stored.expiry)
-                if type(expiry) is int and oldest < expiry < moment and goes():
+                is_old = type(expiry) is int and oldest < expiry < moment
+                if is_old and (table, key) not in self.unfinished and goes():
                     expired.append(key)
             for key in expired:
                 stored.write(key, None, by_service=True)
