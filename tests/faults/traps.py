@@ -26,6 +26,7 @@ TRAPS: Final = {
     "transaction in progress": "the SDK sent a transaction again while the first one was still running",
     "condition and conflict in one cancellation": "a cancelled transaction names both reasons",
     "definition changed between two images": "writers with different definitions wrote one item in turn",
+    "half a transaction": "a read arrives while a transaction has written some of its items and others not",
     "two definitions at work": "functions with the old and the new definition run at the same time",
     "midnight": "a day begins in the board's time zone while events arrive",
     "clocks of a zone change": "daylight saving begins or ends on the day of some events",

@@ -1,10 +1,13 @@
 """The server side of all calls, where transactions take time and conflict with each other.
 
 A transaction holds its items from its arrival until its commit. Another write to one of these items meets a conflict.
+Many transactions write their items one by one before the commit, so that plain reads see some of them changed and
+others not. They go on if their sender dies.
 """
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -31,8 +34,13 @@ if TYPE_CHECKING:
 
     from tests.faults.world.world import World
 
+    from .begun import Begun
+
 _WRITES: Final = frozenset({"put_item", "update_item", "delete_item"})
+_READS: Final = frozenset({"get_item", "batch_get_item", "query"})
 _KEYS: Final = {"Scores": ("pk", "sk")}
+ONE_BY_ONE: Final = 0.5
+"""The share of the transactions that write their items one by one."""
 
 
 class Server:
@@ -42,10 +50,17 @@ class Server:
         self._world = world
         self._clock = world.clock
         self._rng = world.rng
+        self._instants = Random(f"{world.seed} one by one")  # its own, so that the other draws stay as they are
         self._locks: dict[Identity, Call] = {}
+        self._begun: dict[Call, Begun] = {}
         self._tokens: dict[str, Call] = {}
         self._hot = ""
         self._hot_until = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no transaction is left."""
+        return not self._locks
 
     def throttle(self, span: int) -> None:
         """Throttle the ranking that is written next, for a span in microseconds, like one with a hot partition."""
@@ -63,6 +78,8 @@ class Server:
         elif call.operation == TRANSACT:
             self._begin(call)
         else:
+            if call.operation in _READS:
+                self._write_some(call)
             self._answer(call, self._do(call, self._busy(call)))
 
     def _busy(self, call: Call) -> dict[Identity, str]:
@@ -88,7 +105,10 @@ class Server:
         for identity in identities:
             self._locks[identity] = call
         span = (500_000, 3_000_000) if call.fault == SLOW else (2_000, 25_000)
-        self._clock.after(self._rng.randint(*span), self._commit, call, identities)
+        now, end = self._clock.now, self._clock.now + self._rng.randint(*span)
+        if self._instants.random() < ONE_BY_ONE:
+            self._write_one_by_one(call, identities, now, end)
+        self._clock.at(end, self._commit, call, identities)
         if call.fault == SLOW:
             self._clock.after(150_000, self._hear, call, lost())
 
@@ -111,16 +131,32 @@ class Server:
                 busy[identity] = self._rng.choice(codes)
         return busy
 
+    def _write_one_by_one(self, call: Call, identities: list[Identity], now: int, end: int) -> None:
+        """Let a transaction be decided some time before its end, and its items be written from then on."""
+        begun = self._world.store.begin(call.request, identities)
+        if begun is not None:
+            self._begun[call] = begun
+            instant = self._instants.randint(now, end - 1)
+            self._clock.at(instant, begun.spread, self._instants, self._clock, end)
+
+    def _write_some(self, call: Call) -> None:
+        """Write some items of the transactions that hold what a plain read asks for, just before it reads."""
+        for begun in self._begun.values():
+            if may_read(call.request, begun.identities):
+                begun.write_some(self._instants)
+                if begun.is_halfway:
+                    self._world.trap("half a transaction")
+
     def _commit(self, call: Call, identities: list[Identity]) -> None:
-        answer = self._do(call, {})
+        answer = self._do(call, {}, self._begun.pop(call, None))
         for identity in identities:
             del self._locks[identity]
         self._tokens.pop(call.request.get("ClientRequestToken", ""), None)
         self._answer(call, answer)
 
-    def _do(self, call: Call, busy: Mapping[Identity, str]) -> Any:
+    def _do(self, call: Call, busy: Mapping[Identity, str], begun: Begun | None = None) -> Any:
         """Execute a call; return its answer or its error."""
-        answer = self._world.services.perform(call, busy)
+        answer = self._world.services.perform(call, busy, begun)
         code = answer.response["Error"]["Code"] if isinstance(answer, ClientError) else "done"
         self._world.note(call.process.name, call.operation, code, busy)
         if code == "TransactionCanceledException":
@@ -153,6 +189,15 @@ class Server:
         if not call.heard:
             call.heard = True
             self._clock.resume(call.task, answer)
+
+
+def may_read(request: Mapping[str, Any], identities: frozenset[Identity]) -> bool:
+    """Whether a plain read may return one of some items. A query may return any item of its table."""
+    if "KeyConditionExpression" in request:
+        return any(table == request["TableName"] for table, _ in identities)
+    parts = request.get("RequestItems") or {request["TableName"]: {"Keys": [request["Key"]]}}
+    asked = (_identity({"TableName": table, "Key": key}) for table, part in parts.items() for key in part["Keys"])
+    return any(identity in identities for identity in asked)
 
 
 def _identity(action: Mapping[str, Any]) -> Identity:

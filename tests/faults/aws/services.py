@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tests.faults.world.world import World
 
+    from .begun import Begun
     from .calls import Call, Identity, Request
 
 
@@ -26,15 +27,18 @@ class Services:
         self.refused: dict[str, list[str]] = {}
         """The reasons in the dead-letter queue, by body of the message."""
 
-    def perform(self, call: Call, busy: Mapping[Identity, str]) -> Any:
-        """Execute a call now; return its answer or its error. `busy` are the items that conflict."""
+    def perform(self, call: Call, busy: Mapping[Identity, str], begun: Begun | None = None) -> Any:
+        """Execute a call now, or finish its transaction; return its answer or its error.
+
+        `busy` are the items that conflict.
+        """
         if call.operation == "send_message_batch":
             return self._send(call)
         if call.operation.endswith(("_object", "_objects_v2")):
             return self._world.parked.do(call)
         if call.fault == UNPROCESSED:
             self._world.store.leave_undone(lambda: self._world.rng.random() < 0.5)
-        answer = self._world.store.do(call.operation, call.request, busy)
+        answer = self._world.store.do(call.operation, call.request, busy) if begun is None else begun.finish()
         self._world.store.leave_undone(None)
         writes = self._world.store.writes()
         if writes:

@@ -10,11 +10,14 @@ from botocore.exceptions import ClientError
 from tests.support.builders.checks import rows
 from tests.support.dynamodb.api.errors import client_error
 from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.storage.table import item_of
 from tests.support.dynamodb.storage.values import decode_item
 from tests.support.dynamodb.tables import create_tables
 
+from .begun import Begun
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from .calls import Identity
 
@@ -43,10 +46,18 @@ class EngineStore:
         finally:
             self.engine.busy = {}
 
+    def begin(self, request: Mapping[str, Any], identities: Sequence[Identity]) -> Begun:
+        """Return a transaction whose items can be written one by one."""
+        return Begun(self, request, identities)
+
     def writes(self) -> list[Write]:
         """Return the writes since the last call."""
         done, self._writes = self._writes, []
         return done
+
+    def tell(self, writes: Iterable[Write]) -> None:
+        """Return writes again at the next call of `writes`."""
+        self._writes += writes
 
     def leave_undone(self, is_left: Callable[[], bool] | None) -> None:
         """Return the parts of a batch as unprocessed for which `is_left` says so; with None, process all parts."""
@@ -59,8 +70,11 @@ class EngineStore:
         return [stored.item for stored in self.engine._tables[table].rows.values()]
 
     def item(self, table: str, **key: str) -> Item | None:
-        stored = self.engine._tables[table].rows.get(tuple(key.values()))
-        return None if stored is None else stored.item
+        """Return an item as it is, or as it will be when the transaction that holds it is done."""
+        identity = table, tuple(key.values())
+        if identity in self.engine.unfinished:
+            return item_of(self.engine.unfinished[identity])
+        return item_of(self.engine._tables[table].rows.get(identity[1]))
 
 
 class ClientStore:
@@ -87,6 +101,9 @@ class ClientStore:
             return client_error("PutItem", "TransactionConflictException", "busy")
         keys = [_key_of(request)] if written else []
         return self._watched(keys, operation, request)
+
+    def begin(self, *_: Any) -> None:
+        """Do nothing: another DynamoDB writes a transaction as it likes."""
 
     def _transact(self, request: Mapping[str, Any], busy: Mapping[Identity, str]) -> Any:
         actions = [next(iter(entry.values())) for entry in request["TransactItems"]]

@@ -28,9 +28,10 @@ class Comparison:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no event, record, parked object, task or invocation is left."""
+        """Whether no event, record, parked object, task, invocation or transaction is left."""
         busy = self._world.people.chores or self._world.live or not self._world.parked.is_empty
-        return self._world.queue.is_empty and self._world.poller.is_drained and not busy
+        idle = self._world.queue.is_empty and self._world.poller.is_drained and self._world.server.is_idle
+        return idle and not busy
 
     def compare(self, tries: int = 0) -> None:
         """Compare now if all is quiet, else try again every ten minutes, at most `tries` times."""

@@ -44,6 +44,7 @@ class World:
     """Everything in one schedule."""
 
     def __init__(self, seed: int, options: Options) -> None:
+        self.seed = seed
         self.rng = rng = Random(seed)
         self.options = options
         self.traps: Counter[str] = Counter()
