@@ -17,6 +17,7 @@ ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 UPDATED_ITEM_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 WRONG_OPERAND = "An operand in the update expression has an incorrect data type"
 MISSING_OPERAND = "The provided expression refers to an attribute that does not exist in the item"
+INVALID_PATH = "The document path provided in the update expression is invalid for update"
 CONDITION_FAILED = "The conditional request failed"
 
 

@@ -27,6 +27,8 @@ def _returned(return_values: str, write: Write, old: Item | None, new: Item | No
     shown: Item | None = old if return_values.endswith("_OLD") else new
     if return_values.startswith("UPDATED_"):
         update = write.expressions.update
+        if update and update.cuts:
+            raise NotImplementedError("the engine answers UPDATED_OLD and UPDATED_NEW for whole attributes only")
         touched = update.touched if update else {}
         shown = {name: shown[name] for name in touched if name in shown} if shown else None
     return {"Attributes": encode_item(shown)} if shown else {}

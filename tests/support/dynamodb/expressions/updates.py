@@ -1,24 +1,24 @@
-"""Parses and applies update expressions: SET, REMOVE, ADD and DELETE on top-level attributes.
+"""Parses and applies update expressions: SET, REMOVE, ADD and DELETE on top-level attributes, REMOVE in lists too.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from tests.support.dynamodb.api.errors import MISSING_OPERAND, WRONG_OPERAND, Invalid, InvalidForItem
+from tests.support.dynamodb.api.errors import WRONG_OPERAND, Invalid, InvalidForItem
 from tests.support.dynamodb.expressions.evaluation import Values, follow
 from tests.support.dynamodb.expressions.grammar import END, Reader
-from tests.support.dynamodb.storage.values import EXACT, MISSING, Item, Value, canonical, kind_of
+from tests.support.dynamodb.expressions.operands import Compute, added, arithmetic, joined, present, without
+from tests.support.dynamodb.storage.values import MISSING, Item, Value, kind_of
 
-Compute = Callable[[Mapping[str, Value], Values], Value]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 _SETS: Final = frozenset({"SS", "NS", "BS"})
-_PLAIN: Final = 10**38
 
 
 @dataclass(slots=True)
@@ -29,6 +29,8 @@ class Update:
     adds: list[tuple[str, str]] = field(default_factory=list)
     deletes: list[tuple[str, str]] = field(default_factory=list)
     removes: list[str] = field(default_factory=list)
+    cuts: dict[str, set[int]] = field(default_factory=dict)
+    """The places of the members that leave a list."""
     touched: dict[str, None] = field(default_factory=dict)
     arithmetic: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
@@ -70,7 +72,7 @@ class Update:
             new[name] = compute(old, values)
         for name, placeholder in self.adds:
             held = old.get(name, MISSING)
-            new[name] = _added(held, values[placeholder])
+            new[name] = added(held, values[placeholder])
         for name, placeholder in self.deletes:
             held = old.get(name, MISSING)
             if held is MISSING:
@@ -82,36 +84,11 @@ class Update:
                 new[name] = left
             else:
                 del new[name]
+        for name, places in self.cuts.items():
+            new[name] = without(old.get(name, MISSING), places)
         for name in self.removes:
             new.pop(name, None)
         return new
-
-
-def _sum(left: Value, right: Value) -> int | Decimal:
-    if type(left) is int and type(right) is int:
-        total = left + right
-        if -_PLAIN < total < _PLAIN:
-            return total
-    try:
-        return canonical(EXACT.add(Decimal(left), Decimal(right)))
-    except Invalid as refusal:
-        raise InvalidForItem(refusal.message) from refusal
-
-
-def _added(held: Value, value: Value) -> Value:
-    if held is MISSING:
-        return value
-    if type(held) is int and type(value) is int:
-        return _sum(held, value)
-    if kind_of(held) != kind_of(value):
-        raise InvalidForItem(WRONG_OPERAND)
-    return held | value if type(held) is frozenset else _sum(held, value)
-
-
-def _present(value: Value) -> Value:
-    if value is MISSING:
-        raise InvalidForItem(MISSING_OPERAND)
-    return value
 
 
 class _Parser:
@@ -149,12 +126,15 @@ class _Parser:
             raise NotImplementedError("the engine updates top-level attributes only")
         name = str(path[0])
         if name in self.update.touched:
-            raise self.read.invalid(
-                "Two document paths overlap with each other; must remove or rewrite one of these "
-                f"paths; path one: [{name}], path two: [{name}]"
-            )
+            raise self._overlap(name)
         self.update.touched[name] = None
         return name
+
+    def _overlap(self, name: str) -> Invalid:
+        return self.read.invalid(
+            "Two document paths overlap with each other; must remove or rewrite one of these "
+            f"paths; path one: [{name}], path two: [{name}]"
+        )
 
     def _set(self) -> None:
         name = self._target()
@@ -162,7 +142,17 @@ class _Parser:
         self.update.sets.append((name, self._expression()))
 
     def _remove(self) -> None:
-        self.update.removes.append(self._target())
+        if self.read.after_next != "[":
+            self.update.removes.append(self._target())
+            return
+        name, *places = self.read.path()
+        cuts = self.update.cuts.setdefault(str(name), set())
+        if len(places) > 1 or not isinstance(places[0], int):
+            raise NotImplementedError("the engine removes members of top-level lists only")
+        if places[0] in cuts or (not cuts and name in self.update.touched):
+            raise self._overlap(str(name))
+        self.update.touched[str(name)] = None
+        cuts.add(places[0])
 
     def _pair(self, section: list[tuple[str, str]]) -> None:
         name = self._target()
@@ -172,12 +162,12 @@ class _Parser:
         start = self.read.next
         left = self._operand()
         if self.read.next not in {"+", "-"}:
-            return lambda item, values: _present(left(item, values))
+            return lambda item, values: present(left(item, values))
         sign = self.read.take()
         end = self.read.next
         right = self._operand()
         self.update.arithmetic += [token for token in (start, end) if token[0] == ":"]
-        return _arithmetic(left, right, minus=sign == "-")
+        return arithmetic(left, right, minus=sign == "-")
 
     def _operand(self) -> Compute:
         read = self.read
@@ -196,52 +186,37 @@ class _Parser:
             return lambda item, _: item.get(name, MISSING)
         return lambda item, _: follow(item, path)
 
+    def _argument(self) -> Compute:
+        """Read an operand of a function."""
+        if self.read.next == "list_append" and self.read.after_next == "(":
+            raise self.read.invalid("The function is not allowed to be used this way; function: list_append")
+        return self._operand()
+
     def _function(self, name: str) -> Compute:
         read = self.read
         read.expect("(")
         if name == "if_not_exists":
             path = read.path()
             read.expect(",")
-            other = self._operand()
+            other = self._argument()
             read.expect(")")
 
             def held_or_other(item: Mapping[str, Value], values: Values) -> Value:
                 held = follow(item, path)
-                instead = _present(other(item, values))  # checked even if it is not needed
+                instead = present(other(item, values))  # checked even if it is not needed
                 return instead if held is MISSING else held
 
             return held_or_other
         if name != "list_append":
             raise read.invalid(f"Invalid function name; function: {name}")
         start = read.next
-        first = self._operand()
+        first = self._argument()
         read.expect(",")
         end = read.next
-        second = self._operand()
+        second = self._argument()
         read.expect(")")
         self.update.lists += [token for token in (start, end) if token[0] == ":"]
-        return _joined(first, second)
-
-
-def _arithmetic(left: Compute, right: Compute, *, minus: bool) -> Compute:
-    def compute(item: Mapping[str, Value], values: Values) -> Value:
-        one, two = _present(left(item, values)), _present(right(item, values))
-        if kind_of(one) != "N" or kind_of(two) != "N":
-            raise InvalidForItem(WRONG_OPERAND)
-        return _sum(one, (-two if type(two) is int else two.copy_negate()) if minus else two)
-
-    return compute
-
-
-def _joined(first: Compute, second: Compute) -> Compute:
-    def compute(item: Mapping[str, Value], values: Values) -> Value:
-        one, two = _present(first(item, values)), _present(second(item, values))
-        if type(one) is not tuple or type(two) is not tuple:
-            raise InvalidForItem(WRONG_OPERAND)
-        joined: tuple[Any, ...] = one + two
-        return joined
-
-    return compute
+        return joined(first, second)
 
 
 @lru_cache(maxsize=1 << 14)
