@@ -17,6 +17,11 @@ def _set(name: str, values: dict[str, Any]) -> Request:
     return "update_item", {"Key": key("Q", "1"), **update_one}
 
 
+def _list(length: int) -> dict[str, Any]:
+    """Return a list of 512 bytes more than a length, without its name."""
+    return {"L": [{"B": b"x" * 500}, {"S": "x" * length}, {"N": "1"}]}
+
+
 PLAIN: list[Request] = [
     ("get_item", {"Key": key("small")}),
     ("get_item", {"Key": key("small"), "ConsistentRead": True}),
@@ -59,6 +64,19 @@ PLAIN: list[Request] = [
     ("update_item", {"Key": key("none"), "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": numbers(n=1)}),
     ("delete_item", {"Key": key("large")}),
     ("delete_item", {"Key": key("none")}),
+    # lists and bytes: three bytes for a list and one more for each member
+    *(("put_item", {"Item": {**key("new"), "l": _list(507 + more)}}) for more in (0, 1)),
+    *(("put_item", {"Item": {**key("new"), "r": {"S": "R"}, "s": {"S": "1"}, "t": _list(498 + n)}}) for n in (0, 1, 2)),
+    ("put_item", {"Item": {**key("new"), "b": {"B": b"x" * 1015}}}),
+    ("put_item", {"Item": {**key("new"), "b": {"B": b"x" * 1016}}}),
+    (
+        "update_item",
+        {
+            "Key": key("large"),
+            "UpdateExpression": "SET l = list_append(if_not_exists(l, :l), :l) ADD n :n REMOVE x",
+            "ExpressionAttributeValues": {":l": _list(5000), **numbers(n=1)},
+        },
+    ),
     # the index: an entry is new, moves, changes, stays as it is, or is deleted
     ("put_item", {"Item": {**key("new"), "r": {"S": "R"}, "s": {"S": "1"}}}),
     (
