@@ -34,10 +34,10 @@ def pair(local_client: Any) -> tuple[Engine, Any]:
                 "t": {"S": "text"},
                 "f": {"BOOL": False},
                 "d": {"N": "1.50"},
-                "raw": {"B": b"\x00\xff"},
+                "by": {"B": b"\x00\xff"},
                 "tags": {"SS": ["x", "y"]},
-                "list": {"L": [{"N": "1"}, {"S": "two"}]},
-                "map": {"M": {"in": {"S": "side"}, "no": {"NULL": True}}},
+                "li": {"L": [{"N": "1"}, {"S": "two"}]},
+                "ma": {"M": {"inner": {"S": "side"}, "nil": {"NULL": True}}},
             },
         )
         client.put_item(TableName="Things", Item={**key("full"), "x": {"S": "x" * (409_600 - 11)}})

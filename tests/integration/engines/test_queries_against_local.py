@@ -38,7 +38,7 @@ QUERIES: list[Request] = [
     _query(Limit=11),
     _query(Limit=10),
     _query(Select="COUNT", ProjectionExpression="sk"),
-    _query(ProjectionExpression="sk, missing"),
+    _query(ProjectionExpression="sk, gone"),
     *(
         _query(f"pk = :p AND sk {operator} :s", values=texts(p="Q", s="03"), Limit=3, ScanIndexForward=forward)
         for operator in ("=", "<", "<=", ">", ">=", "<>")

@@ -30,6 +30,20 @@ REQUESTS: list[Request] = [
     _put(ConditionExpression="attribute_not_exists(pk)", ReturnValuesOnConditionCheckFailure="ALL_OLD"),
     _put(ConditionExpression="attribute_not_exists(pk)"),
     *(
+        _put(
+            Item={**key(pk), "r": {"S": "R"}, "s": {"S": "2"}, "t": {"L": [{"B": b"\x01"}]}},
+            ConditionExpression="attribute_not_exists(by) OR by <= :b",
+            ExpressionAttributeValues={":b": {"B": limit}},
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+        for pk in ("a", "none")
+        for limit in (b"\x00", b"\x00\xff")
+    ),
+    *(
+        _put(Item={**key("a"), "x": {"L": [{"B": b"x" * 200_000}, {"S": "x" * size}, {"N": "1"}]}})
+        for size in (409_600 - 200_018, 409_600 - 200_017)
+    ),
+    *(
         _put(Item=item)
         for item in (
             key(""),
@@ -60,7 +74,7 @@ REQUESTS: list[Request] = [
         for more in (
             {"Key": key("a")},
             {"Key": key("none"), "ConsistentRead": True},
-            {"Key": key("a"), "ProjectionExpression": "n, #d, missing", "ExpressionAttributeNames": {"#d": "d"}},
+            {"Key": key("a"), "ProjectionExpression": "n, #d, gone", "ExpressionAttributeNames": {"#d": "d"}},
             {"Key": key("a"), "ProjectionExpression": "n, n"},
             {"Key": key("a"), "ExpressionAttributeNames": {"#d": "d"}},
             {"Key": {"pk": {"S": "a"}}},
@@ -73,6 +87,18 @@ REQUESTS: list[Request] = [
     ("batch_get_item", {"RequestItems": {"Things": {"Keys": [key("a"), key("a")]}}}),
     ("batch_get_item", {"RequestItems": {"Things": {"Keys": [key(str(i)) for i in range(101)]}}}),
     ("batch_get_item", {"RequestItems": {"Things": {"Keys": [key("none")], "ConsistentRead": True}}}),
+    (
+        "batch_get_item",
+        {
+            "RequestItems": {
+                "Things": {
+                    "Keys": [key("a"), key("full")],
+                    "ConsistentRead": True,
+                    "ProjectionExpression": "pk, sk, n, li",
+                }
+            }
+        },
+    ),
     ("batch_get_item", {"RequestItems": {"Nothing": {"Keys": [key("none")]}}}),
     ("transact_get_items", {"TransactItems": [{"Get": {"TableName": "Things", "Key": key(k)}} for k in ("a", "none")]}),
     ("transact_get_items", {"TransactItems": [{"Get": {"TableName": "Things", "Key": key("a")}}] * 2}),
@@ -80,8 +106,8 @@ REQUESTS: list[Request] = [
         "transact_get_items",
         {
             "TransactItems": [
-                {"Get": {"TableName": "Things", "Key": key("a"), "ProjectionExpression": "n, missing"}},
-                {"Get": {"TableName": "Things", "Key": key("full"), "ProjectionExpression": "missing"}},
+                {"Get": {"TableName": "Things", "Key": key("a"), "ProjectionExpression": "n, gone"}},
+                {"Get": {"TableName": "Things", "Key": key("full"), "ProjectionExpression": "gone"}},
             ]
         },
     ),
@@ -109,7 +135,7 @@ REQUESTS: list[Request] = [
     _tx(*(put(f"p{i}") for i in range(100))),
     _tx(*(put(f"p{i}") for i in range(101))),
     _tx(put("b"), update("a", "ADD t :v", numbers(v=1))),
-    _tx(put("b"), update("a", "SET n = missing")),
+    _tx(put("b"), update("a", "SET n = gone")),
     _tx(put("b"), update("a", "SET n = :v", numbers(v=1, w=1))),
     _tx(put("b"), update("a", "SET n = :v", numbers(v="9" * 39))),
     _tx(put("b"), update("a", "SET n = :v", numbers(v=1), "n = :w")),
