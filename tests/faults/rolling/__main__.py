@@ -1,4 +1,4 @@
-"""Print how many schedules come out wrong with all rules, and without each: `python -m tests.faults.rolling [SEEDS]`."""
+"""Print how many schedules are wrong with all rules, and without each: `python -m tests.faults.rolling [SEEDS]`."""
 
 import argparse
 import sys
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kinds: Counter[str] = Counter()
         wrong = []
         for seed in range(options.first, options.first + options.seeds):
-            world = run(seed, off)
+            world = run(seed, *([off] if off else []))
             met.update(world.met.keys())
             kinds.update({each.partition(" ")[0].rstrip(":") for each in world.wrong})
             if world.wrong:

@@ -68,6 +68,8 @@ class Row:
     version: int
     low: int
     steps: Steps
+    expires: int
+    """From this period on it may be deleted."""
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def row_of(process: Process, seen: Row | None, image: Image) -> Row:
     low = process.kept_from(image.stamp)
     if seen is not None and process.world.on(Rule.NOT_BELOW_LOW):
         low = max(low, seen.low)
-    return Row(image.version, low, image.steps(low))
+    return Row(image.version, low, image.steps(low), process.expires(image.stamp + MARGIN + WINDOW))
 
 
 def every_slot(row: Row, image: Image) -> frozenset[int]:
@@ -182,6 +182,8 @@ def _apply(process: Process, generation: Generation, moves: list[Move], entry: E
     for part in parts:
         if part is not None:
             generation.rows[part.member] = part.row
+            if not part.row.steps and not world.on(Rule.ROW_STAYS):
+                del generation.rows[part.member]
         elif entry:
             generation.logs[way].entries.append(entry)
             for (period, place), change in entry.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,8 @@ from .rules import Rule
 from .world import MEMBERS
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from .world import Acting, Process, World
 
 TRIES: Final = 3
@@ -44,17 +45,21 @@ def is_judged(process: Process, period: int) -> bool:
 
 def rank(process: Process) -> Acting[None]:
     """Count the places ahead of a place, and compare with what the logs were given."""
-    world, number = process.world, process.record.read
-    generation, period = world.generations.get(number), period_of(process)
+    world = process.world
+    generation, period = world.generations.get(process.record.read), period_of(process)
     if generation is None or period is None:
         return
     row = generation.rows.get(world.rng.randrange(MEMBERS))
     if row is not None and row.low > period and is_judged(process, period):
         world.wrong.append(f"unknown: the row is complete from {row.low} on, read in {period}")
-    place = world.rng.randrange(-4, 12)
+    place, known = world.rng.randrange(-4, 12), world.rng.randint(1, generation.named)
+    yield from count(process, generation, known, period, place)
+
+
+def count(process: Process, generation: Generation, known: int, period: int, place: int) -> Acting[None]:
+    """Read logs and nodes until they fit together, at most TRIES times, and compare. `known` logs are known before."""
+    world = process.world
     keys: list[NodeKey] = [(period, None), (period, tier_of(place))]
-    known = world.rng.randint(1, generation.named)
-    yield from ()
     if world.on(Rule.LOGS_FIRST):
         logs = yield from _read_logs(process, generation, known, period)
         nodes = yield from _read_nodes(generation, keys)
@@ -167,7 +172,9 @@ def page(process: Process) -> Acting[None]:
         row = generation.rows.get(member)
         version = row.version if row is not None else 0
         parked = any(change.member == member for change in world.parked)
-        if world.projected.get(member) == image.version != version and not parked:
+        steps = image.steps(0) | (row.steps if row is not None else {})
+        needed = max(steps, default=0) >= world.now - world.record.late
+        if world.projected.get(member) == image.version != version and needed and not parked:
             world.wrong.append(f"behind: the row of {member} is {row}, the item {image}")
         if member not in unsettled and row is not None and row.version == image.version:
             compare_list(process.world, generation, member, period)

@@ -46,7 +46,7 @@ def _scanned(process: Process, number: int, member: int, image: Image) -> Acting
     done = False
     while not done:
         try:
-            done = yield from place_current(process, number, member, image, every=process.world.on(Rule.SCAN_ALL))
+            done = yield from place_current(process, number, member, image, Rule.SCAN_ALL)
         except Died:
             image = process.world.images[member]
 
@@ -75,13 +75,12 @@ def replay(process: Process, change: Change) -> Acting[bool]:
     for number in process.record.written:
         yield
         image = world.images[change.member] if world.on(Rule.REPLAY_CURRENT) else change.new
-        every = world.on(Rule.REPLAY_ALL)
-        if not (yield from place_current(process, number, change.member, image, every=every)):
+        if not (yield from place_current(process, number, change.member, image, Rule.REPLAY_ALL)):
             return False
     return True
 
 
-def place_current(process: Process, number: int, member: int, image: Image, *, every: bool) -> Acting[bool]:
+def place_current(process: Process, number: int, member: int, image: Image, every: Rule) -> Acting[bool]:
     """Place a member by its image as it was read a moment ago. Returns whether that is done."""
     world = process.world
     for _ in range(TRIES):
@@ -91,7 +90,7 @@ def place_current(process: Process, number: int, member: int, image: Image, *, e
             return True
         seen = generation.rows.get(member)
         if seen is not None and seen.version > image.version:
-            if not world.on(Rule.UNTIL_CURRENT):
+            if not world.on(Rule.UNTIL_CURRENT) or not world.on(Rule.REPLAY_CURRENT):
                 return True
             image = world.images[member]
             continue
@@ -99,7 +98,7 @@ def place_current(process: Process, number: int, member: int, image: Image, *, e
         if is_there and not world.on(Rule.LIST_ANYWAY):
             return True
         each = move(process, member, seen, [Change(member, None, image)])
-        if every:
+        if world.on(every):
             each = replace(each, slots=every_slot(each.row, image))
         yield from write_list(process, generation, [each])
         if is_there or (yield from commit(process, number, [each])):

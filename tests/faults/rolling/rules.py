@@ -33,6 +33,7 @@ class Rule(StrEnum):
     STEPS_OF_THE_ROW = "list items of the row's steps are written"
     STEPS_BETWEEN = "list items of every record of the batch are written"
     LIST_FIRST = "list items are written before the row"
+    ROW_STAYS = "a row without steps is kept as long as one with steps"
     REPLAY_CURRENT = "a replay places the member's current image"
     REPLAY_ALL = "a replay writes list items for all first periods that can be there"
     SCAN_ALL = "a rebuild writes list items for all first periods that can be there"

@@ -114,6 +114,7 @@ class Schedule:
         elif draw < 0.23 and world.parked:
             process = world.process("replay")
             change = world.rng.choice(world.parked)
+            process.members = frozenset({change.member})
             self._start(process, replay(process, change), change)
         elif draw < 0.25 and self.events < EVENTS and "maintenance" not in kinds:
             process = world.process("maintenance")
@@ -160,6 +161,7 @@ class Schedule:
             process = world.process("projector")
             world.running.append(process)
             batch = shard.records[shard.done : shard.done + shard.size]
+            process.members = frozenset(change.member for change in batch)
             shard.attempt = Task(process, project(process, batch))
         elif shard.attempt is not None and world.chance(0.6):
             if world.chance(0.03) and len(self.others) < MOST_OTHERS:
@@ -201,15 +203,13 @@ class Schedule:
 
     def _expire(self) -> None:
         expire_counts(self.world)
-        working = not {task.process.kind for task in self.others} <= {"reader", "fold"}
-        if not working and not self.world.parked and all(shard.is_idle for shard in self.shards):
-            expire(self.world)
+        expire(self.world)
 
 
-def run(seed: int, off: Rule | None = None) -> World:
+def run(seed: int, *off: Rule) -> World:
     """Run a schedule, with all rules or without one, and compare at the end."""
     rng = Random(seed)
-    world = World(rng, off, rng.choice(LATE))
+    world = World(rng, frozenset(off), rng.choice(LATE))
     Schedule(world).run()
     judge(world)
     return world

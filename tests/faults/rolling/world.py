@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
-from random import Random
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from .items import MARGIN, SLAB, Change, Generation, Image, Steps, spans
 from .rules import Rule
+
+if TYPE_CHECKING:
+    from random import Random
 
 MEMBERS: Final = 5
 CACHE: Final = 25
@@ -71,6 +73,8 @@ class Process:
     """How often it acts when it could."""
     log: int = 0
     """The log to which it appends."""
+    members: frozenset[int] = frozenset()
+    """The members whose older images it may know."""
 
     @property
     def clock(self) -> int:
@@ -96,7 +100,7 @@ class World:
     """Everything in one schedule."""
 
     rng: Random
-    off: Rule | None
+    off: frozenset[Rule]
     late: int
     late_before: int = 0
     deployed: int = -ROLLOUT
@@ -122,7 +126,7 @@ class World:
         self.record = self.record_before = Record(self.late)
 
     def on(self, rule: Rule) -> bool:
-        return rule is not self.off
+        return rule not in self.off
 
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
@@ -136,7 +140,7 @@ class World:
         if kind != "reader":
             self.record = self.record.taken_off(late)
         record = self.record_before if cached else self.record
-        ahead, pace = self.rng.choice((0, 0, 0, MARGIN)), self.rng.choice((1.0, 1.0, 1.0, 0.1))
+        ahead, pace = self.rng.choice((0, 0, 0, MARGIN)), self.rng.choice((1.0, 1.0, 1.0, 0.1, 0.04))
         return Process(self, kind, record, late, ahead, pace, self.rng.randrange(3))
 
     def enter(self, record: Record) -> None:

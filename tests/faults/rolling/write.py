@@ -56,17 +56,26 @@ def _trimmed(process: Process, stamp: int, sums: dict[int, int]) -> dict[int, in
 def expire(world: World) -> None:
     """Delete what has expired: items of removed members, and what was kept for periods that nobody reads.
 
-    An item of a removed member outlives all attempts with older versions, which the schedule sees to.
+    An item of a removed member outlives all attempts that know an older version, parked records, and rebuilds.
     """
-    for member in [member for member, image in world.images.items() if image.removed]:
+    known = {change.member for change in world.parked}.union(*(process.members for process in world.running))
+    removed = [member for member, image in world.images.items() if image.removed]
+    for member in removed if world.record.job is None else []:
+        if member in known or world.projected.get(member) != world.images[member].version:
+            continue
         del world.images[member], world.facts[member]
         world.met["expired"] += 1
 
 
 def expire_counts(world: World) -> None:
-    """Delete nodes and list items of periods that nobody reads any more."""
+    """Delete rows, nodes and list items of periods that nobody reads any more."""
     for generation in world.generations.values():
         for node in [key for key, node in generation.nodes.items() if node.expires <= world.now]:
             del generation.nodes[node]
+        locked = {key[2] for key in world.locked if key[0] == "row"}
+        for member in [member for member, row in generation.rows.items() if row.expires <= world.now]:
+            if member not in locked:
+                del generation.rows[member]
+                world.met["row expired"] += 1
         for key in [key for key, item in generation.items.items() if item.expires <= world.now]:
             generation.list(key, None)
