@@ -72,7 +72,7 @@ units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/r
 
 .PHONY: reads
 reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.reads --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) reads rolling_reads
 
 .PHONY: lanes
 lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes
@@ -88,7 +88,7 @@ replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=a
 
 .PHONY: rolling
 rolling: $(DEV_INSTALLED) ## what rolling windows cost a stream of your own: make rolling FILE=activity.csv.gz
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.rolling --stream $(FILE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.rolling $(FILE) $(ROLLING_ARGS)
 
 .PHONY: cost
 cost: $(DEV_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--events-per-second 10 --members 1000000"

@@ -38,6 +38,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
     metrics.add_metric("TiersRemoved", MetricUnit.Count, _removed(prunes))
     metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
+    if projected.problem:
+        logger.error("a log is left as it is", extra={"reason": projected.problem})
     if projected.failed is not None:
         logger.error("batch to be delivered again", extra={"from": projected.failed, "reason": projected.why})
         # Lambda delivers the whole batch again if it does not know the number.

@@ -4,17 +4,22 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from standings.aws.dynamodb.rankings.log_folds import fold_log
+from standings.aws.dynamodb.rankings.rolling_windows import one_after_another
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.rolling.shifts import rolling_windows
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import apply
+from tests.support.faults import faulty_client
 
 TEXT: Final = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
@@ -23,6 +28,8 @@ EVENTS: Final = [
     {"id": "0197f2c5", "board": "berlin-2026", "member": "u7", "at": NOW.isoformat(), "metrics": {"points": 12}},
 ]
 BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }'
+ROLLING: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["last-7-days"] }'
+TWO_DAYS_AGO: Final = NOW - timedelta(days=2)
 OPERATIONS: Final = {"get_item": "GetItem", "batch_get_item": "BatchGetItem", "query": "Query"}
 
 
@@ -60,14 +67,34 @@ def stack(recorder: Recorder) -> Iterator[Stack]:
         yield deployed
 
 
+@pytest.fixture
+def rolling(recorder: Recorder) -> Iterator[Stack]:
+    """A board with `last-7-days`: u123 got 300 points two days ago and 12 today, u7 got 12 today."""
+    first, second = EVENTS
+    earlier = {**first, "id": "0197f2c3", "at": TWO_DAYS_AGO.isoformat()}
+    clock = ManualClock(round(TWO_DAYS_AGO.timestamp() * 1000))
+    with running(recorder, clock, ROLLING) as deployed:
+        apply(deployed, [earlier])
+        clock.milliseconds = round(NOW.timestamp() * 1000)
+        apply(deployed, [{**first, "metrics": {"points": 12}}, second])
+        for _ in range(2):  # the first read fills the caches
+            deployed.get("/boards/berlin-2026/points/last-7-days")
+        yield deployed
+
+
 @pytest.mark.parametrize(("table", "at_least"), [("Scores", 2), ("Receipts", 1), ("Rankings", 5)])
 def test_the_items_are_real(stack: Stack, table: str, at_least: int) -> None:
+    assert _shown(stack, table, table) >= at_least
+
+
+def _shown(stack: Stack, caption: str, table: str) -> int:
+    """Check that the table holds every item that the page shows below a caption; return their number."""
     stored = [json.loads(json.dumps(row, default=_encoded)) for row in rows(stack.dynamodb, table)]
-    (block,) = re.findall(rf"<!-- items: {table} -->\n```json\n(.*?)```", TEXT, re.DOTALL)
+    (block,) = re.findall(rf"<!-- items: {caption} -->\n```json\n(.*?)```", TEXT, re.DOTALL)
     shown = [json.loads(line) for line in block.splitlines()]
-    assert len(shown) >= at_least
     for item in shown:
         assert item in stored
+    return len(shown)
 
 
 def _encoded(value: Any) -> str:
@@ -75,10 +102,40 @@ def _encoded(value: Any) -> str:
     return b64encode(bytes(value)).decode()
 
 
+def test_the_items_of_a_rolling_window_are_real(rolling: Stack) -> None:
+    assert _shown(rolling, "a rolling row", "Rankings") == 1
+    assert _shown(rolling, "a rolling list", "Rankings") == 5
+    assert _shown(rolling, "a log", "Rankings") == 1
+
+    _fold(rolling)
+
+    assert _shown(rolling, "rolling nodes", "Rankings") == 4
+    assert _shown(rolling, "a folded log", "Rankings") == 1
+
+
+def _fold(stack: Stack) -> None:
+    """Fold the log, as a projector does where it is longer."""
+    family = parse_boards(ROLLING).family("berlin-2026")
+    assert family is not None
+    (rankings,) = rolling_windows(family, "berlin-2026")
+    clock = faulty_client.Time(stack.clock()).clock()
+    assert fold_log(stack.dynamodb, "Rankings", clock, one_after_another, rankings, 0) == 0
+
+
 def test_the_requests_are_real(stack: Stack, recorder: Recorder) -> None:
-    (block,) = re.findall(r"<!-- requests -->\n(.*?)<!-- /requests -->", TEXT, re.DOTALL)
+    assert _requests(stack, recorder, "requests") == 11
+
+
+def test_the_requests_on_a_rolling_window_are_real(rolling: Stack, recorder: Recorder) -> None:
+    assert _requests(rolling, recorder, "rolling requests") == 5
+    _fold(rolling)
+    assert _requests(rolling, recorder, "rolling requests") == 5
+
+
+def _requests(stack: Stack, recorder: Recorder, caption: str) -> int:
+    """Check the requests of each question that the page shows below a caption; return the number of questions."""
+    (block,) = re.findall(rf"<!-- {caption} -->\n(.*?)<!-- /{caption} -->", TEXT, re.DOTALL)
     shown = re.findall(r"^\| `(GET|POST) (\S+)` \| (.*) \|$", block, re.MULTILINE)
-    assert len(shown) == 11
     for method, address, requests in shown:
         recorder.requests.clear()
         parts = urlsplit(address)
@@ -89,3 +146,4 @@ def test_the_requests_are_real(stack: Stack, recorder: Recorder) -> None:
         assert status == 200
         # Parallel requests come in any order.
         assert sorted(recorder.requests) == sorted(re.findall(r"`([^`]+)`", requests)), address
+    return len(shown)

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from standings.domain.events.event import Rule
-from standings.project.commit_moves import one_by_one
+from standings.project.outcome import one_by_one
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime.logs import metrics
 from standings.wiring import projector

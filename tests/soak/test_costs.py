@@ -42,7 +42,7 @@ def test_the_first_thousand_of_ten_shards_are_merged_from_little_more() -> None:
 
 
 def test_an_event_on_all_alone_costs_ten_write_units_at_most() -> None:
-    cost = units.writes(2, population.BOARDS, population.BOARD)
+    (cost, _) = units.writes(units.ALL, units.MEMBERS)
 
     assert cost["write_units_per_event"] <= 10
     assert cost["read_units_per_event"] == 0

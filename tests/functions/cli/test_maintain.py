@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from standings.ports.errors import StoreUnavailableError
-from standings.project.commit_moves import one_by_one
+from standings.project.outcome import one_by_one
 from standings.wiring import projector
 from standings_cli.__main__ import main, parser
 from standings_cli.stack.connection import Connection, StackError

@@ -10,14 +10,16 @@ import orjson
 import pytest
 
 from standings.maintain.audit import report
-from standings.project.commit_moves import one_by_one
+from standings.project.outcome import one_by_one
 from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.audit.auditing import BOARD, Audited, family, findings, populate
 from tests.support.builders.audit.corrupting import Corruption
-from tests.support.builders.audit.counters import NOW
+from tests.support.builders.audit.corrupting_logs import LogCorruption
+from tests.support.builders.audit.corrupting_windows import WindowCorruption
+from tests.support.builders.audit.counters import NOW, Finding
 from tests.support.builders.audit.traffic import Busy, Lagging, Load
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -26,6 +28,11 @@ from tests.support.thoroughness import seeds
 KINDS = (
     *("deleted", "emptied", "moved", "unreadable", "elsewhere", "future", "ghost", "unhidden"),
     *("counter", "lost", "stray"),
+)
+OF_WINDOWS = (
+    *("row_deleted", "step_dropped", "step_moved", "step_added", "row_damaged", "row_future", "steps_unhidden"),
+    *("unlisted", "relisted", "stretched", "garbled", "listed_elsewhere", "listed_in_future", "surplus"),
+    *("ghost_listed", "ghost_placed"),
 )
 
 
@@ -50,6 +57,14 @@ def board(seed: int, members: int = 25, events: int = 80, clock: ManualClock | N
         yield audited
 
 
+def corrupt(audited: Audited) -> set[Finding]:
+    """Corrupt rankings in a few ways. Returns how an audit must name the rows and list items."""
+    corruption, of_windows = Corruption(audited), WindowCorruption(audited)
+    for kind in audited.rng.choices((*KINDS, *OF_WINDOWS), k=audited.rng.randint(1, 12)):
+        (corruption if kind in KINDS else of_windows).corrupt(kind)
+    return corruption.expected | of_windows.expected
+
+
 def found(answers: list[dict[str, Any]], kind: str) -> int:
     return sum(answer["found"][kind] for answer in answers)
 
@@ -66,10 +81,7 @@ def test_a_board_at_rest_has_no_difference(seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds(8, 40))
 def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
     with board(seed) as audited:
-        corruption = Corruption(audited)
-        for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
-            corruption.corrupt(kind)
-        expected = corruption.expected | audited.counters_off()
+        expected = corrupt(audited) | audited.counters_off()
         # One long call, or many short ones.
         slow = Busy(audited, 0, step=audited.rng.choice([2, 300]))
         answers = audited.audit(slow, seconds=60)
@@ -95,9 +107,7 @@ def test_no_false_alarm_while_events_flow(seed: int) -> None:
 def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
     with board(seed) as audited:
         Lagging(audited, 3_000)
-        corruption = Corruption(audited)
-        for kind in audited.rng.choices(KINDS, k=audited.rng.randint(1, 8)):
-            corruption.corrupt(kind)
+        expected = corrupt(audited)
         audited.clock.milliseconds += 60_000
         busy = Busy(audited, audited.rng.choice([0.02, 0.1, 0.3]))
         # Moves between two cheap reads can hide a wrong counter by chance: the next audit names it.
@@ -107,7 +117,7 @@ def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
             off = {one for one in named if one[0] == "counter"}
             # Moves do not change how far a counter is off.
             counters = audited.counters_off()
-            assert sorted(one for one in named if one[0] != "counter") == sorted(corruption.expected)
+            assert sorted(one for one in named if one[0] != "counter") == sorted(expected)
             assert {one[1] for one in off} <= {one[1] for one in counters}
             if off == counters:
                 break
@@ -117,10 +127,15 @@ def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
 
 def _mend_while_events_flow(seed: int, clock: ManualClock) -> None:
     with board(seed, clock=clock) as audited:
-        corruption = Corruption(audited)
+        corruption, of_windows = Corruption(audited), WindowCorruption(audited)
         for kind in KINDS:
             corruption.corrupt(kind)
-        assert audited.counters_off() or corruption.expected
+        for kind in OF_WINDOWS:
+            of_windows.corrupt(kind)
+        assert audited.counters_off()
+        assert corruption.expected | of_windows.expected
+        ((window, _),) = of_windows.windows()
+        LogCorruption(audited, window).corrupt(audited.rng.choice(["cut_short", "wrong", "twice"]))
         load = Load(audited, 0.1)
         load.start()
         begin = True

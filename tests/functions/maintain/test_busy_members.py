@@ -18,7 +18,7 @@ from standings.ports.board_records import DELETE, REBUILD, BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict
 from standings.ports.scores import SLOTS, ItemConflict, MemberKey, Rewrite
-from standings.project.commit_moves import Backfill
+from standings.project.backfill import Backfill
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000

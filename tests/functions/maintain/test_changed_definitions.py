@@ -3,8 +3,10 @@
 from typing import Any
 
 import orjson
+import pytest
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.boards.definitions import Metric
 from standings.domain.windows.calendar import DAY
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -15,6 +17,7 @@ NOW = 1_795_256_100_000
 TODAY = "2026-11-21T10:15:00Z"
 ALL = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
 ANOTHER_FAMILY = '[boards."c"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+ROLLING = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all", "last-7-days"] }\n'
 BEST = '[boards."b"]\nmetrics.points = { aggregate = "max", ties = "TIES", windows = ["all"] }\n'
 
 
@@ -91,3 +94,30 @@ def test_a_sum_that_was_added_to_while_nobody_kept_marks_is_dated_by_none(engine
     image = DynamoScores(engine, "Scores", "Receipts", faulty_client.Time(NOW).clock()).image(("b", "m"))
     assert image is not None
     assert (list(image.values.values()), dict(image.tie_keys)) == ([12], {})
+
+
+def test_a_rolling_window_of_a_board_of_0_1_is_not_built_until_the_board_is_rebuilt(
+    engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0.1 stored rolling windows in another way, so an upgraded board must not read as an empty one."""
+    clock = ManualClock(NOW)
+    with monkeypatch.context() as patches, running(engine, clock, ROLLING) as stack:
+        patches.setattr(Metric, "ranking_codes", property(_codes_of_0_1))
+        write(stack, "1", "m", points=5)
+        project(stack)
+    with running(engine, clock, ROLLING) as stack:
+        assert stack.get("/boards/b/points/all")[1]["total"] == 1
+        status, problem = stack.get("/boards/b/points/last-7-days")
+        assert (status, problem["type"]) == (404, "urn:standings:not-built")
+
+        answer = stack.maintenance({"rebuild": {"board": "b"}}, Context())
+        while not answer["done"]:
+            clock.milliseconds += round(answer["wait"] * 1000)
+            answer = stack.maintenance({"rebuild": {"board": "b", "begin": False}}, Context())
+        assert stack.entries("/boards/b/points/last-7-days") == [{"rank": 1, "member": "m", "score": 5}]
+
+
+def _codes_of_0_1(metric: Metric) -> dict[str, str]:
+    return {
+        window.name: metric._code_of("ranking", window.unit, metric.order, metric.ties) for window in metric.windows
+    }

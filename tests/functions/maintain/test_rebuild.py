@@ -193,6 +193,8 @@ def test_a_deleted_board_is_gone_and_begins_anew(engine: Any) -> None:
         assert upkeep.page() == (200, {})
         assert entries(engine) == {}
         assert stack.get("/boards/b/member", id="m1")[0] == 404
+        # What is left expires.
+        assert all("e" in row for row in rows(engine, "Rankings") if row["pk"]["S"].startswith("b#"))
 
         stack.clock.milliseconds += PROPAGATION_WAIT
         upkeep.totals.clear()

@@ -109,7 +109,7 @@ def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monke
     batch = [one for n in range(12) for one in history(f"m{n}", n, board="rolling")]
     begins = [0]
     while True:
-        projected = subject.project(*batch[begins[-1] :], patience=12)
+        projected = subject.project(*batch[begins[-1] :], patience=4)
         if projected.failed is None:
             break
         assert projected.why == "the function ran out of time"

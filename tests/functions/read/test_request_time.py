@@ -29,6 +29,9 @@ class Store:
 
     before: Callable[[], None]
 
+    def for_request(self) -> "Store":
+        return self
+
     def record(self, _: str) -> None:
         self.before()
 

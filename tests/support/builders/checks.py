@@ -1,12 +1,13 @@
 """Looks into the Rankings table: entries as they stand, and whether the tiers count exactly them."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from standings.aws.dynamodb.keys import DIGITS
 from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path, path
+from tests.support.builders.stored import Stored
+from tests.support.dynamodb.storage.values import decode_item
 
 
 def rows(client: Any, table: str) -> list[dict[str, Any]]:
@@ -21,47 +22,43 @@ def rows(client: Any, table: str) -> list[dict[str, Any]]:
         request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
 
-def entries(client: Any) -> dict[str, dict[str, int]]:
-    """Ordinals by member, for each ranking by its key."""
-    found: dict[str, dict[str, int]] = {}
-    for row in rows(client, "Rankings"):
-        if "s" in row:
-            ranking = row["r"]["S"].partition("/")[0]
-            member = row["pk"]["S"].removeprefix(f"{ranking}#")
-            place, also = next(
-                (place, name)
-                for place, name in (
-                    decode_sort_key(row["s"]["S"], ties_by_instant=ties_by_instant) for ties_by_instant in (False, True)
-                )
-                if name == member
-            )
-            assert also == member
-            found.setdefault(ranking, {})[member] = place.sort_value
+def stored(client: Any) -> Stored:
+    """What Rankings says, where every item may be."""
+    found = Stored(decode_item(row) for row in rows(client, "Rankings"))
+    assert (found.wrong, found.twice) == ([], {})
     return found
 
 
-def tiers(client: Any) -> dict[str, dict[tuple[Path, int], int]]:
-    """Counters that are not 0, summed over their lanes, for each ranking by its key."""
-    found: dict[str, Counter[tuple[Path, int]]] = {}
-    known = lanes(client)
-    for ranking, way, lane, row in nodes(client):
-        assert lane < known.get(ranking, 1), "a lane that readers do not know of"
-        for name, value in row.items():
-            digit = DIGITS.get(name)
-            if digit is not None:
-                found.setdefault(ranking, Counter())[way, digit] += int(value["N"])
+def entries(client: Any) -> dict[str, dict[str, int]]:
+    """Sort values by member, for each ranking by its key."""
     return {
-        ranking: there
-        for ranking, counters in found.items()
-        if (there := {counter: count for counter, count in counters.items() if count})
+        ranking: {member: _sort_value(key, member) for member, key in placed.items()}
+        for ranking, placed in stored(client).placed.items()
     }
+
+
+def _sort_value(key: str, member: str) -> int:
+    for ties_by_instant in (False, True):
+        place, also = decode_sort_key(key, ties_by_instant=ties_by_instant)
+        if also == member:
+            return place.sort_value
+    raise AssertionError(f"{key!r} is no sort key of {member!r}")
+
+
+def tiers(client: Any) -> dict[str, Counter[tuple[Path, int]]]:
+    """Counters that are not 0, summed over their lanes, for each ranking by its key."""
+    found = stored(client)
+    for nodes_ in found.nodes.values():
+        known = nodes_.get((), {}).get(0, {}).get("l", 1)
+        assert all(lane < known for lanes_ in nodes_.values() for lane in lanes_), "a lane that readers do not know of"
+    return found.counted
 
 
 def nodes(client: Any) -> Iterator[tuple[str, Path, int, dict[str, Any]]]:
     """The items of tier trees: ranking, path, lane, and the item."""
     for row in rows(client, "Rankings"):
         ranking, slash, rest = row["pk"]["S"].partition("/")
-        if slash and "#" not in rest and ranking.count("#") == 1:
+        if slash and "#" not in rest and ranking.count("#") == 1 and not rest.startswith("log"):
             way, _, lane = rest.partition("+")
             yield ranking, tuple(bytes.fromhex(way)), int(lane or 0), row
 
@@ -73,13 +70,19 @@ def lanes(client: Any) -> dict[str, int]:
     }
 
 
-def assert_tiers_count_the_entries(client: Any) -> None:
-    """Every counter of every ranking is the number of entries below it."""
+def assert_tiers_count_the_entries(client: Any, ended: Collection[str] = ()) -> None:
+    """Every counter of every ranking is the number of entries below it.
+
+    `ended` are rankings of rolling windows that can no longer be read. Their steps are kept up with those of their
+    slab, but not their tiers.
+    """
     counted: dict[str, Counter[tuple[Path, int]]] = {}
     for ranking, placed in entries(client).items():
+        if ranking in ended:
+            continue
         counts = counted.setdefault(ranking, Counter())
         for sort_value in placed.values():
             way = path(sort_value)
             counts.update((way[:length], way[length]) for length in range(len(way)))
 
-    assert {ranking: dict(counts) for ranking, counts in counted.items()} == tiers(client)
+    assert counted == {ranking: counters for ranking, counters in tiers(client).items() if ranking not in ended}

@@ -35,6 +35,16 @@ def conflict(_: Faulty, request: dict[str, Any]) -> Any:
     raise cancelled(["TransactionConflict", *["None"] * (len(request["TransactItems"]) - 1)])
 
 
+def conflict_at_end(_: Faulty, request: dict[str, Any]) -> Any:
+    """Fail because another transaction holds the last item."""
+    raise cancelled([*["None"] * (len(request["TransactItems"]) - 1), "TransactionConflict"])
+
+
+def refused_at_end(_: Faulty, request: dict[str, Any]) -> Any:
+    """Fail because the last action is invalid."""
+    raise cancelled([*["None"] * (len(request["TransactItems"]) - 1), "ValidationError"])
+
+
 def lost_answer(faulty: Faulty, request: dict[str, Any]) -> Any:
     """Apply the transaction, then fail as if its answer were lost."""
     faulty.client.transact_write_items(**request)

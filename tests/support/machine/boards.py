@@ -53,39 +53,39 @@ class Board:
 BOARDS: Final = {
     "sums": Board(
         {
-            "points": Metric(precision=2, windows=("all", "day", "last-3-days")),
-            "strokes": Metric(descending=False, windows=("month",)),
+            "points": Metric(precision=2, windows=("all", "day", "last-3-days", "last-90-days")),
+            "strokes": Metric(descending=False, windows=("month", "last-30-days")),
             "runs": Metric(windows=()),
         },
         Calendar(BERLIN),
     ),
     "firsts": Board(
         {
-            "points": Metric(ties="first", windows=("all", "week", "last-24-hours")),
-            "fees": Metric(precision=1, descending=False, ties="first", windows=("all",)),
+            "points": Metric(ties="first", windows=("all", "week", "last-24-hours", "last-7-days")),
+            "fees": Metric(precision=1, descending=False, ties="first", windows=("all", "last-16-days")),
         },
         Calendar(BERLIN, week_start=6, late=timedelta(days=2), keep=timedelta(days=3)),
     ),
     "bests": Board(
         {
-            "points": Metric("max", ties="first", windows=("all", "day")),
-            "time": Metric("min", precision=3, descending=False, windows=("all", "last-3-days")),
-            "worst": Metric("min", ties="first", windows=("week",)),
+            "points": Metric("max", ties="first", windows=("all", "day", "last-7-days")),
+            "time": Metric("min", precision=3, descending=False, windows=("all", "last-3-days", "last-90-hours")),
+            "worst": Metric("min", ties="first", windows=("week", "last-30-days")),
         },
         Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=40)),
     ),
     "lasts": Board(
         {
-            "points": Metric("last", ties="first", windows=("all", "hour")),
-            "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "year")),
+            "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours")),
+            "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "last-90-days", "year")),
         },
         Calendar(ZoneInfo("UTC")),
     ),
     "club": Board(
         {
-            "points": Metric(ties="first", windows=("all", "day")),
+            "points": Metric(ties="first", windows=("all", "day", "last-5-hours")),
             "lost": Metric(descending=False, windows=("all",)),
-            "best": Metric("max", windows=("all",)),
+            "best": Metric("max", descending=False, windows=("all", "last-3-days")),
         },
         Calendar(BERLIN),
         registered=True,

@@ -10,6 +10,7 @@ from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import Path
 from standings.ports.board_records import BoardRecord
 from standings.ports.errors import CancelReason
+from standings.ports.rolling import RollingWindows
 
 MAX_ACTIONS = 100  # Actions of one DynamoDB transaction
 
@@ -32,6 +33,10 @@ class MoveConflict(NamedTuple):
 
 class Rankings(Protocol):
     """Rankings, for the projector."""
+
+    @property
+    def rolling(self) -> RollingWindows:
+        """Those of rolling windows."""
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
         """Move entries and tiers in one transaction. An empty list means that it succeeded."""
@@ -78,12 +83,15 @@ class Node(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A member's entry in a ranking: its sort key, its place, and when the change that moved it there was written."""
+    """A member's entry in a ranking: its sort key, its place, and when the change that moved it there was written.
+
+    An entry in the list of a rolling window does not know when.
+    """
 
     key: str
     place: Place
     member: str
-    written_at_ms: int
+    written_at_ms: int | None = None
 
 
 class Span(NamedTuple):
@@ -100,6 +108,9 @@ class Span(NamedTuple):
 
 class RankingsReader(Protocol):
     """Rankings, and the items of Scores that a read needs. Each call reads all its items in parallel."""
+
+    def for_request(self) -> "RankingsReader":
+        """The reader for one request, which may keep what the request has read."""
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         """Read entries of members. A member without a place is left out."""

@@ -2,10 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from itertools import groupby
-from operator import call
 from typing import Final
 
 from standings.domain.boards.definitions import Ranking
@@ -15,33 +11,10 @@ from standings.domain.members.rolling_sum import place
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict, RankingRow, Rankings
-from standings.runtime.retry import Backoff, Clock
+from standings.project.outcome import AT_ONCE, Outcome
+from standings.runtime.retry import Backoff
 
 MAX_MOVES: Final = 5_000  # The most moves that are started before others are done: a few seconds of transactions
-AT_ONCE: Final = 3  # How often moves are corrected and retried without waiting
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The result of one ranking's moves. `failure` is the reason why some moves are not done; None if all are."""
-
-    done: list[Move] = field(default_factory=list)
-    moves: int = 0
-    stale_moves: int = 0
-    gaps: int = 0
-    conflicts: int = 0
-    refused: list[tuple[Move, str]] = field(default_factory=list)
-    failure: str | None = None
-
-
-RunParallel = Callable[[Sequence[Callable[[], Outcome]]], Iterable[Outcome]]
-one_by_one: Final[RunParallel] = partial(map, call)
-
-
-def commit_order(move: Move) -> tuple[str, int]:
-    """The sort key of moves. Neighbours in a ranking share tiers, so they should share transactions."""
-    target = move.new or move.old
-    return move.ranking.key, target.sort_value if target is not None else 0
 
 
 def move_in_ranking(
@@ -136,35 +109,12 @@ def _nodes(move: Move) -> set[Path]:
 
 
 def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
-    """The moves that bring a member to its place in each ranking, or out of it, wherever it is counted now."""
+    """The moves that bring a member to its place in each ranking, or out of it, wherever it is counted now.
+
+    Rolling windows have shifts instead (`domain.rolling.shifts`).
+    """
     return [
         Move(ranking, image.member, None, place(image, ranking), image.version, image.written_at_ms)
         for ranking in rankings
+        if not ranking.window.rolling
     ]
-
-
-class Backfill:
-    """Moves members in many rankings at once, each ranking in transactions of its own."""
-
-    def __init__(self, rankings: Rankings, clock: Clock, run_parallel: RunParallel = one_by_one) -> None:
-        self._rankings = rankings
-        self._clock = clock
-        self._run_parallel = run_parallel
-
-    def place(self, moves: list[Move], deadline: float) -> None:
-        """Commit all moves. Raise StoreUnavailableError if the deadline comes first, StoreRefusedError if refused."""
-        for outcome in self.outcomes(moves, deadline):
-            if outcome.failure is not None:
-                raise StoreUnavailableError(outcome.failure)
-            for move, reason in outcome.refused:
-                raise StoreRefusedError(f"{move.member!r} cannot be placed in {move.ranking.key}: {reason}")
-
-    def outcomes(self, moves: list[Move], deadline: float) -> Iterable[Outcome]:
-        """Commit moves until the deadline, in seconds of the monotonic clock. Return an outcome for each ranking."""
-        moves.sort(key=commit_order)
-        return self._run_parallel(
-            [
-                partial(move_in_ranking, self._rankings, list(part), self._clock.backoff(deadline), lambda: False)
-                for _, part in groupby(moves, key=lambda move: move.ranking)
-            ]
-        )

@@ -4,17 +4,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
-from operator import attrgetter
 from typing import NamedTuple
 
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.members.moves import Change, Move, moves
+from standings.domain.rolling.shifts import Shift, shifts
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import Rankings
 from standings.ports.scores import MemberKey
-from standings.project.commit_moves import MAX_MOVES, Outcome, RunParallel, commit_order, move_in_ranking, one_by_one
-from standings.runtime.retry import Clock, with_retry
+from standings.project.backfill import jobs
+from standings.project.commit_moves import MAX_MOVES
+from standings.project.outcome import Outcome, RunParallel, one_by_one
+from standings.runtime.retry import Backoff, Clock, with_retry
 
 
 class Record(NamedTuple):
@@ -37,7 +38,8 @@ Park = Callable[[str, str, Exception | None], None]
 class ProjectResult:
     """The result of a batch. `failed` is the sequence number from which to deliver it again, `why` the reason.
 
-    `stamps` holds when each member's item was last written, in milliseconds.
+    `problem` is what somebody has to look at, although nothing is lost. `stamps` holds when each member's item was last
+    written, in milliseconds.
     """
 
     moves: int = 0
@@ -48,6 +50,7 @@ class ProjectResult:
     stamps: list[int] = field(default_factory=list)
     failed: str | None = None
     why: str = ""
+    problem: str = ""
 
 
 @dataclass(slots=True)
@@ -84,7 +87,7 @@ class _Batch:
     def run(self) -> ProjectResult:
         self._sort_records()
         catalog = self._projector.catalog
-        backoff = self._projector.clock.backoff(self._deadline)
+        backoff = self._backoff()
         try:
             generations = with_retry(lambda: catalog.written(board for board, _ in self._positions), backoff)
         except StoreUnavailableError as error:
@@ -92,10 +95,8 @@ class _Batch:
             self._result.why = f"the records of the boards could not be read: {error}"
         else:
             for part in self._parts(generations):
-                # Sorted, each transaction writes a tier once for all moves that share it.
-                part.sort(key=commit_order)
-                jobs = [partial(self._project, list(group)) for _, group in groupby(part, attrgetter("ranking"))]
-                for outcome in self._projector.run_parallel(jobs):
+                work = jobs(self._projector.rankings, part, self._backoff, lambda: self._failed)
+                for outcome in self._projector.run_parallel([partial(self._run, job) for job in work]):
                     self._count(outcome)
                 if self._failed:
                     break
@@ -117,13 +118,14 @@ class _Batch:
                     # During a deployment this function may run with an older boards.toml than the writer.
                     self._park(position, f"no family in boards.toml matches {new.board!r}")
 
-    def _parts(self, generations: Mapping[str, Sequence[int]]) -> Iterator[list[Move]]:
+    def _parts(self, generations: Mapping[str, Sequence[int]]) -> Iterator[list[Move | Shift]]:
         """Yield the moves in parts, in the order of the records. If time runs out, a part that is done stays done."""
-        of_members: list[list[Move]] = []
+        of_members: list[list[Move | Shift]] = []
         for key, positions in list(self._positions.items()):
             changes = [change for position in positions if (change := self._records[position].change) is not None]
             try:
-                of_member = moves(self._projector.catalog.boards, changes, generations[key[0]])
+                boards, written = self._projector.catalog.boards, generations[key[0]]
+                of_member: list[Move | Shift] = [*moves(boards, changes, written), *shifts(boards, changes, written)]
             except Exception as bug:  # noqa: BLE001 - a member whose images break the code must not stop the others
                 for position in self._positions.pop(key):
                     self._park(position, f"cannot be projected: {bug!r}", bug)
@@ -131,7 +133,7 @@ class _Batch:
             self._result.stamps.append(max(change.new.written_at_ms for change in changes))
             self._open[key] = len(of_member)
             of_members.append(of_member)
-        part: list[Move] = []
+        part: list[Move | Shift] = []
         for of_member in of_members:
             if part and len(part) + len(of_member) > MAX_MOVES:
                 yield part
@@ -139,12 +141,14 @@ class _Batch:
             part += of_member
         yield part
 
-    def _project(self, moves: Sequence[Move]) -> Outcome:
-        backoff = self._projector.clock.backoff(self._deadline)
-        outcome = move_in_ranking(self._projector.rankings, moves, backoff, lambda: self._failed)
+    def _run(self, job: Callable[[], Outcome]) -> Outcome:
+        outcome = job()
         if outcome.failure is not None:
             self._failed = True
         return outcome
+
+    def _backoff(self) -> Backoff:
+        return self._projector.clock.backoff(self._deadline)
 
     def _count(self, outcome: Outcome) -> None:
         self._result.moves += outcome.moves
@@ -152,6 +156,7 @@ class _Batch:
         self._result.gaps += outcome.gaps
         self._result.conflicts += outcome.conflicts
         self._result.why = self._result.why or outcome.failure or ""
+        self._result.problem = self._result.problem or outcome.problem or ""
         self._open.subtract((move.ranking.board, move.member) for move in outcome.done)
         for move, reason in outcome.refused:
             key = (move.ranking.board, move.member)

@@ -11,6 +11,7 @@ from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.domain.windows.calendar import DAY
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, Lanes, MoveConflict, Rankings, Removal, Trees
+from standings.ports.rolling import RollingWindows
 from standings.runtime.retry import Clock
 
 CHANCE: Final = 1 / 16  # Probability that a move out of a leaf triggers a check of its path (docs/decisions/0009)
@@ -42,6 +43,11 @@ class PrunedRankings:
     report: Callable[[PruneResult], None]
     chance: float = CHANCE
     worth: int = WORTH
+
+    @property
+    def rolling(self) -> RollingWindows:
+        """Rolling windows. Their tiers are left to their TTL: a position in a log would go with a node."""
+        return self.rankings.rolling
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
         conflicts = self.rankings.commit(ranking, moves)

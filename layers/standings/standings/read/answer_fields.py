@@ -16,7 +16,7 @@ from standings.read.reader import Method
 def head(ranking: Ranking, method: Method, nodes: Iterable[Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
     """The ranking, the method, and `as_of`: when the latest of the nodes and entries was written."""
     stamps = [node.written_at_ms for node in nodes if node.written_at_ms is not None]
-    stamps += [entry.written_at_ms for entry in entries]
+    stamps += [entry.written_at_ms for entry in entries if entry.written_at_ms is not None]
     return {
         "board": ranking.board,
         "metric": ranking.metric.name,

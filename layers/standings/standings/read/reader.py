@@ -42,7 +42,7 @@ class Request:
         self._clock = reader.clock
         self._begun = reader.clock.monotonic()
         self.now = reader.clock.now()
-        self.store = retrying(reader.store, self._backoff)
+        self.store = retrying(reader.store.for_request(), self._backoff)
 
     def _backoff(self) -> Backoff:
         if self._clock.monotonic() >= self._begun + LAST_READ_S:

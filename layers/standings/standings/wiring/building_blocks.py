@@ -17,7 +17,7 @@ from standings.domain.boards.definitions import Boards
 from standings.runtime.environment import BOARDS_FILE, required
 from standings.runtime.retry import Clock
 
-CONNECTIONS: Final = 18  # Connections of a client: more than a function's calls at any time
+CONNECTIONS: Final = 26  # Connections of a client: more than a function's calls at any time
 CONNECT_TIMEOUT_S: Final = 1.0
 READ_TIMEOUT_S: Final = 3.0
 ATTEMPTS: Final = 2  # Attempts that the SDK makes of a call. The services retry as well, until their deadline.

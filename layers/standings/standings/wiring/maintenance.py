@@ -4,7 +4,6 @@ from functools import cache
 
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.scores.member_items import decode_parked
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
@@ -13,7 +12,7 @@ from standings.maintain.audit.audit import Audits
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
-from standings.project.commit_moves import Backfill
+from standings.project.backfill import Backfill
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
 from standings.runtime.retry import Clock
@@ -26,7 +25,7 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCa
     dynamodb, boards = building_blocks.client("dynamodb"), building_blocks.boards()
     catalog, bucket = building_blocks.board_catalog(dynamodb, clock), building_blocks.failure_bucket()
     scores = DynamoScores(dynamodb, scores_table, required("RECEIPTS_TABLE"), clock)
-    backfill = Backfill(DynamoRankings(dynamodb, rankings_table, clock), clock, projector.run_parallel())
+    backfill = Backfill(projector.dynamo_rankings(dynamodb, clock), clock, projector.run_parallel())
     purging = DynamoPurging(dynamodb, rankings_table, clock)
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
     sqs = cache(lambda: building_blocks.client("sqs"))  # one client for both queues

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
+from standings.aws.dynamodb.rankings.log_folds import RunAll
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.project.commit_moves import RunParallel
+from standings.project.outcome import RunParallel
 from standings.project.projector import Projector
 from standings.project.prune_tiers import PrunedRankings, PruneResult
 from standings.runtime.environment import required
@@ -14,12 +15,24 @@ from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
 MAX_CALLS: Final = 8  # Transactions that a projector runs in parallel, each of another ranking
+MAX_WRITES: Final = 16  # List items and nodes of rolling windows that it writes in parallel
 
 
 def run_parallel() -> RunParallel:
     """Create a pool of threads, and return a function that runs jobs in it."""
     pool = ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="rankings")
     return lambda jobs: pool.map(lambda job: job(), jobs)
+
+
+def run_all() -> RunAll:
+    """Create a pool of threads for single writes, and return a function that runs jobs in it."""
+    pool = ThreadPoolExecutor(MAX_WRITES, thread_name_prefix="writes")
+    return lambda jobs: pool.map(lambda job: job(), jobs)
+
+
+def dynamo_rankings(dynamodb: Any, clock: Clock) -> DynamoRankings:
+    """Create the store of rankings."""
+    return DynamoRankings(dynamodb, required("RANKINGS_TABLE"), clock, run_all=run_all())
 
 
 def projectors(clock: Clock) -> Callable[[Callable[[PruneResult], None]], Projector]:
@@ -29,5 +42,5 @@ def projectors(clock: Clock) -> Callable[[Callable[[PruneResult], None]], Projec
     """
     dynamodb, table = building_blocks.client("dynamodb"), required("RANKINGS_TABLE")
     catalog, pool = building_blocks.board_catalog(dynamodb, clock), run_parallel()
-    rankings, trees = DynamoRankings(dynamodb, table, clock), DynamoTrees(dynamodb, table, clock)
+    rankings, trees = dynamo_rankings(dynamodb, clock), DynamoTrees(dynamodb, table, clock)
     return lambda report: Projector(catalog, PrunedRankings(rankings, trees, clock, report), clock, pool)

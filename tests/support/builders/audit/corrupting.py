@@ -1,4 +1,4 @@
-"""Corrupts Rankings in every way that an audit names."""
+"""Corrupts rankings in every way that an audit names: rows of rankings that are not rolling, and tiers of all."""
 
 from typing import Any
 
@@ -24,10 +24,14 @@ class Corruption:
     def corrupt(self, kind: str) -> None:
         getattr(self, f"_{kind}")()
 
+    def _rankings(self) -> list[Ranking]:
+        """The rankings that have a row for each member."""
+        return [ranking for ranking in self._audited.rankings() if not ranking.window.rolling]
+
     def _entry(self) -> tuple[Ranking, str, dict[str, Any]] | None:
         """An entry that is not corrupted yet."""
         found = []
-        for ranking in self._audited.rankings():
+        for ranking in self._rankings():
             prefix = entry_key(ranking.key, "")
             for row in rows(self._audited.engine, "Rankings"):
                 key = row["pk"]["S"]
@@ -90,7 +94,7 @@ class Corruption:
 
     def _ghost(self) -> None:
         """Add an entry of a member that has no item; counted or not."""
-        ranking = self._rng.choice(self._audited.rankings())
+        ranking = self._rng.choice(self._rankings())
         self._made += 1
         member = f"ghost-{self._made}"
         sort_value = self._rng.choice(SCORES)
@@ -112,7 +116,7 @@ class Corruption:
     def _unhidden(self) -> None:
         """Give a hidden or removed member an entry again."""
         found = []
-        for ranking in self._audited.rankings():
+        for ranking in self._rankings():
             prefix = entry_key(ranking.key, "")
             found += [
                 (ranking, row)

@@ -13,7 +13,7 @@ from standings.aws.sqs.messages import Sender
 from standings.domain.boards.boards_toml import parse_boards
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
-from standings.project.commit_moves import Backfill
+from standings.project.backfill import Backfill
 from standings.runtime.retry import Clock
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fake_queues import Sqs

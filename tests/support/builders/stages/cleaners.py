@@ -12,7 +12,8 @@ from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import Path
-from standings.project.commit_moves import Outcome, move_in_ranking
+from standings.project.commit_moves import move_in_ranking
+from standings.project.outcome import Outcome
 from standings.project.prune_tiers import PrunedRankings, PruneResult
 from tests.support.builders.checks import nodes
 from tests.support.faults import faulty_client

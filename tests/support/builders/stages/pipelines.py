@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.rolling.shifts import rolling_windows
 from standings.runtime.environment import BOARDS_FILE
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -139,4 +141,15 @@ def live_through(dynamodb: Any, seed: int, *, berlin: bool, steps: int, events: 
             pipeline.assert_exact(tuple(on for on in back if on >= started - timedelta(hours=20)))
             clock.milliseconds += int(pipeline.rng.choice([1, 5, 11, 25, 60]) * 3_600_000)
         assert stack.dead_letters.messages == []
-        assert_tiers_count_the_entries(dynamodb)
+        assert_tiers_count_the_entries(dynamodb, ended(pipeline.board, clock()))
+
+
+def ended(board: str, now: int) -> set[str]:
+    """The rankings of a board's rolling windows that can no longer be read, of the last thousand periods."""
+    family = parse_boards(BOARDS).family(board)
+    assert family is not None
+    return {
+        rankings.at(period).key
+        for rankings in rolling_windows(family, board)
+        for period in range(rankings.first_open(now) - 1_000, rankings.first_open(now))
+    }

@@ -130,6 +130,18 @@ def query(
         limit -= answer["Count"]
 
 
+def query_page(
+    client: DynamoDBClient, limit: int, after: Item | None, table: str, condition: str, values: Any, **options: Any
+) -> tuple[list[Item], Item | None]:
+    """Up to `limit` items of a query by key that follow a key, and the key to read on from; None at the end."""
+    page = {"TableName": table, "KeyConditionExpression": condition, "ExpressionAttributeValues": values, **options}
+    if after is not None:
+        page["ExclusiveStartKey"] = after
+    with store_errors():
+        answer: Any = client.query(**page, Limit=limit)
+    return answer["Items"], answer.get("LastEvaluatedKey")
+
+
 def query_items(client: DynamoDBClient, limit: int, *request: Any, **options: Any) -> list[Item]:
     """Up to `limit` items of a `query`."""
     return [item for answer in query(client, limit, *request, **options) for item in answer["Items"]]
@@ -145,6 +157,19 @@ def put_if(client: DynamoDBClient, request: Mapping[str, Any]) -> bool:
                 raise
             return False
     return True
+
+
+def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool, Item | None]:
+    """Update an item on a condition. If it does not hold, returns False and the stored item, if there is one."""
+    with store_errors():
+        try:
+            client.update_item(**request)
+        except ClientError as error:
+            if error_code(error) != "ConditionalCheckFailedException":
+                raise
+            stored: Any = error.response
+            return False, stored.get("Item")
+    return True, None
 
 
 def batch_delete(client: DynamoDBClient, table: str, keys: Sequence[str]) -> None:

@@ -7,10 +7,16 @@
 | an event's receipt | Receipts | event id                           |        |                            |          |
 | a member's entry   | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
 | a tier tree's node | Rankings | board # ranking code / path + lane |        |                            |          |
+| a rolling row      | Rankings | board # window code # member       |        |                            |          |
+| a list item        | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
+| a log              | Rankings | board # window code / log + number |        |                            |          |
+
+A rolling window has one row for each member, an item for each step of a member, by its first period, in the list of
+the period's slab, and logs. Its window code is a ranking's code without the period.
 
 A ranking's code ends with `~` and the number of its generation, except in the first generation. It holds no `#` or
-`/`, and neither does the name of a board, so no two keys are equal. Lane 0 and shard 0 have no number in a key: more
-lanes or shards leave existing keys as they are.
+`/`, and neither does the name of a board, so no two keys are equal. Lane 0, log 0 and shard 0 have no number in a key:
+more of them leave existing keys as they are.
 
 Names count in an item's size, so attributes have short ones. Times are in milliseconds since 1970, except `e`.
 
@@ -33,9 +39,20 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 | entry           | v               | N    | version of the member's item that it follows                            |
 |                 | t               | N    | `t` of that version                                                     |
 |                 | r, s            | S    | key of the index; absent without a score                                |
+| rolling row     | v, t            | N    | as an entry's                                                           |
+|                 | p               | S    | the member's steps: first complete period, then the steps               |
+| list item       | v               | N    | as an entry's                                                           |
+|                 | r, s            | S    | key of the index; absent if the step is gone                            |
+|                 | t               | L    | first period, and the period in which the step ends                     |
+| log             | b               | N    | position of the first entry                                             |
+|                 | l               | L    | the entries: changes of counts, as text                                 |
+|                 | z               | N    | bytes of the entries                                                    |
+| log 0           | c               | N    | logs of the window; absent: 1                                           |
+|                 | n               | NS   | every number of shards that the list ever had                           |
 | node            | v               | N    | version: 1 more at every write; a new node starts at the clock          |
 |                 | t               | N    | the latest `t` that it counts                                           |
 |                 | q0 … zv         | N    | members below child 0 … 127; one lane alone may be below 0              |
+|                 | p0, p1 …        | N    | in a rolling window: position in each log                               |
 | root, in lane 0 | l               | N    | lanes of the tree; absent: 1                                            |
 |                 | n               | NS   | every number of shards that the ranking ever had; absent: 1             |
 | all but records | e               | N    | when DynamoDB may delete the item, in seconds since 1970; absent: never |
@@ -98,3 +115,8 @@ def shard_of(member: str, shards: int) -> int:
 def node_key(ranking: str, path: Path, lane: int = 0) -> str:
     """The key of one lane of a node: two hexadecimal digits for each step from the root."""
     return f"{ranking}/{bytes(path).hex()}" + (f"+{lane}" if lane else "")
+
+
+def log_key(window: str, number: int) -> str:
+    """The key of a rolling window's log. A node's key has no such letters."""
+    return f"{window}/log" + (f"+{number}" if number else "")

@@ -72,8 +72,9 @@ class Metric:
 
     @cached_property
     def ranking_codes(self) -> Mapping[str, str]:
-        """The codes of rankings by the name of the window."""
-        return {window.name: self._code_of("ranking", window.unit, self.order, self.ties) for window in self.windows}
+        """The codes of rankings by the name of the window. Rolling windows are stored in another way than the rest."""
+        kinds = {window.name: ("steps" if window.rolling else "ranking", window.unit) for window in self.windows}
+        return {name: self._code_of(kind, unit, self.order, self.ties) for name, (kind, unit) in kinds.items()}
 
     def ranking_code(self, window: Window) -> str:
         """The code that all rankings of a window begin with."""
@@ -112,9 +113,16 @@ class Metric:
         return f"{self.bucket_codes[unit]}{index}"
 
     def expires(self, unit: Unit, index: int) -> int:
-        """The instant from which no period that contains a bucket can be read."""
+        """The instant from which no period that contains a bucket is computed any more.
+
+        A period is computed as long as it can be read, and one of a rolling window as long as any of its slab can.
+        """
         windows = [window for window in self.windows if window.unit == unit]
-        return max(self.timetable.readable_until(window, window.periods(index)[-1]) or 0 for window in windows)
+        last = {window: window.periods(index)[-1] for window in windows}
+        return max(
+            self.timetable.readable_until(window, window.slab_of(period)[-1] if window.rolling else period) or 0
+            for window, period in last.items()
+        )
 
 
 class Accumulator(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from standings.domain.boards.definitions import Accumulator, Family, Ranking
+from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import HOUR
 
@@ -16,15 +16,14 @@ AHEAD_MARGIN: Final = HOUR  # No event counts in a bucket that begins later than
 
 
 def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
-    """The rankings in which a member's place may differ between two images.
+    """The rankings in which a member's place may differ between two images, but for those of rolling windows.
 
-    A bucket counts in future rolling periods too. Periods that can no longer be read when `new` is written are skipped.
+    Periods that can no longer be read when `new` is written are skipped.
     """
     before: Mapping[str, int] = old.values if old is not None else {}
     tie_keys: Mapping[str, str] = old.tie_keys if old is not None else {}
     # Hiding a member, or showing it again, moves it in every ranking.
     shown_or_hidden = old is not None and old.hidden != new.hidden
-    seen: set[Ranking] = set()
     for attribute in before.keys() | new.values.keys():
         moved = shown_or_hidden or before.get(attribute) != new.values.get(attribute)
         if not moved and tie_keys.get(attribute) == new.tie_keys.get(attribute):
@@ -32,19 +31,12 @@ def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator
         accumulator = family.accumulator(attribute)
         if accumulator is None or not (moved or accumulator.metric.ties_by_instant):
             continue
-        for ranking in _containing(new.board, accumulator):
-            if ranking not in seen and _is_open(ranking, new.written_at_ms):
-                seen.add(ranking)
-                yield ranking
-
-
-def _containing(board: str, accumulator: Accumulator) -> Iterator[Ranking]:
-    """The rankings in whose score an accumulator counts."""
-    metric, unit, bucket = accumulator
-    for window in metric.windows:
-        if window.unit == unit:
-            for period in window.periods(bucket):
-                yield Ranking(board, metric, window, period)
+        metric, unit, bucket = accumulator
+        for window in metric.windows:
+            if window.unit == unit and not window.rolling:
+                ranking = Ranking(new.board, metric, window, bucket)
+                if _is_open(ranking, new.written_at_ms):
+                    yield ranking
 
 
 def _is_open(ranking: Ranking, now: int) -> bool:
@@ -53,7 +45,10 @@ def _is_open(ranking: Ranking, now: int) -> bool:
 
 
 def readable_rankings(family: Family, image: Image, now: int) -> Iterator[Ranking]:
-    """The rankings in whose scores an image's accumulators count, and that can be read at `now` or later."""
+    """The rankings in whose scores an image's accumulators count, and that can be read at `now` or later.
+
+    Those of rolling windows are not among them.
+    """
     return affected_rankings(family, None, replace(image, written_at_ms=now))
 
 

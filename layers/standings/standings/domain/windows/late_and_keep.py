@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Final
 
 from standings.domain.windows.calendar import DAY, HOUR, Calendar
-from standings.domain.windows.window import MAX_ROLLING_BUCKETS, Unit, Window
+from standings.domain.windows.window import MAX_ROLLING_BUCKETS, MAX_SLAB, Unit, Window
 
 MAX_LATE_AND_KEEP: Final = 400 * DAY  # `late` and `keep` are at most this long
 _MAX_BUCKET_LENGTH: Final = 367 * DAY
@@ -53,11 +53,12 @@ class Timetable(Calendar):
         return max(end + keep, self.end(unit, period + 1) + late)
 
 
-# How long after the end of a bucket some definition may still read it. A bucket stays part of the longest rolling
-# window, or is kept until the next calendar period has ended; then come `late` and `keep`.
+# How long after the end of a bucket some definition may still need it. A bucket stays part of the longest rolling
+# window and of the slab in which that ends, or is kept until the next calendar period has ended; then come `late` and
+# `keep`.
 _MAX_READ_LENGTH: Final[dict[Unit, int]] = {
-    "h": (MAX_ROLLING_BUCKETS - 1) * HOUR + DAY,
-    "d": (MAX_ROLLING_BUCKETS - 1) * DAY + MAX_LATE_AND_KEEP,
+    "h": (MAX_ROLLING_BUCKETS + MAX_SLAB - 1) * HOUR + DAY,
+    "d": (MAX_ROLLING_BUCKETS + MAX_SLAB - 1) * DAY + MAX_LATE_AND_KEEP,
     "w": 7 * DAY + MAX_LATE_AND_KEEP,
     "m": 31 * DAY + MAX_LATE_AND_KEEP,
     "y": 366 * DAY + MAX_LATE_AND_KEEP,

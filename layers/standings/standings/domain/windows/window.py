@@ -7,6 +7,9 @@ from typing import Final, Literal
 Unit = Literal["h", "d", "w", "m", "y"]  # An hour, a day, a week, a month or a year of the calendar
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MAX_ROLLING_BUCKETS: Final = 90
+MAX_SLAB: Final = 10
+"""The most periods of a rolling window that are computed together (`Window.slab_of`)."""
+
 _UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}
 _NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}
 _ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
@@ -33,6 +36,17 @@ class Window:
     def periods(self, bucket: int) -> range:
         """The periods that contain a bucket."""
         return range(bucket, bucket + self.size)
+
+    def slab_of(self, period: int) -> range:
+        """The slab of a rolling window's periods that contains this one.
+
+        The periods of a slab are computed together, as long as one of them can be read, and they share a list. With
+        longer slabs an event costs less and a page more. So slabs are as long as events need them to be: the periods of
+        one activity lie in two or three slabs, and in more only if the window is long.
+        """
+        length = min(MAX_SLAB, 2 + self.size // 3)
+        first = period - period % length
+        return range(first, first + length)
 
 
 def parse_window(name: str) -> Window:

@@ -1,18 +1,21 @@
 """Compares boards' Rankings with Scores while events flow, and names each kind of difference.
 
-The audit walks in both directions. It lists members from Scores and compares their rows in all their rankings. Then it
-walks each ranking's index and tier tree side by side (`tier_audit`).
+The audit walks in both directions. It lists members from Scores and compares their rows in all their rankings, and in
+rolling windows their list items too (`step_audit`). Then it walks each ranking's index and tier tree side by side
+(`tier_audit`).
 
 It first reads cheaply, at different moments, and reads what disagrees again at one moment, in a read transaction. At
-one moment every legal change is either complete or absent, so what still disagrees is a difference. Two cases need
-time:
+one moment every legal change is either complete or absent, so what still disagrees is a difference. Three cases
+need time:
 
 - A row waits for the stream. For up to `grace` after its item's last change it is `behind`.
+- An item of a rolling window's list is written before the row. For as long it may be newer.
 - The sorted index lags behind its table. A leaf's entries are counted between two equal snapshots that are `settling`
   seconds apart. A leaf that never rests for so long is `unsettled`.
 
 So there are no false alarms. An audit may miss a difference while events flow, if moves between two cheap reads of a
-leaf make up for its wrong counter. The next audit names it.
+leaf make up for its wrong counter. The next audit names it. Nothing leads to the row of a rolling window of a member
+that has neither an item nor a place in the list: it is not seen.
 
 Rankings that can no longer be read are skipped, and those for which the board is not whole (`domain.boards.coverage`).
 """
@@ -27,8 +30,11 @@ from standings.domain.boards.coverage import Coverage
 from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import open_rankings, readable_rankings
+from standings.domain.rolling.rolling_rankings import rolling_of
+from standings.domain.rolling.shifts import rolling_windows
 from standings.domain.windows.calendar import MINUTE, SECOND
-from standings.maintain.audit.report import AuditCall
+from standings.maintain.audit.report import AuditCall, DamagedLog, Kind, Listed
+from standings.maintain.audit.step_audit import StepAudit
 from standings.maintain.audit.tier_audit import ROUNDS, SETTLING, TierAudit
 from standings.ports.board_records import DELETE
 from standings.ports.scores import SLOTS
@@ -76,10 +82,11 @@ class BoardAudit:
                 if slot + 1 < SLOTS and self.call.clock.monotonic() >= self.call.deadline:
                     return {"stage": "members", "slot": slot + 1, "after": None}
             cursor = {"ranking": "", "within": None}
+        damaged: set[str] = set()
         rankings = self._audited(open_rankings(self.family, self.call.board, self.call.clock.now()))
         for ranking in sorted(rankings, key=lambda ranking: ranking.ranking_code):
             code = ranking.ranking_code
-            if code < cursor["ranking"]:
+            if code < cursor["ranking"] or (ranking.window.rolling and rolling_of(ranking).key in damaged):
                 continue
             within = cursor["within"] if code == cursor["ranking"] else None
             # Leaves in doubt take time to settle: do not begin with less.
@@ -87,10 +94,25 @@ class BoardAudit:
                 return {"stage": "tiers", "ranking": code, "within": within}
             is_first = False
             self.call.read["rankings"] += within is None
-            within = TierAudit(self.call, ranking, partial(self._compare, ranking), within).run()
+            try:
+                within = self._tiers(ranking, within)
+            except DamagedLog as damage:
+                window = rolling_of(ranking).key
+                damaged.add(window)
+                self.call.add(Kind.LOG, ranking=window, log=damage.key, found=damage.reason)
+                continue
             if within is not None:
                 return {"stage": "tiers", "ranking": code, "within": within}
         return None
+
+    def _tiers(self, ranking: Ranking, within: str | None) -> str | None:
+        """Audit a ranking's tiers from a leaf on: the last one audited if the time was over, None when all are."""
+        compare = partial(self._compare, ranking)
+        if not ranking.window.rolling:
+            return TierAudit(self.call, ranking, compare, dict, within).run()
+        steps = StepAudit(self.call, rolling_of(ranking), self.coverage)
+        compare, moving = partial(steps.surplus, ranking.period), partial(steps.moving, ranking.period)
+        return TierAudit(self.call, ranking, compare, moving, within).run()
 
     def _members(self, slot: int, after: str | None) -> str | None:
         """Compare the members of a slot: the last one compared if the time was over, None when all are done."""
@@ -104,17 +126,26 @@ class BoardAudit:
                 row = rows.get((ranking, image.member))
                 if self.call.difference(image, row, ranking, image.member) is not None:
                     self.call.compare(ranking, image.member)
+            for steps in self._windows():
+                steps.members(images)
             if len(images) < PAGE_SIZE:
                 return None
             after = images[-1].member
             if self.call.clock.monotonic() >= self.call.deadline:
                 return after
 
-    def _compare(self, ranking: Ranking, members: Sequence[str]) -> None:
+    def _windows(self) -> Iterator[StepAudit]:
+        """The rolling windows that are audited."""
+        for rankings in rolling_windows(self.family, self.call.board):
+            if self.coverage.ranks(rankings.at(0)):
+                yield StepAudit(self.call, rankings._replace(generation=self.generation), self.coverage)
+
+    def _compare(self, ranking: Ranking, entries: Sequence[Listed]) -> None:
         """Compare members that have entries, but whose items are not part of the ranking.
 
         The others are compared member by member (`_members`).
         """
+        members = [entry.member for entry in entries]
         images = self.call.reads.images(self.call.board, members)
         for member in members:
             image = images.get(member)
@@ -122,7 +153,7 @@ class BoardAudit:
                 self.call.compare(ranking, member)
 
     def _ranked(self, image: Image) -> Iterator[Ranking]:
-        """The rankings that an item is part of, hidden or not."""
+        """The rankings that an item is part of, hidden or not, but for those of rolling windows."""
         return self._audited(readable_rankings(self.family, image, self.call.clock.now()))
 
     def _audited(self, rankings: Iterator[Ranking]) -> Iterator[Ranking]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import place
+from standings.domain.rolling.steps import Steps
 from standings.domain.scoring.sort_order import Place, sort_key
 from standings.ports.errors import StoreUnavailableError
 from standings.runtime.retry import READ_TIMEOUT_S, Clock, retrying, with_retry
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 
 MAX_EXAMPLES: Final = 20
+LOOKED_AT: Final = ("members", "rows", "list_items", "rankings", "entries", "nodes")
 
 T = TypeVar("T")
 
@@ -29,6 +31,29 @@ class StoredRow(NamedTuple):
 
     key: str | None
     version: int
+    at_home: bool = True
+
+
+class StoredSteps(NamedTuple):
+    """A member's row in a rolling window. `steps` is None if they cannot be decoded."""
+
+    version: int
+    steps: Steps | None
+
+
+class ListedStep(NamedTuple):
+    """A step as the list of a rolling window has it: its periods, from `first` to before `until`, and its sort key."""
+
+    first: int
+    until: int
+    key: str
+
+
+class StoredItem(NamedTuple):
+    """An item of a rolling window's list. `step` is None if the item says that there is none any more."""
+
+    version: int
+    step: ListedStep | None
     at_home: bool = True
 
 
@@ -51,11 +76,26 @@ class Snapshot(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """An entry of a ranking's sorted index; `place` is None if its key cannot be decoded."""
+    """An entry of a ranking's sorted index; `place` is None if its key cannot be decoded.
+
+    In a rolling window it is an item of the list. `first` is the period in its key, None if that is another window's.
+    `span` says in which periods it is valid: from the first number to before the second, None if that cannot be read.
+    """
 
     key: str
     member: str
     place: Place | None
+    first: int | None = None
+    span: tuple[int, int] | None = None
+
+
+class DamagedLog(Exception):
+    """A log cannot be read: its key, and why."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"{key}: {reason}")
+        self.key = key
+        self.reason = reason
 
 
 class Kind(StrEnum):
@@ -66,6 +106,8 @@ class Kind(StrEnum):
     MISPLACED = "misplaced"  # an entry with the right sort key in the wrong partition of the index
     PHANTOM = "phantom"  # an entry of a member that Scores do not rank
     VERSION = "version"  # a row with a higher version than the member's item: it rejects valid moves
+    LISTED = "listed"  # an item of a rolling window's list that is not what the member's row says
+    LOG = "log"  # a log of a rolling window that cannot be read: the window's tiers are not compared
     COUNTER = "counter"  # a leaf's counter differs from its entries, or a node's counter from its child
     BEHIND = "behind"  # the stream has not brought the member's last change yet
     UNSETTLED = "unsettled"  # changed too often to be compared
@@ -131,16 +173,26 @@ class AuditCall:
         """
         expected = _expected_key(image, ranking, member)
         key = row.key if row is not None else None
-        if image is not None and row is not None and row.version > image.version:
+        kind = self.kind(image, row.version if row is not None else None, expected, key)
+        if kind is None and row is not None and expected is not None and not row.at_home:
+            return Kind.MISPLACED
+        return kind
+
+    def kind(self, image: Image | None, version: int | None, expected: str | None, found: str | None) -> Kind | None:
+        """The difference between an item and a row of some version (None: no row), by the sort keys of both."""
+        if image is not None and version is not None and version > image.version:
             return Kind.VERSION
-        if key == expected:
-            return Kind.MISPLACED if row is not None and expected is not None and not row.at_home else None
-        is_old = row is None or (image is not None and row.version < image.version)
-        if image is not None and is_old and self.clock.now() - image.written_at_ms < self.grace:
+        if found == expected:
+            return None
+        if image is not None and (version is None or version < image.version) and self.is_recent(image):
             return Kind.BEHIND
         if expected is None:
             return Kind.PHANTOM
-        return Kind.MISSING if key is None else Kind.WRONG
+        return Kind.MISSING if found is None else Kind.WRONG
+
+    def is_recent(self, image: Image) -> bool:
+        """Whether the stream may not have brought an item's last change yet."""
+        return self.clock.now() - image.written_at_ms < self.grace
 
     def add(self, kind: Kind, **keys: Any) -> None:
         """Count a finding; keep the first differences as examples."""
@@ -157,7 +209,7 @@ class AuditCall:
             "drift": sum(count for kind, count in self.found.items() if kind not in NO_DIFFERENCE),
             "found": {kind.value: self.found[kind] for kind in Kind},
             "examples": self.examples,
-            "looked_at": {name: self.read[name] for name in ("members", "rows", "rankings", "entries", "nodes")},
+            "looked_at": {name: self.read[name] for name in LOOKED_AT},
             "read_units": round(units),
         }
 

@@ -6,42 +6,65 @@ Two things are compared:
   read again until it rests (`_settle`).
 - Another node's counter with the sum of its child's counters. Both are read at one moment.
 
+In a rolling window, a node's counters are those it has and those of the log's entries that it lacks. Its entries are
+the items of the window's list that are valid in the period. They are written before the rows and the log. So before a
+leaf is reported, members that have changed lately are counted where their rows are (`_confirm`).
+
 The walk visits every counter, also those that are 0, and the leaf of every entry, also where no counter leads to it.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from heapq import merge
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import encode_sortable
+from standings.domain.scoring.sort_order import Place, encode_sortable
 from standings.domain.tiers.tier_path import ROOT, Path, depth, path
 from standings.domain.tiers.tier_tree import span
+from standings.maintain.audit.ranking_entries import RankingEntries
 from standings.maintain.audit.report import AuditCall, Kind, Listed, Snapshot
 
 SETTLING: Final = 10.0  # Seconds after which the sorted index shows what its table has: usually well under one
 ROUNDS: Final = 4  # How often a leaf is read that does not come to rest, `SETTLING` seconds apart
 MAX_DOUBTS: Final = 64  # Leaves that wait together to be read again
-MAX_MEMBERS: Final = 100  # Members of entries that are compared together
-PAGE: Final = 500
+MAX_PASSED: Final = 100  # Entries that are compared together
+
+
+Moving = Callable[[], Mapping[str, Place | None] | None]
+
+
+class _Odd(NamedTuple):
+    """A leaf that differs between equal snapshots: what its counters say and how many entries there are, by digit."""
+
+    leaf: Path
+    digits: Mapping[int, tuple[int, int]]
 
 
 class TierAudit:
     """Audits those tiers of one ranking whose leaves follow the leaf `after` (None: all of them).
 
-    `compare` is called with the members of all entries, some at a time.
+    `compare` is called with all entries, some at a time. `moving` says where rows have the members whose list items may
+    be newer, or not in the index yet; None if it had no time. A wrong log of a rolling window raises DamagedLog.
     """
 
     def __init__(
-        self, call: AuditCall, ranking: Ranking, compare: Callable[[Sequence[str]], None], after: str | None
+        self,
+        call: AuditCall,
+        ranking: Ranking,
+        compare: Callable[[Sequence[Listed]], None],
+        moving: Moving,
+        after: str | None,
     ) -> None:
         self._call = call
         self._ranking = ranking
         self._compare = compare
+        self._moving = moving
+        self._entries = RankingEntries(call, ranking)
         self._root = call.reads.root(ranking)
-        self._members: list[str] = []
+        self._passed: list[Listed] = []
         self._doubts: list[Path] = []
+        self._odd: list[_Odd] = []
         self._start = ROOT if after is None else tuple(bytes.fromhex(after))
         self._paths = self._entry_paths(" " if after is None else encode_sortable(span(self._start)[1] + 1))
         self._next = next(self._paths, None)
@@ -122,27 +145,55 @@ class TierAudit:
         for _ in doubts:
             self._call.add(Kind.UNSETTLED)
         self._doubts = []
-        self._compare_members()
+        self._confirm()
+        self._compare_passed()
 
     def _read_again(self, leaf: Path, before: Snapshot | None) -> tuple[Snapshot | None, bool]:
         """A leaf as it is now, and whether it is settled. `before` is its snapshot of the round before.
 
-        Between equal snapshots the index has caught up, so what differs is reported.
+        Between equal snapshots the index has caught up, so what differs is kept for `_confirm`.
         """
-        entries = self._count(leaf, self._root.shards if before is None else before.root.shards)
+        shards = self._root.shards if before is None else before.root.shards
+        entries = Counter(digit for _, digit in self._entries.within(leaf, shards))
         now = self._call.consistent(lambda: self._call.store.picture(self._ranking, leaf))
         different = [] if now is None else _different(now.counters, entries)
         if now is None or (different and now != before):
             return now, False
-        for digit in different:
-            self._report(leaf, digit, now.counters.get(digit, 0), entries[digit])
+        if different:
+            self._odd.append(_Odd(leaf, {digit: (now.counters.get(digit, 0), entries[digit]) for digit in different}))
         return now, True
 
-    def _count(self, leaf: Path, shards: int) -> Counter[int]:
-        first, last = span(leaf)
-        beyond, before = encode_sortable(first), encode_sortable(last + 1)
-        entries = (entry for shard in range(shards) for entry in self._shard(shard, beyond, before))
-        return Counter(path(entry.place.sort_value)[-1] for entry in entries if entry.place is not None)
+    def _confirm(self) -> None:
+        """Report the leaves that differ. In a rolling window, members that changed lately may explain it."""
+        odd, self._odd = self._odd, []
+        if not self._ranking.window.rolling:
+            for leaf, digits in odd:
+                for digit, (counted, there) in digits.items():
+                    self._report(leaf, digit, counted, there)
+            return
+        moving = self._moving() if odd else None
+        for each in odd:
+            if moving is None:
+                self._call.add(Kind.UNSETTLED)
+            else:
+                self._confirm_leaf(each, moving)
+
+    def _confirm_leaf(self, odd: _Odd, moving: Mapping[str, Place | None]) -> None:
+        """Report a leaf that still differs if the members that changed lately are counted where their rows are."""
+        listed: Counter[int] = Counter()
+        paths = [path(place.sort_value) for place in moving.values() if place is not None]
+        rows = Counter(way[-1] for way in paths if way[:-1] == odd.leaf)
+        for member, digit in self._entries.within(odd.leaf, self._root.shards):
+            listed[digit] += 1
+            rows[digit] += member not in moving
+        now = self._call.consistent(partial(self._call.store.picture, self._ranking, odd.leaf))
+        for digit, (counted, there) in odd.digits.items():
+            if now is None or (now.counters.get(digit, 0), listed[digit]) != (counted, there):
+                self._call.add(Kind.UNSETTLED)
+            elif rows[digit] == counted:
+                self._call.add(Kind.BEHIND)
+            else:
+                self._report(odd.leaf, digit, counted, rows[digit])
 
     def _report(self, node: Path, digit: int, counted: int, below: int) -> None:
         self._call.add(
@@ -159,28 +210,19 @@ class TierAudit:
         self._call.read["nodes"] += len(nodes)
         return nodes
 
-    def _shard(self, shard: int, beyond: str, before: str | None = None) -> Iterator[Listed]:
-        while True:
-            page = self._call.reads.entries(self._ranking, shard, beyond, before, PAGE)
-            yield from page
-            if len(page) < PAGE:
-                return
-            beyond = page[-1].key
-
     def _entry_paths(self, beyond: str) -> Iterator[Path]:
-        """The paths of the entries that follow a key. Entries that were passed are handed over as members."""
-        shards = [self._shard(shard, beyond) for shard in range(self._root.shards)]
-        for entry in merge(*shards, key=lambda entry: entry.key):
-            if entry.place is not None:
-                yield path(entry.place.sort_value)
+        """The paths of the entries that follow a key. Entries that were passed are handed over."""
+        for entry in self._entries.following(beyond, self._root.shards):
+            if (found := self._entries.path(entry)) is not None:
+                yield found
             self._call.read["entries"] += 1
-            self._members.append(entry.member)
-            if len(self._members) >= MAX_MEMBERS:
-                self._compare_members()
+            self._passed.append(entry)
+            if len(self._passed) >= MAX_PASSED:
+                self._compare_passed()
 
-    def _compare_members(self) -> None:
-        self._compare(self._members)
-        self._members = []
+    def _compare_passed(self) -> None:
+        self._compare(self._passed)
+        self._passed = []
 
 
 def _different(counters: Mapping[int, int], entries: Counter[int]) -> list[int]:

@@ -11,13 +11,15 @@ from standings.domain.events.instants import instant
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.members.open_rankings import open_rankings
+from standings.domain.rolling.shifts import Shift, placing_shifts
 from standings.domain.windows.calendar import MINUTE
 from standings.maintain.failures.parked_objects import Decode, ParkedObject, read_parked, stored_objects
 from standings.maintain.failures.selection import ALL, MAX_NAMES_SHOWN, MAX_SHOWN, REPLAYABLE_MS, Selection
 from standings.ports.board_records import MAX_ATTEMPT_S
 from standings.ports.errors import StoreRefusedError, StoreUnavailableError
 from standings.ports.scores import REPLAYABLE_DAYS, MemberKey, ParkedMember, Scores
-from standings.project.commit_moves import Backfill, placings
+from standings.project.backfill import Backfill
+from standings.project.commit_moves import placings
 from standings.runtime.retry import Backoff, Clock, retrying, with_retry
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ class ParkedCare:
         until = min(deadline, self.clock.monotonic() + ATTEMPT)
         backoff = self.clock.backoff(until)
         never: dict[MemberKey, str] = {}
-        moves: list[Move] = []
+        moves: list[Move | Shift] = []
         for named in members:
             try:
                 moves += self._moves(named, backoff)
@@ -101,7 +103,7 @@ class ParkedCare:
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
         return never, why
 
-    def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Move]:
+    def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Move | Shift]:
         """The moves that place a member in every ranking of all generations; ValueError if that is impossible."""
         problem = self._problem(named)
         if problem is not None:
@@ -112,9 +114,11 @@ class ParkedCare:
         image = self._image(named, backoff) or named.gone
         if image is None:
             raise ValueError("the item is gone, and the record does not tell its version")
-        rankings = list(open_rankings(family, named.board, self.clock.now()))
+        now = self.clock.now()
+        rankings = list(open_rankings(family, named.board, now))
         for generation in self.written(named.board):
             yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
+            yield from placing_shifts(family, image, generation, now, thorough=True)
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
         return with_retry(partial(self.scores.image, (named.board, named.member)), backoff)

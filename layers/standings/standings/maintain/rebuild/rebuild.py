@@ -26,7 +26,8 @@ from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image, registered, removed, rewritten
 from standings.domain.members.moves import Move
 from standings.domain.members.open_rankings import open_rankings, readable_rankings
-from standings.domain.windows.calendar import SECOND
+from standings.domain.rolling.shifts import Shift, placing_shifts
+from standings.domain.windows.calendar import HOUR, SECOND
 from standings.maintain.audit.report import StoredRow
 from standings.maintain.rebuild import phases
 from standings.maintain.rebuild.rewrite_members import Chunk, RewriteMembers, too_busy
@@ -34,10 +35,12 @@ from standings.ports.board_records import BOARD_TTL_S, DELETE, MAX_ATTEMPT_S, Bo
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS
 from standings.ports.scores import SLOTS, Scores
-from standings.project.commit_moves import MAX_MOVES, Backfill, placings
+from standings.project.backfill import Backfill
+from standings.project.commit_moves import MAX_MOVES, placings
 from standings.runtime.retry import Clock, with_retry
 
 _CLOCK_SKEW_S: Final = 60
+_STREAM_AGE: Final = 25 * HOUR  # A record of the stream is younger, by any clock
 PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
 """Milliseconds after which no function uses an older record of a board."""
 
@@ -170,12 +173,18 @@ class _Run:
         now = self._now()
         members = self._rewrite(chunks, self._registered)
         entries = self._entries_of_removed(members.done, now, record.latest)
-        moves: list[Move] = []
+        recent = record.renewed - _STREAM_AGE
+        moves: list[Move | Shift] = []
         for image in members.done:
             rankings = [
                 ranking._replace(generation=record.latest) for ranking in readable_rankings(self._family, image, now)
             ]
             moves += placings(image, dict.fromkeys([*rankings, *entries.get(image.member, ())]))
+            # A projector that has known both generations may have died after it wrote list items in the new one, and
+            # one that knew the old one alone may have finished its records.
+            thorough = image.written_at_ms >= recent
+            shifts = placing_shifts(self._family, image, record.latest, now, thorough=thorough)
+            moves += (shift for shift in shifts if thorough or shift.steps.steps)
             if len(moves) >= MAX_MOVES:
                 self._service.backfill.place(moves, self._deadline)
                 moves = []
@@ -190,6 +199,7 @@ class _Run:
         """
         removed_members = [image.member for image in images if image.was_removed]
         rankings = list(open_rankings(self._family, self._board, now)) if removed_members else []
+        rankings = [ranking for ranking in rankings if not ranking.window.rolling]
         rows = [(ranking._replace(generation=generation), name) for ranking in rankings for name in removed_members]
         entries: dict[str, list[Ranking]] = {}
         for (ranking, name), row in with_retry(partial(self._service.rows, rows), self._backoff).items():

@@ -5,12 +5,15 @@ from functools import partial
 from typing import Final, TypeVar
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_delete, batch_get, query_items
-from standings.aws.dynamodb.keys import DIGITS, PLACES, index_key, node_key
+from standings.aws.dynamodb.keys import DIGITS, PLACES, entry_key, index_key, log_key, node_key
+from standings.aws.dynamodb.rankings.rolling_items import log_count, log_of
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, shards_ever
 from standings.domain.boards.definitions import generation_code
+from standings.domain.rolling.count_log import Entry, fold_deltas
 from standings.domain.tiers.tier_path import ROOT, Path, depth
 from standings.domain.windows.calendar import DAY, Calendar
-from standings.domain.windows.window import window_of
+from standings.domain.windows.window import Window, window_of
+from standings.ports.errors import StoreRefusedError
 from standings.runtime.retry import READ_TIMEOUT_S, Clock, with_retry
 
 CODE_LENGTH: Final = 3
@@ -19,13 +22,15 @@ DELETE_PAGE_SIZE: Final = 500
 HOURS_REACH: Final = 30 * DAY
 T = TypeVar("T")
 REACH: Final = 1_200 * DAY  # Older periods have no rows: at most 400 days are kept, and a period is at most a year
+ALL_PERIODS: Final = range(10**9)
 _UTC: Final = Calendar("UTC", 0)
 
 
 class DynamoPurging:
-    """Purges rankings: entries by the sorted index, then tiers from the leaves to the root.
+    """Purges rankings: entries by the sorted index, then tiers from the leaves to the root, then a window's logs.
 
-    The root goes last: while it exists, the ranking is not purged. Rows without a score are not indexed; they expire.
+    The root goes last, and log 0 after it: while they exist, the ranking is not purged. Rows without a score are not
+    indexed; they expire.
     """
 
     def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
@@ -36,10 +41,43 @@ class DynamoPurging:
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
         for code in sorted(codes):
+            if window_of(code[CODE_LENGTH:]).rolling and not self._purge_list(board, code, generation, over):
+                return False
             for ranking in self._rankings_of(board, code, generation):
                 if over() or not self._purge(ranking, over):
                     return False
+            self._purge_logs(board, code, generation)
         return True
+
+    def _purge_list(self, board: str, code: str, generation: int, over: Callable[[], bool]) -> bool:
+        """Purge the list of a rolling window, and the rows of its members."""
+        window = f"{board}#{code}{generation_code(generation)}"
+        (log,) = self._items([log_key(window, 0)]) or [{}]
+        rolling = window_of(code[CODE_LENGTH:])
+        slabs = dict.fromkeys(rolling.slab_of(period).start for period in self._periods(rolling))
+        lists = [f"{board}#{code}{slab}{generation_code(generation)}" for slab in slabs] if log else []
+        for partition in [index_key(key, shard) for key in lists for shard in range(max(shards_ever(log)))]:
+            while keys := self._placed(partition):
+                # The name of a board has no `#`, and neither has a ranking's code.
+                members = dict.fromkeys(key.split("#", 2)[2] for key in keys)
+                self._delete([*keys, *(entry_key(window, member) for member in members)])
+                if over():
+                    return False
+        return True
+
+    def _purge_logs(self, board: str, code: str, generation: int) -> None:
+        """Purge the logs of a rolling window, the first one last: it names the others.
+
+        A fold that died may have brought some nodes up and not those above them. What is left in the logs names them.
+        """
+        end = generation_code(generation)
+        window = f"{board}#{code}{end}"
+        (first,) = self._items([log_key(window, 0)]) or [{}]
+        keys = [log_key(window, number) for number in reversed(range(log_count(first)))]
+        for item in self._items(keys):
+            nodes = fold_deltas(_entries(item), ALL_PERIODS)
+            self._delete([node_key(f"{board}#{code}{period}{end}", path) for period, path in nodes])
+        self._delete(keys if first else [])
 
     def _rankings_of(self, board: str, code: str, generation: int) -> list[str]:
         """The keys of a window's rankings that have a root."""
@@ -47,15 +85,17 @@ class DynamoPurging:
         window = window_of(code[CODE_LENGTH:])
         if window.unit is None:
             return [f"{board}#{code}{end}"]
-        now = self._clock.now()
-        # Periods in other time zones, or with other week starts, are at most one off.
-        first = _UTC.index(window.unit, now - REACH) - 1
-        last = _UTC.index(window.unit, now) + window.size + 1
-        if window.unit == "h":
-            first = _UTC.index("h", now - HOURS_REACH)
-        periods = [f"{board}#{code}{period}{end}" for period in range(first, last + 1)]
+        periods = [f"{board}#{code}{period}{end}" for period in self._periods(window)]
         roots = {item["pk"]["S"] for item in self._items([node_key(ranking, ROOT) for ranking in periods])}
         return [ranking for ranking in periods if node_key(ranking, ROOT) in roots]
+
+    def _periods(self, window: Window) -> range:
+        """The periods of a window that may have rows."""
+        unit = window.unit or "d"
+        now = self._clock.now()
+        # Periods in other time zones, or with other week starts, are at most one off.
+        first = _UTC.index(unit, now - (HOURS_REACH if unit == "h" else REACH)) - 1
+        return range(first, _UTC.index(unit, now) + window.size + 2)
 
     def _purge(self, ranking: str, over: Callable[[], bool]) -> bool:
         (root,) = self._items([node_key(ranking, ROOT)]) or [{}]
@@ -92,3 +132,11 @@ class DynamoPurging:
 
     def _with_retry(self, do: Callable[[], T]) -> T:
         return with_retry(do, self._clock.backoff_for(READ_TIMEOUT_S))
+
+
+def _entries(log: Item) -> Sequence[Entry]:
+    """The entries of a log; none of a damaged one."""
+    try:
+        return log_of(log).entries
+    except StoreRefusedError:
+        return ()

@@ -1,11 +1,14 @@
 """Reads Rankings, boards and members for queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from standings.aws.dynamodb.calls import MAX_KEYS, DynamoDBClient, Item, batch_get, get_item, query, query_items
 from standings.aws.dynamodb.keys import PLACES, entry_key, index_key
+from standings.aws.dynamodb.rankings.rolling_reads import RollingReads
 from standings.aws.dynamodb.rankings.tier_trees import KnownLanes, lane_of, shards_ever
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
@@ -17,6 +20,7 @@ from standings.domain.tiers.tier_tree import summed
 from standings.ports.board_records import BoardRecord
 from standings.ports.rankings import Entry, Node, Span
 from standings.runtime.retry import Clock
+from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
 SIDE_BY_SIDE: Final = 16  # The most requests that one question sends in parallel
 T = TypeVar("T")
@@ -37,13 +41,46 @@ class DynamoRankingsReader:
         self._members = DynamoScores(client, scores, "", clock)
         self._lanes = KnownLanes(clock)
         self._pool = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="reads")
+        self._logs: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
+        self._of_request: RollingReads | None = None
+
+    def for_request(self) -> "DynamoRankingsReader":
+        """The same tables for one request, which keeps the logs of rolling windows that it has read."""
+        reads = copy(self)
+        reads._of_request = self._rolling  # noqa: SLF001 - its own class
+        return reads
+
+    @property
+    def _rolling(self) -> RollingReads:
+        """The reads of rolling windows; outside a request, each call reads the logs."""
+        return self._of_request or RollingReads(self._client, self._rankings, self._consistent, self._logs)
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
-        items = self._items({entry_key(ranking.key, member): (ranking, member) for ranking, member in wanted})
+        rolling, others = _by_kind(wanted)
+        first = self._pool.submit(self._entries, others) if rolling and others else None
+        entries = self._rolling.entries(rolling) if rolling else {}
+        return entries | (first.result() if first is not None else self._entries(others))
+
+    def _entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
+        labels = {entry_key(ranking.key, member): (ranking, member) for ranking, member in wanted}
+        items = self._items(labels) if labels else {}
         return {(ranking, member): _entry(item, ranking) for (ranking, member), item in items.items() if "s" in item}
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
-        return {node: _node(lanes) for node, lanes in self._lanes.read(wanted, self._items).items()}
+        rolling, others = _by_kind(wanted)
+        first = self._pool.submit(self._nodes, others) if rolling and others else None
+        nodes = self._rolling.nodes(rolling) if rolling else {}
+        return nodes | (first.result() if first is not None else self._nodes(others))
+
+    def _nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
+        return {node: _node(lanes) for node, lanes in self._lanes.read(wanted, self._items).items()} if wanted else {}
+
+    def _consistent(self, keys: Sequence[str]) -> dict[str, Item]:
+        wanted: list[Item] = [{"pk": {"S": key}} for key in keys]
+        parts = [wanted[start : start + MAX_KEYS] for start in range(0, len(wanted), MAX_KEYS)]
+        read = partial(batch_get, self._client, self._rankings, clock=self._clock, consistent=True)
+        pages = map(read, parts) if len(parts) < 2 else self._pool.map(read, parts)  # noqa: PLR2004
+        return {item["pk"]["S"]: item for page in pages for item in page}
 
     def _items(self, labels: dict[str, T]) -> dict[T, Item]:
         keys: list[Item] = [{"pk": {"S": key}} for key in labels]
@@ -74,6 +111,8 @@ class DynamoRankingsReader:
     def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
         def count(part: tuple[str, str, int]) -> int:
             first, last, shard = part
+            if ranking.window.rolling:
+                return self._rolling.count(ranking, shard, first, last, most)
             values = {":first": {"S": first}, ":last": {"S": last}}
             request = self._on_index(ranking, shard, " AND s BETWEEN :first AND :last", values)
             return sum(answer["Count"] for answer in query(self._client, most, **request, Select="COUNT"))
@@ -92,6 +131,8 @@ class DynamoRankingsReader:
         return self._members.image((board, member))
 
     def _span(self, ranking: Ranking, span: Span) -> list[Entry]:
+        if ranking.window.rolling:
+            return self._rolling.span(ranking, span)
         condition = "" if span.beyond is None else f" AND s {'>' if span.forward else '<'} :s"
         values = {} if span.beyond is None else {":s": {"S": span.beyond}}
         request = self._on_index(ranking, span.shard, condition, values)
@@ -101,6 +142,15 @@ class DynamoRankingsReader:
     def _on_index(self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
         values = {":r": {"S": index_key(ranking.key, shard)}, **values}
         return {"table": self._rankings, "condition": f"r = :r{condition}", "values": values, "IndexName": PLACES}
+
+
+def _by_kind(wanted: Iterable[tuple[Ranking, T]]) -> tuple[list[tuple[Ranking, T]], list[tuple[Ranking, T]]]:
+    """What is wanted of rolling windows, and the rest."""
+    rolling: list[tuple[Ranking, T]] = []
+    others: list[tuple[Ranking, T]] = []
+    for one in wanted:
+        (rolling if one[0].window.rolling else others).append(one)
+    return rolling, others
 
 
 def _entry(item: Item, ranking: Ranking) -> Entry:

@@ -6,22 +6,24 @@ from typing import Any, Final
 
 from standings.aws.dynamodb.calls import Cancellation, DynamoDBClient, conditional, transact
 from standings.aws.dynamodb.keys import COUNTERS, entry_key, index_key, node_key, shard_of
+from standings.aws.dynamodb.rankings.log_folds import RunAll
+from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, ROW_LIFETIME
+from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows, one_after_another
 from standings.aws.dynamodb.rankings.tier_trees import lane_count
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import deltas
-from standings.domain.windows.calendar import DAY, SECOND
+from standings.domain.windows.calendar import SECOND
 from standings.ports.errors import CancelReason, StoreRefusedError
 from standings.ports.rankings import MoveConflict, RankingRow
+from standings.ports.rolling import RollingWindows
 from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
 MAX_LANES: Final = 4  # The most lanes of a ranking. A reader reads all lanes, so each costs as much as the first.
 CONFLICTS: Final = 2  # Conflicts in a row on a ranking's tiers after which this process changes to another lane
-EXPIRY_MARGIN: Final = 3 * DAY  # How long items stay after the last read: longer than a stream record can be late
-ROW_LIFETIME: Final = 60 * DAY  # Of an entry without a score in `all`: longer than a change can be replayed
 _OLDER: Final = "v < :v"  # The entry is older than the move
 _UNRANKED: Final = "attribute_not_exists(s)"
 _RANKED_THERE: Final = "s = :s"  # The entry is where the move starts
@@ -41,7 +43,15 @@ class DynamoRankings:
     in a random lane of several. The root has their number before one of them is used, so that readers read them all.
     """
 
-    def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock, most_lanes: int = MAX_LANES) -> None:
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        rankings: str,
+        clock: Clock,
+        most_lanes: int = MAX_LANES,
+        run_all: RunAll = one_after_another,
+    ) -> None:
+        self.rolling: RollingWindows = DynamoRollingWindows(client, rankings, clock, run_all, most_lanes)
         self._client = client
         self._rankings = rankings
         self._clock = clock

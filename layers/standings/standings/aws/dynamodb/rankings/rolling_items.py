@@ -1,0 +1,144 @@
+"""The items of a rolling window: rows, list items and logs, as they are stored."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import orjson
+
+from standings.aws.dynamodb.calls import Item
+from standings.aws.dynamodb.keys import entry_key, index_key, shard_of
+from standings.domain.boards.definitions import generation_code
+from standings.domain.rolling.count_log import Entry, Log, decode_entry
+from standings.domain.rolling.rolling_rankings import RollingRankings
+from standings.domain.rolling.steps import Step, Steps
+from standings.domain.scoring.sort_order import Place, sort_key
+from standings.domain.windows.calendar import DAY, SECOND
+from standings.ports.errors import StoreRefusedError
+from standings.ports.rolling import ListItem, RollingRow, RowChange
+
+EXPIRY_MARGIN: Final = 3 * DAY  # How long items stay after the last read: longer than a stream record can be late
+ROW_LIFETIME: Final = 60 * DAY  # Of a row without steps: longer than a change can be replayed
+
+
+def encode_steps(steps: Steps) -> str:
+    """Steps as text: the first complete period, then for each step its range, sort value, and instant if it has one.
+
+    A range is given from where the last one ended.
+    """
+    numbers: list[list[int]] = []
+    last = steps.low
+    for first, until, place in steps.steps:
+        since = () if place.since is None else (place.since,)
+        numbers.append([first - last, until - first, place.sort_value, *since])
+        last = until
+    return orjson.dumps([steps.low, *numbers]).decode()
+
+
+def decode_steps(text: str) -> Steps:
+    """The steps in a text. Raises ValueError for any other text."""
+    numbers = orjson.loads(text)
+    if type(numbers) is not list or not numbers or type(numbers[0]) is not int or not all(map(_is_step, numbers[1:])):
+        raise ValueError(f"expected steps, got {text[:80]!r}")
+    low, *ranges = numbers
+    steps: list[Step] = []
+    last = low
+    for gap, length, *place in ranges:
+        first = last + gap
+        last = first + length
+        steps.append(Step(first, last, Place(*place)))
+    return Steps(low, tuple(steps))
+
+
+def _is_step(numbers: Any) -> bool:
+    """Whether these are a gap, a length, a sort value, and an instant if there is one."""
+    is_list = type(numbers) is list and len(numbers) in {3, 4}
+    return is_list and set(map(type, numbers)) == {int} and numbers[1] > 0
+
+
+def row_of(item: Item) -> RollingRow | str:
+    """The row that an item holds, or why it cannot be read."""
+    try:
+        return RollingRow(int(item["v"]["N"]), decode_steps(item["p"]["S"]))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return f"the row {item['pk']['S']!r} is damaged ({error!r}): rebuild its board"
+
+
+def row_item(rankings: RollingRankings, change: RowChange) -> dict[str, Any]:
+    """A row as an item. It stays until none of its steps can be read, and no older change can be replayed."""
+    steps = change.row.steps
+    until = max((rankings.readable_until(step.until - 1) for step in steps.steps[-1:]), default=0)
+    expiry = max(until + EXPIRY_MARGIN, change.written_at_ms + ROW_LIFETIME)
+    return {
+        "pk": {"S": entry_key(rankings.key, change.member)},
+        "v": {"N": str(change.row.version)},
+        "t": {"N": str(change.written_at_ms)},
+        "p": {"S": encode_steps(steps)},
+        "e": {"N": str(expiry // SECOND)},
+    }
+
+
+def list_item(rankings: RollingRankings, item: ListItem) -> dict[str, Any]:
+    """A list item. One whose step is gone keeps its version, so that no older change can bring the step back."""
+    stored: dict[str, Any] = {
+        "pk": {"S": entry_key(rankings.at(item.first).key, item.member)},
+        "v": {"N": str(item.version)},
+    }
+    last = rankings.window.slab_of(item.first)[-1]
+    if item.step is not None:
+        last = item.step.until - 1
+        shard = shard_of(item.member, rankings.metric.shards)
+        stored["r"] = {"S": index_key(list_key(rankings, item.first), shard)}
+        stored["s"] = {"S": sort_key(item.step.place, item.member)}
+        stored["t"] = {"N": str(item.step.until - item.first)}
+    stored["e"] = {"N": str((rankings.readable_until(last) + EXPIRY_MARGIN) // SECOND)}
+    return stored
+
+
+def list_key(rankings: RollingRankings, period: int) -> str:
+    """The key of the list that holds the steps of a period, and of the others of its slab."""
+    return rankings.at(rankings.window.slab_of(period).start).key
+
+
+def list_range(rankings: RollingRankings, item: Item) -> tuple[int, int]:
+    """The first period of a list item, which is in its key, and the period in which its step ends."""
+    window = f"{rankings.board}#{rankings.metric.ranking_code(rankings.window)}"
+    ranking = item["pk"]["S"].removeprefix(window).partition("#")[0]
+    first = int(ranking.removesuffix(generation_code(rankings.generation)))
+    return first, first + int(item["t"]["N"])
+
+
+def log_of(item: Item) -> Log:
+    """The log that an item holds; StoreRefusedError if it is damaged."""
+    try:
+        return Log(int(item["b"]["N"]), tuple(map(_entry, item["l"]["L"])))
+    except (LookupError, TypeError, ValueError) as error:
+        why = f"the log {item['pk']['S']!r} is damaged ({error!r}): rebuild its board"
+        raise StoreRefusedError(why) from error
+
+
+def _entry(value: Mapping[str, Any]) -> Entry:
+    return decode_entry(value["S"])
+
+
+def log_bytes(item: Item) -> int:
+    """The bytes of a log's entries."""
+    return int(item["z"]["N"])
+
+
+def log_count(first: Item) -> int:
+    """The number of logs that log 0 names."""
+    return int(first["c"]["N"]) if "c" in first else 1
+
+
+def positions(node: Item) -> dict[int, int]:
+    """A node's position in each log that it has taken entries from."""
+    return {int(name[1:]): int(value["N"]) for name, value in node.items() if name[0] == "p" and name[1:].isdigit()}
+
+
+def positions_known(nodes: Iterable[Item], logs: Mapping[int, Log]) -> bool:
+    """Whether no node is ahead of the logs as they were read. A log that was not read counts as behind."""
+    return all(
+        number in logs and position <= logs[number].end
+        for node in nodes
+        for number, position in positions(node).items()
+    )

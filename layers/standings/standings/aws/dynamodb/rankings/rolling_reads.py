@@ -1,0 +1,201 @@
+"""Reads rolling windows for one request: rows, the list, and counts from nodes and logs.
+
+A node may lack entries of a log. So the logs are read first, and the entries that a node lacks are added to it. Where a
+node has taken more than was read, the logs are read again.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from standings.aws.dynamodb.calls import DynamoDBClient, Item, query_page
+from standings.aws.dynamodb.keys import PLACES, entry_key, index_key, log_key, node_key
+from standings.aws.dynamodb.rankings.rolling_items import (
+    list_key,
+    list_range,
+    log_count,
+    log_of,
+    positions,
+    positions_known,
+    row_of,
+)
+from standings.aws.dynamodb.rankings.tier_trees import lane_of, shards_ever
+from standings.domain.boards.definitions import Ranking
+from standings.domain.rolling.count_log import Log, NodeDeltas, joined, node_deltas
+from standings.domain.rolling.rolling_rankings import rolling_of
+from standings.domain.scoring.sort_order import decode_sort_key, sort_key
+from standings.domain.tiers.tier_path import Path
+from standings.domain.tiers.tier_tree import summed
+from standings.ports.errors import StoreRefusedError
+from standings.ports.rankings import Entry, Node, Span
+from standings.runtime.ttl_cache import TtlCache
+
+TRIES: Final = 3  # How often logs and nodes are read again while folds go on
+LEAST: Final = 133  # Items that a query of the list asks for, at least, for each hundred entries wanted
+MOST: Final = 1_000  # And at most
+MORE: Final = 8  # Items that it asks for beyond that
+MAX_ITEMS: Final = 20_000  # Items of one query
+ENOUGH: Final = 50  # Valid items that tell how many a list has among the others
+
+Read = Callable[[Sequence[str]], dict[str, Item]]  # Reads items by key, strongly consistently
+Missing = Callable[[str, int, int, int], tuple[NodeDeltas, int]]
+
+
+class Logs(NamedTuple):
+    """The logs of a window as they were read, by number, and every number of shards that log 0 names."""
+
+    by_number: Mapping[int, Log]
+    shards: int
+
+
+class RollingReads:
+    """The rolling windows as one request reads them. Counts are of the moment at which it read the logs last."""
+
+    def __init__(self, client: DynamoDBClient, table: str, read: Read, known: TtlCache[str, int]) -> None:
+        self._client = client
+        self._table = table
+        self._read = read
+        self._known = known
+        self._logs: dict[str, Logs] = {}
+
+    def entries(self, wanted: Iterable[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
+        """The entries of members; those without a place are left out. The logs are read beside the rows."""
+        labels = {(ranking, member): entry_key(rolling_of(ranking).key, member) for ranking, member in wanted}
+        windows = dict.fromkeys(rolling_of(ranking).key for ranking, _ in labels)
+        items = self._with_logs(windows, dict.fromkeys(labels.values()))
+        found: dict[tuple[Ranking, str], Entry] = {}
+        for (ranking, member), key in labels.items():
+            if key not in items:
+                continue
+            row = row_of(items[key])
+            if isinstance(row, str):
+                raise StoreRefusedError(row)
+            place = row.steps.place(ranking.period)
+            if place is not None:
+                written_at_ms = int(items[key]["t"]["N"])
+                found[ranking, member] = Entry(sort_key(place, member), place, member, written_at_ms)
+        return found
+
+    def nodes(self, wanted: Iterable[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
+        """The nodes of tier trees, with the entries that they lack."""
+        labels = {(ranking, path): node_key(ranking.key, path) for ranking, path in wanted}
+        windows = dict.fromkeys(rolling_of(ranking).key for ranking, _ in labels)
+        self._with_logs([window for window in windows if window not in self._logs], ())
+        items = self._read(list(labels.values()))
+        for _ in range(TRIES):
+            ahead = [
+                window
+                for window in windows
+                if not positions_known(self._of_window(window, labels, items), self._logs[window].by_number)
+            ]
+            if not ahead:
+                break
+            items |= self._catch_up(ahead, labels)
+        missing = cache(self._missing)  # Many nodes lack the same entries
+        nodes = {label: self._node(*label, items.get(key, {}), missing) for label, key in labels.items()}
+        return {label: node for label, node in nodes.items() if node is not None}
+
+    def _of_window(
+        self, window: str, labels: Mapping[tuple[Ranking, Path], str], items: Mapping[str, Item]
+    ) -> list[Item]:
+        keys = (key for (ranking, _), key in labels.items() if rolling_of(ranking).key == window)
+        return [items[key] for key in keys if key in items]
+
+    def _catch_up(self, windows: Sequence[str], labels: Mapping[tuple[Ranking, Path], str]) -> dict[str, Item]:
+        """Read logs again. Returns the nodes read again: where the logs no longer have what the nodes may lack."""
+        before = {window: self._logs[window] for window in windows}
+        self._with_logs(windows, ())
+        again: list[str] = []
+        for window in windows:
+            logs = joined(before[window].by_number, self._logs[window].by_number)
+            if logs is None:
+                again += (key for (ranking, _), key in labels.items() if rolling_of(ranking).key == window)
+            else:
+                self._logs[window] = self._logs[window]._replace(by_number=logs)
+        return self._read(again) if again else {}
+
+    def _with_logs(self, windows: Iterable[str], keys: Iterable[str]) -> dict[str, Item]:
+        """Read items, and the logs of windows beside them. Another read follows where log 0 names more logs."""
+        known = {window: self._known.get(window) or 1 for window in windows}
+        logs = [log_key(window, number) for window, count in known.items() for number in range(count)]
+        if not (wanted := [*keys, *logs]):
+            return {}
+        items = self._read(wanted)
+        named = {window: max(count, log_count(items.get(log_key(window, 0), {}))) for window, count in known.items()}
+        more = [log_key(window, number) for window in named for number in range(known[window], named[window])]
+        items |= self._read(more) if more else {}
+        for window, count in named.items():
+            self._known.put(window, count)
+            found = {number: items[key] for number in range(count) if (key := log_key(window, number)) in items}
+            read = {number: log_of(item) for number, item in found.items()}
+            self._logs[window] = Logs(read, max(shards_ever(found.get(0, {}))))
+        return items
+
+    def _missing(self, window: str, number: int, position: int, period: int) -> tuple[NodeDeltas, int]:
+        """The changes of a period's nodes from a position of a log on, and when the latest of the log was written."""
+        entries = self._logs[window].by_number[number].since(position)
+        written_at_ms = max((entry.written_at_ms for entry in entries), default=0)
+        return node_deltas(entries, range(period, period + 1)), written_at_ms
+
+    def _node(self, ranking: Ranking, path: Path, item: Item, missing: Missing) -> Node | None:
+        window = rolling_of(ranking).key
+        logs = self._logs[window]
+        at = positions(item)
+        parts = [lane_of(item).counters]
+        stamps = [int(item["t"]["N"])] if item else []
+        for number, log in logs.by_number.items():
+            changes, written_at_ms = missing(window, number, max(log.base, at.get(number, log.base)), ranking.period)
+            if (ranking.period, path) in changes:
+                parts.append(changes[ranking.period, path])
+                stamps.append(written_at_ms)
+        if not stamps:
+            return None
+        counters = {digit: max(count, 0) for digit, count in summed(parts).items()}
+        return Node(counters, max(stamps), logs.shards)
+
+    def span(self, ranking: Ranking, span: Span) -> list[Entry]:
+        """Entries of the list that are valid in the period. The list has items of other periods between them."""
+        condition = "" if span.beyond is None else f" AND s {'>' if span.forward else '<'} :s"
+        values = {} if span.beyond is None else {":s": {"S": span.beyond}}
+        return self._valid(ranking, span.shard, condition, values, span.limit, ScanIndexForward=span.forward)
+
+    def count(self, ranking: Ranking, shard: int, first: str, last: str, most: int) -> int:
+        """The number of entries from one key to another, up to `most`."""
+        values = {":first": {"S": first}, ":last": {"S": last}}
+        return len(self._valid(ranking, shard, " AND s BETWEEN :first AND :last", values, most))
+
+    def _valid(
+        self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Any], limit: int, **options: Any
+    ) -> list[Entry]:
+        rankings = rolling_of(ranking)
+        values = {":r": {"S": index_key(list_key(rankings, ranking.period), shard)}, **values}
+        found: dict[str, Entry] = {}
+        after, read, valid = None, 0, 0
+        # Some of the items are not valid in the period: as many for each valid one as there were lately. At the top are
+        # those who come often, with more steps than the others.
+        place = f"{rankings.key}/{'within' if condition else 'top'}"
+        percent = self._known.get(place) or LEAST
+        while True:
+            # The first items say little of the rest, so no query reads more than all before it.
+            size = min((limit - len(found)) * percent // 100 + MORE, read or MAX_ITEMS)
+            items, after = query_page(
+                self._client, size, after, self._table, f"r = :r{condition}", values, IndexName=PLACES, **options
+            )
+            entries = [entry for item in items if (entry := _valid_entry(item, ranking)) is not None]
+            read, valid = read + len(items), valid + len(entries)
+            percent = min(max(LEAST, 100 * read // max(1, valid)), MOST)
+            for entry in entries:
+                # A member that moves meanwhile may be found twice: keep the first.
+                found.setdefault(entry.member, entry)
+            if len(found) >= limit or after is None:
+                if valid >= ENOUGH:
+                    self._known.put(place, percent)
+                return list(found.values())[:limit]
+
+
+def _valid_entry(item: Item, ranking: Ranking) -> Entry | None:
+    first, until = list_range(rolling_of(ranking), item)
+    if not first <= ranking.period < until:
+        return None
+    key = item["s"]["S"]
+    return Entry(key, *decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant))

@@ -1,0 +1,191 @@
+"""Rolling windows keep their contract on the engine, on DynamoDB Local and on moto: rows, lists, commits and reads."""
+
+from typing import Any
+
+import pytest
+
+from standings.aws.dynamodb.keys import entry_key
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
+from standings.domain.rolling.count_log import Entry
+from standings.domain.rolling.steps import Step, Steps
+from standings.domain.scoring.sort_order import Place, sort_key
+from standings.domain.tiers.tier_path import ROOT, path
+from standings.domain.tiers.tier_tree import deltas
+from standings.ports.errors import CancelReason, StoreRefusedError
+from standings.ports.rankings import Entry as Listed
+from standings.ports.rankings import Span
+from standings.ports.rolling import ListItem, RollingRow, RowChange
+from tests.support.builders.points import NOW
+from tests.support.builders.rolling.random_items import rolling_window
+from tests.support.builders.rolling.writing import TODAY, WINDOW, commit, counts, list_items, log, steps
+
+MEMBERS = {"m": steps((0, 3, -300), (3, 7, -100)), "n": steps((-2, 5, -10)), "gone": steps()}
+
+
+def listed(reader: DynamoRankingsReader, period: int, limit: int = 100, **more: Any) -> list[str]:
+    (entries,), _ = reader.for_request().spans(WINDOW.at(period), [Span(0, None, limit, **more)], [])
+    return [entry.member for entry in entries]
+
+
+def test_rows_come_back_with_their_versions(windows: DynamoRollingWindows) -> None:
+    assert windows.rows(WINDOW, ["m", "n"]) == {}
+    assert commit(windows, MEMBERS, version=7) == []
+    rows = windows.rows(WINDOW, ["m", "n", "gone", "nobody"])
+
+    assert rows == {member: RollingRow(7, of) for member, of in MEMBERS.items()}
+    assert commit(windows, {"m": steps((0, 1, 5))}, version=8) == []
+    assert windows.rows(WINDOW, ["m"]) == {"m": RollingRow(8, steps((0, 1, 5)))}
+
+
+def test_entries_and_counts_are_those_of_each_period(
+    windows: DynamoRollingWindows, reader: DynamoRankingsReader
+) -> None:
+    assert commit(windows, MEMBERS) == []
+    values = {TODAY - 3: [], TODAY: [-300, -10], TODAY + 4: [-100, -10], TODAY + 6: [-100], TODAY + 7: []}
+    for folded in (False, True):
+        for period, expected in values.items():
+            assert counts(reader, -300, -100, -10, period=period) == deltas((None, value) for value in expected)
+            entries = reader.for_request().entries([(WINDOW.at(period), member) for member in (*MEMBERS, "nobody")])
+            assert [entry.place.sort_value for entry in entries.values()] == expected
+        if not folded:
+            windows.fold(WINDOW, 0)
+    entries = reader.entries([(WINDOW.at(TODAY), "m"), (WINDOW.at(TODAY + 3), "m")])
+    assert entries[WINDOW.at(TODAY), "m"] == Listed(sort_key(Place(-300), "m"), Place(-300), "m", NOW)
+    assert entries[WINDOW.at(TODAY + 3), "m"].place == Place(-100)
+
+
+def test_a_row_that_changed_since_it_was_read_cancels_everything(
+    windows: DynamoRollingWindows, client: Any, tables: dict[str, str]
+) -> None:
+    commit(windows, {"m": steps((0, 7, -5)), "n": steps()}, version=7)
+    before = log(client, tables["RankingsTable"])
+    rows = [
+        RowChange("new", RollingRow(1, steps()), NOW, None),
+        RowChange("m", RollingRow(9, steps()), NOW, 6),  # another attempt has written version 7
+        RowChange("n", RollingRow(9, steps()), NOW, None),  # it is there
+        RowChange("never", RollingRow(9, steps()), NOW, 3),  # it is not there
+    ]
+    conflicts = windows.commit(WINDOW, rows, Entry(NOW, []))
+
+    assert [(each.position, each.reason) for each in conflicts] == [(at, CancelReason.CONDITION) for at in (1, 2, 3)]
+    assert windows.rows(WINDOW, ["new", "m", "never"]) == {"m": RollingRow(7, steps((0, 7, -5)))}
+    assert log(client, tables["RankingsTable"]) == before
+
+
+def test_a_list_has_a_step_in_its_periods(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
+    list_items(windows, MEMBERS)
+
+    assert listed(reader, TODAY - 3) == []
+    assert listed(reader, TODAY - 1) == ["n"]
+    assert listed(reader, TODAY) == ["m", "n"]
+    assert listed(reader, TODAY, forward=False) == ["n", "m"]
+    assert listed(reader, TODAY + 6) == ["m"]
+    assert listed(reader, TODAY + 7) == []
+    (entries,), _ = reader.spans(WINDOW.at(TODAY + 4), [Span(0, None, 1)], [])
+    assert entries == [Listed(sort_key(Place(-100), "m"), Place(-100), "m")]
+    beyond = [Span(0, entries[0].key, 5), Span(0, sort_key(Place(-10), "n"), 5, forward=False)]
+    after, before = reader.spans(WINDOW.at(TODAY + 4), beyond, [])[0]
+    assert ([entry.member for entry in after], [entry.member for entry in before]) == (["n"], ["m"])
+
+
+def test_a_page_goes_on_until_it_is_full(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
+    # Between the members that are in today's list are those of other days.
+    other = {f"o{number:02}": steps((1, 4, number)) for number in range(60)}
+    today = {f"t{number:02}": steps((0, 1, 10 * number)) for number in range(7)}
+    list_items(windows, {**other, **today})
+
+    assert listed(reader, TODAY, limit=5) == sorted(today)[:5]
+    assert listed(reader, TODAY) == sorted(today)
+    assert listed(reader, TODAY, limit=5, forward=False) == sorted(today)[:1:-1]
+    ends = sort_key(Place(0), "t00"), sort_key(Place(50), "t05")
+    assert reader.counts(WINDOW.at(TODAY), 1, [ends], 100) == [6]
+    assert reader.counts(WINDOW.at(TODAY), 1, [ends], 4) == [4]
+    assert reader.counts(WINDOW.at(TODAY + 1), 1, [ends], 100) == [50]
+
+
+def test_a_newer_list_item_stays(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
+    def write(version: int, step: Step | None) -> list[str]:
+        windows.list(WINDOW, [ListItem("m", TODAY, step, version, NOW)])
+        (entries,), _ = reader.spans(WINDOW.at(TODAY), [Span(0, None, 5)], [])
+        return [str(entry.place.sort_value) for entry in entries]
+
+    def step(value: int) -> Step:
+        return Step(TODAY, TODAY + 3, Place(value))
+
+    assert write(5, step(-1)) == ["-1"]
+    assert write(4, step(-2)) == ["-1"]
+    assert write(4, None) == ["-1"]
+    assert write(5, step(-3)) == ["-3"]
+    assert write(6, None) == []
+    # A late attempt does not bring a step back.
+    assert write(5, step(-3)) == []
+    assert write(7, step(-4)) == ["-4"]
+
+
+def test_a_list_in_shards_and_every_number_of_them(
+    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader, tables: dict[str, str]
+) -> None:
+    members = {f"m{number}": steps((0, 7, number)) for number in range(30)}
+    for version, shards in enumerate((1, 3, 2), start=1):
+        rankings = rolling_window("last-7-days", calendar=f"shards = {shards}")
+        assert rankings.key == WINDOW.key
+        list_items(windows, members, version, rankings)
+        assert commit(windows, members, version, rankings) == []
+        node = reader.for_request().nodes([(rankings.at(TODAY), ROOT)])[rankings.at(TODAY), ROOT]
+        assert node.shards == max(shards, 3 if shards == 2 else 1)
+        spans = [Span(shard, None, 50) for shard in range(shards)]
+        entries, _ = reader.spans(rankings.at(TODAY), spans, [])
+        assert sorted(entry.member for part in entries for entry in part) == sorted(members)
+        assert shards == 1 or all(len(part) > 2 for part in entries)
+    first = log(client, tables["RankingsTable"])
+    assert first is not None
+    assert set(first["n"]["NS"]) == {"1", "2", "3"}
+
+
+@pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
+def test_a_damaged_row_says_so(
+    client: Any,
+    windows: DynamoRollingWindows,
+    reader: DynamoRankingsReader,
+    tables: dict[str, str],
+    damage: str,
+) -> None:
+    commit(windows, {"m": steps((0, 7, -5)), "n": steps((0, 7, -6))})
+    key = {"pk": {"S": entry_key(WINDOW.key, "m")}}
+    client.update_item(
+        TableName=tables["RankingsTable"],
+        Key=key,
+        UpdateExpression="SET p = :p",
+        ExpressionAttributeValues={":p": {"S": damage}},
+    )
+    rows = windows.rows(WINDOW, ["m", "n"])
+
+    assert "is damaged" in str(rows["m"])
+    assert rows["n"] == RollingRow(1, steps((0, 7, -6)))
+    with pytest.raises(StoreRefusedError, match="is damaged"):
+        reader.entries([(WINDOW.at(TODAY), "m")])
+    assert len(reader.entries([(WINDOW.at(TODAY), "n")])) == 1
+
+
+def test_what_is_below_zero_in_one_log_counts_only_in_sum(
+    windows: DynamoRollingWindows, reader: DynamoRankingsReader
+) -> None:
+    commit(windows, {"m": steps((0, 7, -5))})
+    windows.fold(WINDOW, 0)
+    # One counter falls in the log and has its member in the node.
+    commit(windows, {"m": steps((0, 7, -6)), "n": steps((0, 7, -5))}, version=2)
+    commit(windows, {"n": steps((0, 7, -6))}, version=3)
+
+    assert counts(reader, -5, -6) == deltas([(None, -6), (None, -6)])
+    assert counts(reader, -5) == {ROOT: {path(-5)[0]: 2}, path(-5)[:1]: {path(-6)[1]: 2}}
+
+
+def test_steps_of_no_place_are_a_row_and_no_entry(
+    client: Any, windows: DynamoRollingWindows, tables: dict[str, str]
+) -> None:
+    assert commit(windows, {"m": Steps(TODAY)}) == []
+    windows.list(WINDOW, [ListItem("m", TODAY, None, 1, NOW)])
+
+    assert log(client, tables["RankingsTable"]) is None
+    assert windows.rows(WINDOW, ["m"]) == {"m": RollingRow(1, Steps(TODAY))}

@@ -1,0 +1,1 @@
+"""Rolling windows: random boards and items, and a window whose members move while it is read."""

@@ -1,0 +1,166 @@
+"""The items of a rolling window come back from what is stored, and damaged ones are refused."""
+
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+
+from standings.aws.dynamodb.keys import node_key
+from standings.aws.dynamodb.rankings.rolling_items import (
+    EXPIRY_MARGIN,
+    ROW_LIFETIME,
+    decode_steps,
+    encode_steps,
+    list_item,
+    list_range,
+    log_bytes,
+    log_count,
+    log_of,
+    positions,
+    positions_known,
+    row_item,
+    row_of,
+)
+from standings.domain.rolling.count_log import Entry, Log, encode_entry
+from standings.domain.rolling.steps import CountChange, Step, Steps, steps_of
+from standings.domain.scoring.sort_order import Place
+from standings.domain.windows.calendar import DAY
+from standings.ports.errors import StoreRefusedError
+from standings.ports.rolling import ListItem, RollingRow, RowChange
+from tests.support.builders.rolling.random_items import (
+    random_image,
+    random_now,
+    random_steps,
+    random_window,
+    rolling_window,
+)
+
+WINDOW = rolling_window("last-7-days")
+TODAY = 20_778
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_steps_come_back_from_their_text(seed: int) -> None:
+    rng = Random(seed)
+    steps = random_steps(rng, rng.choice([0, 100, 20_000]), ties=rng.random() < 0.5)
+    assert decode_steps(encode_steps(steps)) == steps
+    rankings = random_window(rng)
+    now = random_now(rng, rankings)
+    steps = steps_of(random_image(rng, rankings, now), rankings, now)
+    assert decode_steps(encode_steps(steps)) == steps
+
+
+def test_steps_are_short_text() -> None:
+    steps = Steps(20_768, (Step(20_778, 20_784, Place(-150)), Step(20_784, 20_785, Place(-150))))
+
+    assert orjson.loads(encode_steps(steps)) == [20_768, [10, 6, -150], [0, 1, -150]]
+    assert encode_steps(Steps(5, (Step(6, 7, Place(1, 2)),))) == "[5,[1,1,1,2]]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "5",
+        "null",
+        "[]",
+        "{}",
+        '"12"',
+        "[null]",
+        "[1.5]",
+        "[true]",
+        '["1"]',
+        "[1,2]",
+        "[1,[]]",
+        "[1,[2,3]]",
+        "[1,[2,3,4,5,6]]",
+        "[1,[2,3,null]]",
+        '[1,[2,3,"x"]]',
+        "[1,[2,3,4.5]]",
+        "[1,[2,3,4,5.5]]",
+        "[1,[2,0,4]]",
+        '[1,"234"]',
+    ],
+)
+def test_any_other_text_is_no_steps(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        decode_steps(text)
+    item = row_item(WINDOW, RowChange("m", RollingRow(5, Steps(1)), 0, None))
+    problem = row_of({**item, "p": {"S": text}})
+    assert isinstance(problem, str)
+    assert "#m' is damaged" in problem
+
+
+@pytest.mark.parametrize("field", ["v", "p"])
+def test_a_row_that_lacks_something_is_damaged(field: str) -> None:
+    item = row_item(WINDOW, RowChange("m", RollingRow(5, Steps(1)), 0, None))
+    assert row_of(item) == RollingRow(5, Steps(1))
+
+    del item[field]
+    assert "is damaged" in str(row_of(item))
+
+
+def test_a_row_stays_until_its_last_step_has_been_read_and_no_older_change_can_come() -> None:
+    written_at_ms = TODAY * DAY
+    steps = Steps(TODAY, (Step(TODAY, TODAY + 1, Place(1)), Step(TODAY + 1, TODAY + 400, Place(2))))
+
+    def expiry(row: Steps) -> int:
+        return int(row_item(WINDOW, RowChange("m", RollingRow(5, row), written_at_ms, None))["e"]["N"]) * 1000
+
+    assert expiry(steps) == WINDOW.readable_until(TODAY + 399) + EXPIRY_MARGIN
+    assert expiry(Steps(TODAY)) == expiry(Steps(TODAY, steps.steps[:1])) == written_at_ms + ROW_LIFETIME
+
+
+def test_a_list_item_is_in_the_index_as_long_as_it_is_a_step() -> None:
+    step = Step(TODAY, TODAY + 3, Place(-7))
+    item = list_item(WINDOW, ListItem("m", TODAY, step, 5, 99))
+
+    assert list_range(WINDOW, item) == (TODAY, TODAY + 3)
+    assert {"r", "s", "v", "t", "e", "pk"} == item.keys()
+    assert int(item["e"]["N"]) * 1000 == WINDOW.readable_until(TODAY + 2) + EXPIRY_MARGIN
+    gone = list_item(WINDOW, ListItem("m", TODAY, None, 6, 99))
+    assert {"v", "e", "pk"} == gone.keys()
+    assert gone["pk"] == item["pk"]
+    # It stays as long as an older change could bring back a step that begins there.
+    assert int(gone["e"]["N"]) * 1000 == WINDOW.readable_until(WINDOW.window.slab_of(TODAY)[-1]) + EXPIRY_MARGIN
+
+
+def log_item(*entries: str) -> dict[str, Any]:
+    listed = [{"S": text} for text in entries]
+    size = sum(map(len, entries))
+    return {"pk": {"S": "b#x/log"}, "b": {"N": "7"}, "l": {"L": listed}, "z": {"N": str(size)}}
+
+
+def test_a_log_comes_back() -> None:
+    entries = [Entry(n, [CountChange(n, n + 2, None, n)]) for n in range(3)]
+    item = log_item(*map(encode_entry, entries))
+
+    assert log_of(item) == Log(7, tuple(entries))
+    assert log_of(log_item()) == Log(7)
+    assert log_bytes(item) == sum(len(encode_entry(entry)) for entry in entries)
+    assert log_count(item) == 1
+    assert log_count({**item, "c": {"N": "4"}}) == 4
+
+
+@pytest.mark.parametrize(
+    "damage", [{"b": {"S": "x"}}, {"b": {}}, {"l": {"L": [{"S": "5"}]}}, {"l": {"L": [{"N": "5"}]}}]
+)
+def test_a_damaged_log_is_refused(damage: dict[str, Any]) -> None:
+    with pytest.raises(StoreRefusedError, match=r"the log 'b#x/log' is damaged .* rebuild"):
+        log_of({**log_item(), **damage})
+
+
+def test_positions_of_a_node_and_whether_the_logs_reach_them() -> None:
+    node = {
+        "pk": {"S": node_key(WINDOW.at(TODAY).key, (64,))},
+        **{name: {"N": "12"} for name in ("p0", "p3", "q0", "t", "e")},
+    }
+
+    assert positions(node) == {0: 12, 3: 12}
+    assert positions({}) == {}
+    assert positions_known([node], {0: Log(12), 3: Log(11, (Entry(1, []),))})
+    assert not positions_known([{}, node], {0: Log(11), 3: Log(12)})
+    assert not positions_known([node], {0: Log(12)})
+    assert positions_known([{}], {})

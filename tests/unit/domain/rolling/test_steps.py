@@ -1,0 +1,133 @@
+"""Steps are a member's place in every period of a rolling window, and follow from its item alone."""
+
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from standings.domain.members import rolling_sum
+from standings.domain.members.open_rankings import AHEAD_MARGIN, SKIP_MARGIN
+from standings.domain.rolling.rolling_rankings import RollingRankings
+from standings.domain.rolling.steps import Step, Steps, differ, steps_of
+from standings.domain.scoring.sort_order import Place
+from standings.domain.windows.calendar import DAY, HOUR
+from standings.domain.windows.window import MAX_SLAB
+from tests.support.builders.rolling.random_items import (
+    random_image,
+    random_now,
+    random_window,
+    rolling_window,
+    without_expired,
+)
+
+
+def drawn(seed: int) -> tuple[Random, RollingRankings, int]:
+    print(f"seed {seed}")
+    rng = Random(seed)
+    rankings = random_window(rng)
+    return rng, rankings, random_now(rng, rankings)
+
+
+def all_periods(rankings: RollingRankings, steps: Steps, now: int) -> range:
+    """All periods from `low` on, and some in which nothing can count yet."""
+    newest = rankings.metric.timetable.index(rankings.unit, now + AHEAD_MARGIN)
+    return range(steps.low, newest + rankings.window.size + 2 * MAX_SLAB)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_steps_are_the_place_in_every_period(seed: int) -> None:
+    rng, rankings, now = drawn(seed)
+    image = random_image(rng, rankings, now)
+    steps = steps_of(image, rankings, now)
+
+    for period in all_periods(rankings, steps, now):
+        assert steps.place(period) == rolling_sum.place(image, rankings.at(period)), period
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_steps_are_in_order_and_as_long_as_slabs_allow(seed: int) -> None:
+    rng, rankings, now = drawn(seed)
+    low, steps = steps_of(random_image(rng, rankings, now), rankings, now)
+
+    assert low == rankings.window.slab_of(low).start
+    assert all(low <= step.first < step.until <= rankings.window.slab_of(step.first).stop for step in steps)
+    for one, following in pairwise(steps):
+        assert one.until <= following.first
+        joins = one.until == following.first and one.place == following.place
+        assert not joins or following.first == rankings.window.slab_of(following.first).start
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_steps_are_complete_in_every_period_that_can_be_read(seed: int) -> None:
+    _, rankings, now = drawn(seed)
+    low = steps_of(None, rankings, now).low
+    first = next(period for period in range(low, low + 1000) if now - SKIP_MARGIN < rankings.readable_until(period))
+
+    assert rankings.first_open(now) == first
+    assert low == rankings.window.slab_of(first).start
+    assert all(rankings.readable_until(period) <= now - SKIP_MARGIN for period in range(low - 50, first))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_steps_follow_from_the_item_whenever_it_is_read_and_whatever_has_expired(seed: int) -> None:
+    rng, rankings, now = drawn(seed)
+    image = random_image(rng, rankings, now)
+    earlier = steps_of(image, rankings, now)
+    length = HOUR if rankings.unit == "h" else DAY
+    for _ in range(10):
+        now += rng.choice([1, length // 2, length, 5 * length, 20 * length])
+        swept = without_expired(image, rankings.metric, rankings.unit, now)
+        later = steps_of(swept, rankings, now)
+
+        assert later.low >= earlier.low
+        assert not differ(earlier, later, later.low)
+        image, earlier = rng.choice([(image, earlier), (swept, later)])
+
+
+def test_a_hidden_member_and_one_without_an_item_have_no_steps() -> None:
+    rng, rankings, now = drawn(3)
+    image = random_image(rng, rankings, now)
+    low, steps = steps_of(image, rankings, now)
+
+    assert steps
+    assert steps_of(replace(image, hidden=True), rankings, now) == Steps(low)
+    assert steps_of(replace(image, values={}), rankings, now) == Steps(low)
+    assert steps_of(None, rankings, now) == Steps(low)
+
+
+def test_one_activity_is_one_step_for_each_slab() -> None:
+    rankings = rolling_window("last-30-days")
+    bucket = MAX_SLAB * 2065 + 4
+    now = bucket * DAY
+    image = random_image(Random(0), rankings, now)
+    image = replace(image, values={rankings.metric.bucket("d", bucket): 5})
+
+    assert steps_of(image, rankings, now).steps == tuple(
+        Step(first, until, Place(-5))
+        for first, until in [
+            (bucket, bucket + 6),
+            (bucket + 6, bucket + 16),
+            (bucket + 16, bucket + 26),
+            (bucket + 26, bucket + 30),
+        ]
+    )
+
+
+def test_a_place_and_steps_by_first_period() -> None:
+    one, other = Step(3, 5, Place(-1)), Step(7, 9, Place(0))
+    steps = Steps(2, (one, other))
+
+    assert [steps.place(period) for period in range(2, 10)] == [
+        None,
+        *[Place(-1)] * 2,
+        None,
+        None,
+        *[Place(0)] * 2,
+        None,
+    ]
+    assert steps.by_first(4) == {3: one, 7: other}
+    assert steps.by_first(5) == {7: other}
+    assert steps.by_first(9) == {}
+    assert differ(steps, Steps(2, (other,)), 4)
+    assert not differ(steps, Steps(2, (other,)), 5)
