@@ -14,9 +14,10 @@ from unittest import mock
 
 import aws_lambda_powertools
 
-from standings.aws.dynamodb.rankings import purge, ranking_reads
+from standings.aws.dynamodb.rankings import log_folds, purge, ranking_reads, rolling_windows
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.windows.calendar import DAY
+from standings.project import shift_members
 from standings.project.prune_tiers import PrunedRankings
 from standings.runtime import logs
 from standings.wiring import building_blocks, projector
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
     from standings.domain.boards.definitions import Boards
 
     from .world.world import World
+
+_SHORT = (
+    (shift_members, "ROOM", (0, 30, 100, 3_000)),
+    (shift_members, "MAX_ENTRY", (20, 8_000)),
+    (rolling_windows, "LONG", (50, 24_000)),
+    (log_folds, "MAX_ENTRIES", (1, 2, 250)),
+)
+"""Limits of logs, and the values that a schedule draws from."""
 
 Handler = Callable[[dict[str, Any], Any], Any]
 
@@ -168,6 +177,9 @@ def patched(world: World) -> Iterator[None]:
             pruned = partial(PrunedRankings, chance=0.12, worth=0)
             patches.enter_context(mock.patch.object(projector, "PrunedRankings", pruned))
         patches.enter_context(mock.patch.object(ranking_reads, "ThreadPoolExecutor", pool))
+        # Boards here are small: fold logs that are short, a few entries at a time.
+        for module, name, values in _SHORT:
+            patches.enter_context(mock.patch.object(module, name, world.rng.choice(values)))
         logger.setLevel(logging.CRITICAL)
         try:
             yield

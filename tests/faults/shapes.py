@@ -19,6 +19,7 @@ LEAGUE = "league"
 CLANS = "clans"
 CUP = "cup"
 """A board that only the later definition has."""
+NARROW = "last-2-days"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,14 @@ class Family:
             )
         return "\n".join(lines)
 
+    def with_rolling(self, window: str) -> Family:
+        """Return the family with another rolling window in place of `NARROW`."""
+        metrics = {
+            name: replace(metric, windows=tuple(window if each == NARROW else each for each in metric.windows))
+            for name, metric in self.metrics.items()
+        }
+        return replace(self, metrics=metrics)
+
     @property
     def ranked(self) -> set[tuple[str, str]]:
         """Pairs of a metric and a window in which it is ranked."""
@@ -69,6 +78,23 @@ class Shape:
 
     families: tuple[Family, ...]
     later: tuple[Family, ...] = field(default=())
+    width: float = 0
+    """A number from 0 to 1 that decides how wide the rolling window may be."""
+
+    def wider(self, fault_rate: float) -> Shape:
+        """Return the shape with a wider rolling window, for some shapes.
+
+        A change of a wider window takes more calls. If too many fail, no batch ever comes to its end.
+        """
+        if self.width > 0.85 and fault_rate <= 0.05:
+            return self._with("last-30-days")
+        return self._with("last-7-days") if self.width > 0.7 and fault_rate <= 0.1 else self
+
+    def _with(self, window: str) -> Shape:
+        families, later = (
+            tuple(family.with_rolling(window) for family in some) for some in (self.families, self.later)
+        )
+        return replace(self, families=families, later=later)
 
     @property
     def text(self) -> str:
@@ -94,8 +120,9 @@ class Shape:
 
 def shape(rng: Random, *, changed: bool) -> Shape:
     """Draw boards. Each league has a calendar and a rolling window; other features are drawn at random."""
-    hours = rng.random() < 0.2
-    windows = ("all", "hour", "last-2-hours") if hours else ("all", "day", "last-2-days")
+    width = rng.random()
+    hours = width < 0.2
+    windows = ("all", "hour", "last-2-hours") if hours else ("all", "day", NARROW)
     points = Metric("sum", windows=windows, ties=rng.choice(["member", "member", "first"]))
     metrics = {"points": points}
     other = rng.choice(["", "", "best", "latest", "unranked"])
@@ -120,7 +147,7 @@ def shape(rng: Random, *, changed: bool) -> Shape:
     )
     clans = Family(CLANS, {"points": Metric("sum", windows=("all", "day") if rng.random() < 0.4 else ("all",))}, zone)
     if not changed:
-        return Shape((league, clans))
+        return Shape((league, clans), width=width)
     added = rng.choice(["last-3-days", "week", "day", "month"])
     wider = {
         name: replace(metric, windows=(*metric.windows, added))
@@ -131,13 +158,11 @@ def shape(rng: Random, *, changed: bool) -> Shape:
     if rng.random() < 0.5:
         wider["extra"] = Metric("sum", windows=("all", "day"))
     if rng.random() < 0.3 and not hours:
-        wider["points"] = replace(
-            wider["points"], windows=tuple(w for w in wider["points"].windows if w != "last-2-days")
-        )
+        wider["points"] = replace(wider["points"], windows=tuple(w for w in wider["points"].windows if w != NARROW))
     later = [replace(league, metrics=wider), clans]
     if rng.random() < 0.6:
         later.append(Family(CUP, {"points": Metric("sum", windows=("all", "day"))}, zone))
-    return Shape((league, clans), tuple(later))
+    return Shape((league, clans), tuple(later), width)
 
 
 def _span(text: str) -> timedelta:

@@ -10,13 +10,15 @@ safeguards. Those have schedules written by hand.
 from typing import Final
 
 from .boards import BOARDS
+from .logs import LOGS
 from .project import PROJECTING
 from .prune import PRUNING
 from .rebuild import REBUILDING
 from .replacing import Change, Safeguard
 from .replay import REPLAYING
+from .rolling import ROLLING
 from .write import WRITING
 
 __all__ = ["SAFEGUARDS", "Change", "Safeguard"]
 
-SAFEGUARDS: Final = (*WRITING, *PROJECTING, *PRUNING, *REPLAYING, *REBUILDING, *BOARDS)
+SAFEGUARDS: Final = (*WRITING, *PROJECTING, *ROLLING, *LOGS, *PRUNING, *REPLAYING, *REBUILDING, *BOARDS)

@@ -53,6 +53,6 @@ BOARDS: Final = (
         "the old limits hold until a rebuild",
         "closed periods are read again",
         (Change("domain.boards.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),),
-        written="definitions_7",
+        written="definitions_36",
     ),
 )

@@ -66,12 +66,12 @@ def _equals_done(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _continues(original: Callable[..., Any]) -> Callable[..., Any]:
-    def project(self: Any, moves: Any) -> Any:
-        outcome = original(self, moves)
+    def run(self: Any, job: Any) -> Any:
+        outcome = original(self, job)
         self._failed = False
         return outcome
 
-    return project
+    return run
 
 
 def _last_record_reported(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,7 +163,7 @@ PROJECTING: Final = (
     Safeguard(
         "a batch stops at its first failure",
         "a batch continues in vain",
-        (Change("project.projector:_Batch._project", _continues),),
+        (Change("project.projector:_Batch._run", _continues),),
         unneeded="Each move is counted separately, and the lowest unfinished record is reported, whatever else was "
         "done. Stopping only saves transactions.",
     ),

@@ -12,6 +12,8 @@ from .replacing import Change, Safeguard, returns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from standings.domain.members.member_item import Image
+
 
 def _skips_wait(phase: str) -> Change:
     return Change("maintain.rebuild.phases:WAITING", lambda phases: phases - {phase})
@@ -29,7 +31,15 @@ def _places_no_member(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _one_version_higher(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda image, rankings: original(replace(image, version=image.version + 1), rankings)
+    return lambda image, rankings: original(_one_higher(image), rankings)
+
+
+def _one_version_higher_in_windows(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda family, image, *more, **named: original(family, _one_higher(image), *more, **named)
+
+
+def _one_higher(image: Image) -> Image:
+    return replace(image, version=image.version + 1)
 
 
 REBUILDING: Final = (
@@ -48,6 +58,7 @@ REBUILDING: Final = (
         "a rebuild places every member",
         "members that do not change during the rebuild are missing",
         (Change("maintain.rebuild.rebuild:_Run._through_members", _places_no_member),),
+        written="rebuilt_at_rest",
     ),
     Safeguard(
         "a rebuild reads the rows of members that were removed",
@@ -58,7 +69,10 @@ REBUILDING: Final = (
     Safeguard(
         "a member is placed with the version of its item",
         "the scan overwrites newer changes of projectors",
-        (Change("project.commit_moves:placings", _one_version_higher),),
+        (
+            Change("project.commit_moves:placings", _one_version_higher),
+            Change("domain.rolling.shifts:placing_shifts", _one_version_higher_in_windows),
+        ),
     ),
     Safeguard(
         "a rebuild waits before it retires the old generation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from standings.domain.rolling.shifts import Shift
 from standings.runtime.retry import with_retry
 
 from .replacing import Change, Safeguard, returns
@@ -11,9 +12,15 @@ from .replacing import Change, Safeguard, returns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from standings.domain.members.moves import Move
+
 
 def _ranked_alone(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *arguments: (move for move in original(*arguments) if move.new is not None)
+    return lambda *arguments: (move for move in original(*arguments) if _is_ranked(move))
+
+
+def _is_ranked(move: Move | Shift) -> bool:
+    return bool(move.steps.steps) if isinstance(move, Shift) else move.new is not None
 
 
 def _first_generation_alone(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from .running import Options
 
-MAX_STEPS: Final = 60_000
+MAX_STEPS: Final = 1_000_000
 LIFETIME: Final = 60
 """The timeout of the functions, in seconds."""
 POLLS: Final = 250_000
@@ -72,6 +72,7 @@ class World:
         changed = rng.random() < 0.3
         self.shape = shape(rng, changed=changed)
         self.fault_rate = rng.choice([0.05, 0.1, 0.15]) if options.fault_rate is None else options.fault_rate
+        self.shape = self.shape.wider(self.fault_rate)
         self.seesaw = rng.random() < 0.3
         """Whether scores change by so little that they often return to an earlier value."""
         self._skew = rng.choice([0, 2, 2, 2, 60]) * SECOND

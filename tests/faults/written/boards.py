@@ -36,6 +36,16 @@ def projected_with_an_old_record() -> None:
         assert pipeline.scores(stack) == {"a": 12}
 
 
+def rebuilt_at_rest() -> None:
+    """A rebuild of a board on which nothing happens."""
+    with rig() as pipeline:
+        stack = pipeline.functions()
+        pipeline.send(stack, "a", 10)
+        pipeline.project(stack, *pipeline.records())
+        pipeline.rebuild(stack)
+        assert pipeline.scores(pipeline.functions()) == {"a": 10}
+
+
 def read_with_an_old_record() -> None:
     """A rebuild switches generations right after a reader has read which one to use."""
     with rig() as pipeline:
@@ -139,6 +149,7 @@ def definitions(seed: int) -> Callable[[], None]:
 
 SCHEDULES: Final = (
     projected_with_an_old_record,
+    rebuilt_at_rest,
     read_with_an_old_record,
     written_with_an_old_record,
     removed_with_an_old_record,

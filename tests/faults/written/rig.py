@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 from standings.domain.windows.calendar import DAY
+from standings.domain.windows.window import parse_window
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
@@ -26,6 +28,19 @@ POINTS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = [
 BEST: Final = '[boards."*"]\nmetrics.points = { aggregate = "max", windows = ["all"] }\n'
 SHARDED: Final = POINTS.replace("\n", "\nshards = 9\n", 1)
 LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
+WINDOW: Final = "last-3-days"
+ROLLING: Final = LATE.replace('"all", "day"', f'"{WINDOW}"')
+NEXT_SLAB: Final = parse_window(WINDOW).slab_of(NOW // DAY).stop * DAY
+"""The beginning of the next slab, in milliseconds."""
+
+
+def day(milliseconds: int) -> str:
+    """Return the name of the period of an instant."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()
+
+
+class DiedError(Exception):
+    """A process has died."""
 
 
 @dataclass
@@ -89,6 +104,18 @@ class Rig:
                 return
             numbers = [record["dynamodb"]["SequenceNumber"] for record in left]
             left = left[min(numbers.index(failure["itemIdentifier"]) for failure in failed) :]
+
+    def project_halfway(self, stack: Stack, *records: Any) -> None:
+        """Run a batch in a process that dies at its first transactions."""
+
+        def dies(_: Faulty, __: dict[str, Any]) -> Any:
+            raise DiedError
+
+        self.client.steps.extend([dies] * 100)
+        with suppress(DiedError):
+            stack.projector({"Records": records}, Context())
+        assert len(self.client.steps) < 100
+        self.client.steps.clear()
 
     def park(self, stack: Stack, record: Any) -> None:
         """Put a record into the failure bucket."""
