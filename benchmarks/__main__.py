@@ -17,10 +17,10 @@ from tests.support.aws import redis_server
 MODULES: Final = {
     "units": "benchmarks.measure.units",
     "reads": "benchmarks.measure.reads",
+    "rolling_reads": "benchmarks.measure.rolling_reads",
     "cost": "benchmarks.models.cost.cost",
     "lanes": "benchmarks.measure.lanes",
     "ceiling": "benchmarks.models.ceiling",
-    "rolling": "benchmarks.measure.rolling",
     "compared": "benchmarks.measure.comparison.compared",
     "curves": "benchmarks.measure.comparison.curves",
     "speed": "benchmarks.measure.speed.speed",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from random import Random
 from typing import Any, Final
@@ -32,14 +33,17 @@ BEFORE: Final = 500
 _NEVER: Final = float("inf")
 
 
-def still_clock() -> Clock:
+def still_clock(now: int = population.NOW) -> Clock:
     """Return a clock that stands still: cached board records never expire and no deadline passes."""
-    return Clock(lambda: population.NOW, lambda: 0.0, lambda _: None, lambda: 0.5)
+    return Clock(lambda: now, lambda: 0.0, lambda _: None, lambda: 0.5)
 
 
-def event(event_id: str, board: str, member: str, metrics: Mapping[str, int]) -> Mapping[str, Any]:
+def event(
+    event_id: str, board: str, member: str, metrics: Mapping[str, int], at_ms: int = population.NOW
+) -> Mapping[str, Any]:
     """Return an event as a producer posts it."""
-    return {"id": event_id, "board": board, "member": member, "at": "2026-11-21T10:15:00Z", "metrics": metrics}
+    at = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
+    return {"id": event_id, "board": board, "member": member, "at": at, "metrics": metrics}
 
 
 def refuse_to_park(sequence: str, reason: str, bug: Exception | None) -> None:
@@ -79,6 +83,10 @@ class Pipeline:
         for turn, start in enumerate(range(self._projected, len(self.stream), size)):
             projector = self.projectors[turn % len(self.projectors)]
             project_batch(projector, self.stream[start : start + size])
+        self._projected = len(self.stream)
+
+    def skip(self) -> None:
+        """Do not project the records of what was loaded."""
         self._projected = len(self.stream)
 
     @property

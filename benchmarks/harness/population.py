@@ -5,7 +5,8 @@ from random import Random
 from typing import Any, Final
 
 from standings.aws.dynamodb.keys import node_key
-from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action, node_actions
+from standings.aws.dynamodb.rankings.rankings import entry_action, node_actions
+from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards, Family, Ranking
 from standings.domain.members.moves import Move

@@ -14,6 +14,7 @@ from standings.domain.boards.definitions import Boards, Ranking
 from standings.read import member_ranks, pages, score_statistics
 from standings.read.reader import Question as About
 from standings.read.reader import Reader, Request
+from standings.runtime.retry import Clock
 
 SAMPLE: Final = 100
 """Members that are read one by one."""
@@ -37,15 +38,16 @@ class Cost(NamedTuple):
 class Board:
     """A board on an engine and the services that answer questions about it; every request is counted."""
 
-    def __init__(self, boards: Boards, name: str = population.BOARD) -> None:
+    def __init__(self, boards: Boards, name: str = population.BOARD, clock: Clock | None = None) -> None:
         self.name = name
-        self.pipeline = Pipeline(boards)
+        self._clock = clock or still_clock()
+        self.pipeline = Pipeline(boards, self._clock)
         self.client = self.pipeline.client
         self._meter = self.pipeline.meter
         self._ticks = Ticks()
         self._trips = Trips(self._meter, self._ticks)
         self.boards = boards
-        self.reader = Reader(boards, rankings_reader(self._trips, self._ticks, still_clock()), still_clock())
+        self.reader = Reader(boards, rankings_reader(self._trips, self._ticks, self._clock), self._clock)
 
     def ranking(self, window: str, periods_ago: int = 0) -> Ranking:
         """Return the ranking of a window's current period, or of an earlier one."""
@@ -56,15 +58,15 @@ class Board:
         ranked = metric.window(window)
         if ranked is None:
             raise LookupError(f"expected a window of {self.name}, got {window!r}")
-        return Ranking(self.name, metric, ranked, metric.timetable.current(ranked, population.NOW) - periods_ago)
+        return Ranking(self.name, metric, ranked, metric.timetable.current(ranked, self._clock.now()) - periods_ago)
 
-    def about(self, window: str, method: str | None = None) -> About:
-        """Return the subject of a question about a window's current period."""
-        return Request(self.reader).question(self.name, "points", window, method=method)
+    def about(self, window: str, method: str | None = None, period: str | None = None) -> About:
+        """Return the subject of a question about a window's current period, or another one."""
+        return Request(self.reader).question(self.name, "points", window, period, method)
 
-    def read_record(self) -> None:
+    def read_record(self, window: str = "all") -> None:
         """Have the services read the board's record, which no figure includes: they cache it for a minute."""
-        pages.page(self.about("all"), limit=1, cursor=None)
+        pages.page(self.about(window), limit=1, cursor=None)
 
     def cost(self, ask: Callable[[], Answer]) -> tuple[Answer, Cost]:
         """Ask a question; return the answer and its cost."""
@@ -107,31 +109,38 @@ def placed(count: int, draw: Draw, shards: int = 1) -> tuple[Board, Truth]:
 
 
 class Questions:
-    """Questions about `all` of one board, each with a check of its answer against the sorted list."""
+    """Questions about one ranking of a board, each with a check of its answer against the sorted list.
 
-    def __init__(self, board: Board, truth: Truth, rng: Random) -> None:
+    Each is a request of its own, as an HTTP request is.
+    """
+
+    def __init__(self, board: Board, truth: Truth, rng: Random, window: str = "all", period: str | None = None) -> None:
         self._board = board
         self._truth = truth
         self._rng = rng
-        self._about = board.about("all")
+        self._window = window
+        self._period = period
+
+    def _about(self, method: str | None = None) -> About:
+        return self._board.about(self._window, method, self._period)
 
     def page(self, first: int, limit: int = 100, cursor: str | None = None) -> Question:
         """Read the page that begins at position `first`, by its cursor; None for the first page."""
         return (
-            lambda: pages.page(self._about, limit=limit, cursor=cursor),
+            lambda: pages.page(self._about(), limit=limit, cursor=cursor),
             lambda page: self._truth.shows(page, first, limit),
         )
 
     def at(self, position: int, limit: int = 100) -> Question:
         """Read the page at a position."""
         return (
-            lambda: pages.page_at(self._about, rank=position, limit=limit),
+            lambda: pages.page_at(self._about(), rank=position, limit=limit),
             lambda page: self._truth.shows(page, position, limit),
         )
 
     def turned(self, position: int, *, back: bool) -> Question:
         """Read the page after or before the one at a position, by its cursor."""
-        page = pages.page_at(self._about, rank=position, limit=100)
+        page = pages.page_at(self._about(), rank=position, limit=100)
         if back:
             return self.page(position - 100, cursor=page["previous"])
         return self.page(position + 100, cursor=page["next"])
@@ -141,7 +150,7 @@ class Questions:
         first = max(1, self._truth.position(member) - radius)
         last = min(self._truth.total, self._truth.position(member) + radius)
         return (
-            lambda: pages.page_around(self._about, member=member, radius=radius),
+            lambda: pages.page_around(self._about(), member=member, radius=radius),
             lambda page: self._truth.shows(page, first, last - first + 1),
         )
 
@@ -149,7 +158,7 @@ class Questions:
         """Read a member's rank."""
         expected = (self._truth.rank(member, method), self._truth.scores[member], self._truth.total)
         return (
-            lambda: member_ranks.rank(self._board.about("all", method), member=member),
+            lambda: member_ranks.rank(self._about(method), member=member),
             lambda answer: (answer["rank"], answer["score"], answer["total"]) == expected,
         )
 
@@ -159,7 +168,7 @@ class Questions:
         at = self._truth.at_or_ahead(score) - above
         expected = (above + 1, above, at, self._truth.total - above - at)
         return (
-            lambda: score_statistics.score_rank(self._about, score=str(score)),
+            lambda: score_statistics.score_rank(self._about(), score=str(score)),
             lambda answer: tuple(answer[name] for name in ("rank", "above", "at", "below")) == expected,
         )
 
@@ -175,19 +184,19 @@ class Questions:
                 [entry["group_rank"] for entry in entries],
             )
 
-        return lambda: member_ranks.group(self._board.about("all", method), members=members), is_right
+        return lambda: member_ranks.group(self._about(method), members=members), is_right
 
     def percentile(self, p: int) -> Question:
         """Read the score at a percentile."""
         return (
-            lambda: score_statistics.percentile(self._about, p=str(p)),
+            lambda: score_statistics.percentile(self._about(), p=str(p)),
             lambda answer: self._truth.is_score_at(p, answer["score"]),
         )
 
     def distribution(self, buckets: int) -> Question:
         """Read how many members each range of scores has."""
         return (
-            lambda: score_statistics.distribution(self._about, buckets=buckets),
+            lambda: score_statistics.distribution(self._about(), buckets=buckets),
             lambda answer: len(answer["buckets"]) <= buckets and self._truth.is_histogram(answer["buckets"]),
         )
 

@@ -1,7 +1,7 @@
 """What every kind of read costs, at ten thousand members and at a million: read units, round trips, entries read.
 
-`make reads` (or `python -m benchmarks.measure.reads`) writes `benchmarks/results/reads.json`, the tables of
-`docs/reads.md` and one table of the README. It compares every answer with a sorted list.
+`make reads` (or `python -m benchmarks.measure.reads`) writes `benchmarks/results/reads.json` and tables of
+`docs/reads.md`. It compares every answer with a sorted list.
 """
 
 import gc
@@ -16,15 +16,12 @@ from benchmarks.harness.questions import SAMPLE, Answer, Board, Draw, Question, 
 from benchmarks.harness.results_file import output
 from benchmarks.harness.truth import Truth
 from benchmarks.measure.other_reads import EQUALS, directory, equals
-from benchmarks.pages import peers
 from standings.domain.boards.boards_toml import parse_boards
 from standings.read import member_ranks
 from standings.read.member_ranks import MAX_MEMBERS
 from standings.read.reader import Request
-from standings.runtime.environment import BOARDS_FILE
 
 PAGE: Final = "docs/reads.md"
-README: Final = "README.md"
 COMMAND: Final = "make reads"
 SIZES: Final = (10_000, 1_000_000)
 SMALL: Final = (2_500, 10_000)
@@ -85,8 +82,8 @@ def sharded(board: Board, truth: Truth) -> Iterator[Answer]:
 
 
 def periods(count: int) -> Iterator[Answer]:
-    """Measure reads of members on the shipped board, which ranks over `all`, `day` and `last-7-days`."""
-    board = Board(parse_boards(BOARDS_FILE.read_text(encoding="utf-8")))
+    """Measure reads of members on a board that ranks over `all` and `day`."""
+    board = Board(parse_boards(population.BOARDS.replace('["all"]', '["all", "day"]')))
     rng = Random(count)
     scores = population.finegrained(rng, count)
     earlier = dict(zip(scores, rng.sample(list(scores.values()), count), strict=True))
@@ -101,16 +98,12 @@ def periods(count: int) -> Iterator[Answer]:
             lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
         )
 
-    def of(member: str, *, ranks: bool) -> Question:
-        expected = (scores[member], now.rank(member) if ranks else None)
-
+    def card(member: str) -> Question:
         def is_right(answer: Answer) -> bool:
             windows = answer["metrics"][0]["windows"]
-            return len(windows) == 3 and all((one["score"], one.get("rank")) == expected for one in windows)
+            return len(windows) == 2 and all(one["score"] == scores[member] for one in windows)
 
-        return lambda: member_ranks.card(
-            Request(board.reader), board.name, member, "competition" if ranks else None
-        ), is_right
+        return lambda: member_ranks.card(Request(board.reader), board.name, member, None), is_right
 
     group = members[:MAX_MEMBERS]
     ranks = [(now.rank(member), before.rank(member)) for member in group]
@@ -124,13 +117,12 @@ def periods(count: int) -> Iterator[Answer]:
             )
         ],
     )
-    yield board.row("a member's scores", (of(member, ranks=False) for member in members))
-    yield board.row("a member's scores and ranks in 3 windows", (of(member, ranks=True) for member in members))
+    yield board.row("a member's scores", map(card, members))
 
 
 def _load(board: Board, members: Sequence[str], scores: Mapping[str, int], earlier: Mapping[str, int]) -> None:
     """Load the current periods and the previous day; these members get entries and items."""
-    for window in ("all", "day", "last-7-days"):
+    for window in ("all", "day"):
         population.place_members(board.client, board.ranking(window), scores, entries=set(members))
     population.place_members(board.client, board.ranking("day", 1), earlier, entries=set(members))
     board.pipeline.write(event(name, board.name, name, {"points": scores[name]}) for name in members)
@@ -155,7 +147,7 @@ def measure(sizes: Sequence[int] = SIZES) -> Answer:
         board, truth = placed(count, POPULATIONS[MANY], SHARDS)
         keep(f"{SHARDS} shards", count, sharded(board, truth))
         del board, truth
-        keep("as shipped", count, periods(count))
+        keep("`all` and `day`", count, periods(count))
     keep("equals", 2 * EQUALS, equals())
     keep("boards", 0, directory())
     return {**result, "answers_checked": sum(row["asked"] for row in result["reads"]), "answers_wrong": 0}
@@ -201,12 +193,11 @@ TABLES: Final = {"reads": by_population, "others": by_board, "depths": at_depths
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, write the result and update its page and the README."""
+    """Measure, write the result and update its page."""
     out = output(arguments, __doc__)
     gc.disable()  # it would search a million rows for cycles again and again
     result = measure(SMALL if out.small else SIZES)
     out.publish("reads", result, PAGE, COMMAND, TABLES)
-    out.table(README, "peers", COMMAND, peers.table(result))
     return 0
 
 

@@ -1,203 +1,214 @@
-"""What rolling windows cost, and what they would cost if their N periods were kept up to date in other ways.
+"""What rolling windows cost a stream of your own, by themselves, through the real writer and projector.
 
-`make bench` (or `python -m benchmarks.measure.rolling`) writes `benchmarks/results/rolling.json` and the tables of
-`docs/decisions/0012-rolling-windows-move-at-once.md`. With `--stream activity.csv` (header `id,epoch_seconds,member`,
-gzipped or not) it prints what your own stream would cost instead.
+    make rolling FILE=activity.csv.gz
+    python -m benchmarks.measure.rolling FILE [--points COLUMN] [--keep]
 
-It counts the moves of each stream. The price of a move is the one that `benchmarks.measure.units` has measured. The
-other ways do not exist; their costs leave out the reads and retries that they would need as well.
+FILE is CSV (or .csv.gz) with the columns `epoch_seconds` and `member`. Each row becomes an event of one point, or of as
+many as the column says. The stream is cut into pieces of 120 days, which are laid over each other, each with members of
+its own: so a quiet stream is as busy as a board whose windows cost something. Events are counted from the day on which
+the windows are full, in each of two ways:
+
+- *together*: all events of a day in batches of up to 500;
+- *alone*: each in a batch of its own, the first 3,000 of them.
+
+Pages are read on the way, and the entries of the list that they skip are counted. `--keep` writes the result to
+`benchmarks/results/streams.json`, and the table of `docs/performance.md`.
 """
 
+import argparse
+import csv
+import gzip
 import sys
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from heapq import heappush, heappushpop
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from random import Random
 from typing import Any, Final, NamedTuple
 
-from benchmarks.harness.results_file import Output, output
-from benchmarks.measure.activity_streams import DAY, STREAMS, Stream, read_stream
+from benchmarks.harness import population
+from benchmarks.harness.pipeline import event, still_clock
+from benchmarks.harness.questions import Board
+from benchmarks.harness.results_file import Output
+from benchmarks.members.breakdown import breakdown
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.windows.calendar import DAY, SECOND
+from standings.read import pages
+from standings.read.reader import Question
 
-PAGE: Final = "docs/decisions/0012-rolling-windows-move-at-once.md"
-MEMBERS: Final = 2_000
-WINDOWS: Final = (7, 30)
-RANKINGS_BESIDE: Final = 8
-"""Rankings of the shipped board besides `all`: `day` and the seven periods of `last-7-days`."""
-LISTED: Final = (10_000, 100_000)
-TOP: Final = 100
-PAGE_OF: Final = 100
-ENTRY_BYTES: Final = 100
-"""Bytes of an index row with an id of 20 bytes."""
-SUM_BYTES: Final = 6
-"""Bytes that each bucket's sum adds to an index row."""
-READ_BYTES: Final = 4096
-WRITE_TO_READ: Final = 5
-"""The price of a write unit in read units, on demand."""
-
-
-class Prices(NamedTuple):
-    """Write units of one move (its entry, the index, the tiers), and of the rest of an event."""
-
-    entry: float
-    listed: float
-    tiers: float
-    rest: float
-
-    @property
-    def move(self) -> float:
-        """Write units of a whole move."""
-        return self.entry + self.listed + self.tiers
+PAGE: Final = "docs/performance.md"
+COMMAND: Final = "make rolling"
+WINDOWS: Final = ("last-7-days", "last-30-days")
+PIECE: Final = 120
+"""Days of a piece that is laid over the others."""
+WARM: Final = 30
+"""The first days of a piece, of which no events are counted."""
+BATCH: Final = 500
+ALONE: Final = 3_000
+EVERY: Final = 10
+"""Days after which pages are read."""
+LIMIT: Final = 100
+PARTS: Final = ("rows", "log", "nodes", "list")
 
 
-def distinct(stream: Stream, seconds: int) -> int:
-    """Count the moves if all activities of a member within so many seconds are one move."""
-    return len({(event.at // seconds, event.member) for event in stream})
+class Event(NamedTuple):
+    """One activity: its instant in milliseconds, its member and its points."""
+
+    at: int
+    member: str
+    points: int
 
 
-def write_units(stream: Stream, periods: int, prices: Prices) -> dict[str, float]:
-    """Return the write units of one activity for a rolling window of so many periods, for each way to keep them."""
-    events = len(stream)
-    second, minutes, day = (distinct(stream, seconds) / events for seconds in (1, 300, DAY))
-    return {
-        "at once": second * periods * prices.move,
-        "batches of 60 s": distinct(stream, 60) / events * periods * prices.move,
-        "batches of 300 s": minutes * periods * prices.move,
-        "to come: after 300 s": (second + minutes * (periods - 1)) * prices.move,
-        "to come: before their turn": (second + day * (periods - 1)) * prices.move,
-        "one entry": second * (prices.entry + prices.listed + periods * prices.tiers),
-    }
+Batches = Iterable[tuple[bool, Sequence[Event]]]
+"""Batches of events, and whether they are counted."""
 
 
-class Listed(NamedTuple):
-    """A member in the list of its last active bucket: its sum in that bucket, which bounds its score, and its score."""
-
-    bound: int
-    score: int
-
-
-def lists(rng: Random, members: int, periods: int) -> list[list[Listed]]:
-    """Draw the lists of the periods' buckets, highest bound first; members are active on two days of seven."""
-    buckets: list[list[Listed]] = [[] for _ in range(periods)]
-    for _ in range(members):
-        # Sums by the age of the bucket; buckets older than the window still counted when the member was last active.
-        sums = {age: round(rng.lognormvariate(5.99, 1.2)) for age in range(2 * periods) if rng.random() < 2 / 7}
-        score = sum(points for age, points in sums.items() if age < periods)
-        if score:
-            last = min(sums)
-            bound = sum(points for age, points in sums.items() if age < last + periods)
-            buckets[last].append(Listed(bound, score))
-    for entries in buckets:
-        entries.sort(reverse=True)
-    return buckets
+def read_stream(path: Path, points: str | None = None) -> list[Event]:
+    """Read a CSV file, gzipped or not."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        return [
+            Event(int(row["epoch_seconds"]) * SECOND, row["member"], int(row[points]) if points else 1)
+            for row in csv.DictReader(lines)
+        ]
 
 
-def top(buckets: Sequence[Sequence[Listed]], count: int) -> int:
-    """Count the entries that a merge reads for the exact top: pages of any list that may have a better member."""
-    read = [0] * len(buckets)
-    best: list[int] = []
-    while True:
-        ahead = {
-            number: entries[read[number]].bound for number, entries in enumerate(buckets) if read[number] < len(entries)
+def laid(stream: Sequence[Event]) -> Iterator[tuple[int, list[Event]]]:
+    """Lay pieces of the stream over each other; return the events of each day, and its number."""
+    begin = min(stream).at // DAY * DAY
+    events = sorted(
+        Event(begin + (one.at - begin) % (PIECE * DAY), f"{(one.at - begin) // (PIECE * DAY)}-{one.member}", one.points)
+        for one in stream
+    )
+    for day, of_day in groupby(events, key=lambda one: (one.at - begin) // DAY):
+        yield day, list(of_day)
+
+
+def together(stream: Sequence[Event]) -> Batches:
+    """Cut each day into batches."""
+    for day, events in laid(stream):
+        for start in range(0, len(events), BATCH):
+            yield day >= WARM, events[start : start + BATCH]
+
+
+def alone(stream: Sequence[Event]) -> Batches:
+    """The same as far as nothing is counted; then each event in a batch of its own."""
+    left = ALONE
+    for is_counted, events in together(stream):
+        if not is_counted:
+            yield False, events
+            continue
+        for one in events[:left]:
+            yield True, [one]
+        left -= len(events[:left])
+
+
+KINDS: Final = {"together": together, "alone": alone}
+
+
+class Run:
+    """A stream on a board with one rolling window."""
+
+    def __init__(self, window: str) -> None:
+        self._now = 0
+        definition = f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", windows = ["{window}"] }}'
+        self._window = window
+        self._metric = population.family(definition).metrics["points"]
+        self._board = Board(parse_boards(definition), clock=replace(still_clock(), now=lambda: self._now))
+        self._events = self._shown = self._read = self._applied = 0
+
+    def apply(self, batches: Batches) -> dict[str, Any]:
+        """Apply and project all batches; return what an event cost, and how many entries pages skipped."""
+        meter = self._board.pipeline.meter
+        day = 0
+        before = meter.snapshot()
+        for is_counted, events in batches:
+            if is_counted and not self._events:
+                before = meter.snapshot()
+            self._events += is_counted * len(events)
+            self._now = events[-1].at
+            if self._now // DAY > day:
+                day = self._now // DAY
+                self._begin_day(read=day % EVERY == 0)
+            self._batch(events)
+        spent = breakdown(self._metric, meter.snapshot() - before)
+        parts = {part: spent[part].write / self._events for part in PARTS}
+        return {
+            "events": self._events,
+            "write_units_per_event": round(sum(parts.values()), 2),
+            "parts": {part: round(units, 2) for part, units in parts.items()},
+            "entries_shown": self._shown,
+            "skipped_per_shown": round(self._read / self._shown - 1, 2) if self._shown else 0.0,
         }
-        open_ = [number for number, bound in ahead.items() if len(best) < count or bound > best[0]]
-        if not open_:
-            return sum(read)
-        number = max(open_, key=ahead.__getitem__)
-        for one in buckets[number][read[number] : read[number] + PAGE_OF // len(buckets) + 1]:
-            read[number] += 1
-            if len(best) < count:
-                heappush(best, one.score)
-            else:
-                heappushpop(best, one.score)
+
+    def _batch(self, events: Sequence[Event]) -> None:
+        pipeline = self._board.pipeline
+        pipeline.write(
+            event(f"{self._applied + number}", population.BOARD, one.member, {"points": one.points}, one.at)
+            for number, one in enumerate(events)
+        )
+        pipeline.project(len(events))
+        self._applied += len(events)
+
+    def _begin_day(self, *, read: bool) -> None:
+        """Have what has expired deleted, as DynamoDB does, and read two pages of the list."""
+        for table in ("Scores", "Rankings", "Receipts"):
+            self._board.client.expire(table, self._now / SECOND)
+        if read and self._applied:
+            self._board.read_record(self._window)
+            first = pages.page(self._about(), limit=1, cursor=None)
+            if first["total"] >= 4 * LIMIT:
+                # By cursor: a page at a position also reads the equals that it skips.
+                middle = pages.page_at(self._about(), rank=first["total"] // 2, limit=1)
+                for cursor in (None, middle["next"]):
+                    page, cost = self._board.cost(partial(pages.page, self._about(), limit=LIMIT, cursor=cursor))
+                    self._shown += len(page["entries"])
+                    self._read += cost.entries
+
+    def _about(self) -> Question:
+        return self._board.about(self._window)
 
 
-def deep(buckets: Sequence[Sequence[Listed]], first: int, count: int) -> int:
-    """Count the entries read for a page at a position.
-
-    The tiers give the scores of the page. Every member whose bound reaches them may be on it. In the list of today's
-    bucket bounds are scores, so only the page's own range is read there.
-    """
-    scores = sorted((one.score for entries in buckets for one in entries), reverse=True)
-    high, low = scores[first], scores[min(first + count, len(scores)) - 1]
-    today = [-one.bound for one in buckets[0]]
-    read = bisect_left(today, -low + 1) - bisect_left(today, -high)
-    return read + sum(bisect_left([-one.bound for one in entries], -low + 1) for entries in buckets[1:])
-
-
-def measured(out: Output) -> Prices:
-    """Return the prices by the result of `benchmarks.measure.units`, whose two boards differ by eight rankings."""
-    writes: Mapping[str, Any] = out.result("units")["writes"]
-    alone, shipped = (writes[name]["by_table"] for name in ("`all` alone", "`all`, `day` and `last-7-days`"))
-    rankings = (shipped["Rankings"] - alone["Rankings"]) / RANKINGS_BESIDE
-    index = (shipped["Rankings/places"] - alone["Rankings/places"]) / RANKINGS_BESIDE
-    entry = 2.0  # one item below 1 KB in a transaction
-    return Prices(entry, round(index, 3), round(rankings - entry, 3), alone["Receipts"] + alone["Scores"])
-
-
-def measure(out: Output) -> dict[str, Any]:
+def measure(stream: Sequence[Event]) -> dict[str, Any]:
     """Return the whole result."""
-    prices = measured(out)
-    members = MEMBERS // 10 if out.small else MEMBERS
-    writes, reads = [], []
-    for name, make in STREAMS.items():
-        stream = make(Random(name), members)
-        for periods in WINDOWS:
-            units = {way: round(cost, 2) for way, cost in write_units(stream, periods, prices).items()}
-            writes.append({"stream": name, "periods": periods, "events": len(stream), "units": units})
-    for members in LISTED[:1] if out.small else LISTED:
-        for periods in WINDOWS:
-            buckets = lists(Random(members), members, periods)
-            listed = sum(map(len, buckets))
-            row = {
-                "top": top(buckets, TOP),
-                "at_1000": deep(buckets, 1_000, TOP),
-                "at_middle": deep(buckets, listed // 2, TOP),
-            }
-            size = ENTRY_BYTES + SUM_BYTES * periods
-            units = {page: round(0.5 * max(1, entries * size / READ_BYTES), 1) for page, entries in row.items()}
-            saved = (periods - 1) * (prices.entry + prices.listed) * WRITE_TO_READ
-            pays = round(saved / units["at_middle"], 2)
-            reads.append({"members": listed, "periods": periods, "entries": row, "units": units, "pays_below": pays})
-    return {"prices": prices._asdict(), "writes": writes, "reads": reads}
+    rows = []
+    for window in WINDOWS:
+        for kind, cut in KINDS.items():
+            row = {"window": window, "kind": kind, **Run(window).apply(cut(stream))}
+            print(line(row), flush=True)
+            rows.append(row)
+    members = len({one.member for one in stream})
+    return {"events": len(stream), "members": members, "rows": rows}
 
 
-def of_writes(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of write units of one activity, by stream and way."""
-    kinds = list(result["writes"][0]["units"])
-    yield f"| window | stream | {' | '.join(kinds)} |"
-    yield "|---" * (len(kinds) + 2) + "|"
-    for row in result["writes"]:
-        costs = " | ".join(f"{row['units'][kind]:.1f}" for kind in kinds)
-        yield f"| last-{row['periods']}-days | {row['stream']} | {costs} |"
+def line(row: Mapping[str, Any]) -> str:
+    """Return the line of a run in the table."""
+    parts = " | ".join(f"{row['parts'][part]:.1f}" for part in PARTS)
+    skipped = f"{row['skipped_per_shown']:.1f}" if row["entries_shown"] else ""
+    cells = (f"`{row['window']}`", row["kind"], f"{row['events']:,}", f"{row['write_units_per_event']:.1f}", parts)
+    return f"| {' | '.join(cells)} | {skipped} |"
 
 
-def of_reads(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of reads with one entry for each member."""
-    yield "| window | members | top 100 | 100 at position 1,000 | 100 at the middle | pays off below |"
-    yield "|---" * 6 + "|"
-    for row in result["reads"]:
-        cells = (f"{row['units'][page]:,} units ({row['entries'][page]:,} entries)" for page in row["entries"])
-        yield f"| last-{row['periods']}-days | {row['members']:,} | {' | '.join(cells)} | {row['pays_below']:g} |"
+def table(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of the page."""
+    yield "| window | events | counted | write units | rows | log | nodes | list | entries skipped for each shown |"
+    yield "|---" * 9 + "|"
+    yield from map(line, result["rows"])
 
 
-TABLES: Final = {"writes": of_writes, "reads": of_reads}
+TABLES: Final = {"streams": table}
 
 
 def main(arguments: list[str]) -> int:
-    """Count, write the result and update the page."""
-    if arguments[:1] == ["--stream"]:
-        stream = read_stream(Path(arguments[1]))
-        rows = [
-            {"stream": arguments[1], "periods": periods, "units": write_units(stream, periods, measured(Output()))}
-            for periods in WINDOWS
-        ]
-        print("\n".join(of_writes({"writes": rows})))
-        return 0
-    out = output(arguments, __doc__)
-    result = measure(out)
-    out.publish("rolling", result, PAGE, "make bench", TABLES)
-    print("\n".join((*of_writes(result), *of_reads(result))))
+    """Count a stream."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.measure.rolling", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--points", help="the column with the points of an event; without it each has one")
+    parser.add_argument("--keep", action="store_true", help="write the result and the table of the page")
+    options = parser.parse_args(arguments)
+    result = measure(read_stream(options.file, options.points))
+    if options.keep:
+        Output().publish("streams", result, PAGE, COMMAND, TABLES)
+    print("\n".join(table(result)))
     return 0
 
 

@@ -1,29 +1,61 @@
 """What ranks and events cost: read and write units and round trips, counted over the real requests.
 
 `make units` (or `python -m benchmarks.measure.units`) writes `benchmarks/results/units.json` and the table in the
-README.
+README. The result also says what the units of an event are for.
 """
 
 import sys
 from collections.abc import Iterator
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
-from benchmarks.harness.pipeline import Pipeline, event
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.results_file import output
 from benchmarks.harness.truth import Truth
-from standings.domain.boards.boards_toml import parse_boards
-from standings.runtime.environment import BOARDS_FILE
+from benchmarks.members.events import STEPS, Scene, cost
+from benchmarks.members.histories import LIVES, ONE_DAY, TWO_OF_SEVEN, points
+from standings.domain.windows.window import MAX_SLAB, parse_window
 
 PAGE: Final = "README.md"
 SIZES: Final = (1_000, 10_000, 100_000)
 MEMBERS: Final = 200_000
-BATCH: Final = 500
-BATCHES: Final = 10
+SMALL: Final = 10_000
 SAMPLE: Final = 200
 """Members whose ranks are read."""
+WIDE: Final = (100, 2_500)
+
+
+class Windows(NamedTuple):
+    """The windows of a board, the days of the longest, and on how many days of a slab events are counted at least."""
+
+    names: tuple[str, ...]
+    days: int
+    counted: int = MAX_SLAB
+
+    @property
+    def slab(self) -> int:
+        """The days of a slab of the longest window."""
+        return len(parse_window(self.names[-1]).slab_of(0))
+
+    @property
+    def text(self) -> str:
+        """The windows as a table names them."""
+        *most, last = (f"`{name}`" for name in self.names)
+        return f"{', '.join(most)} and {last}" if most else last
+
+    @property
+    def definition(self) -> str:
+        """A `boards.toml` of a board with these windows."""
+        names = ", ".join(f'"{name}"' for name in self.names)
+        return f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", windows = [{names}] }}'
+
+
+ALL: Final = Windows(("all",), 7, counted=2)
+SHIPPED: Final = Windows(("all", "day", "last-7-days"), 7)
+MONTH: Final = Windows(("all", "last-30-days"), 30)
+QUARTER: Final = Windows(("all", "last-90-days"), 90, counted=4)
+WINDOWS: Final = (ALL, SHIPPED, MONTH, QUARTER)
 
 
 def reads(members: int, seed: int) -> dict[str, Any]:
@@ -44,30 +76,30 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     }
 
 
-def writes(seed: int, definition: str, board: str, batches: int = BATCHES) -> dict[str, Any]:
-    """Measure the units of an event, writer to index, in batches of different members of a large board."""
-    rng = Random(seed)
-    pipeline = Pipeline(parse_boards(definition))
-    scores = population.lognormal(Random(seed), MEMBERS)
-    population.place_members(pipeline.client, population.ranking_of(population.family()), scores)
-    chosen = population.sample(rng, scores, BATCH * batches)
-    parts = [chosen[start : start + BATCH] for start in range(0, len(chosen), BATCH)]
-    # The members' items get the scores that the members are ranked with.
-    for part in parts:
-        pipeline.write(event(f"before-{name}", board, name, {"points": scores[name]}) for name in part)
-    pipeline.project(BATCH)
-    before = pipeline.meter.snapshot()
-    for part in parts:
-        pipeline.write(event(f"event-{name}", board, name, {"points": rng.randint(1, 100)}) for name in part)
-        pipeline.project(BATCH)
-    cost = pipeline.meter.snapshot() - before
-    events = len(chosen)
-    return {
-        "events": events,
-        "write_units_per_event": round(cost.total.write / events, 2),
-        "read_units_per_event": round(cost.total.read / events, 2),
-        "by_table": {table: round(units.write / events, 2) for table, units in sorted(cost.tables.items())},
-    }
+def writes(windows: Windows, members: int) -> Iterator[dict[str, Any]]:
+    """Measure the units of an event on a board with these windows, for each life of its members.
+
+    How many steps an event changes depends on how far its slab is, so events are counted on many days of one.
+    """
+    days = range(0, windows.slab, max(1, windows.slab // windows.counted))
+    for life, draw in LIVES.items():
+        if windows == ALL and life != ONE_DAY:
+            continue
+        histories = draw(Random(2), members, windows.days, points)
+        kinds = [("together", STEPS), ("alone", STEPS)] + [("together", WIDE)] * (windows == SHIPPED)
+        for kind, steps in kinds:
+            figures = cost(Scene(windows.definition, histories, days, steps), kind)
+            row = {"windows": windows.text, "kind": kind, "life": life, "steps": steps, "members": members, **figures}
+            print(line(row), flush=True)
+            yield row
+
+
+def line(row: dict[str, Any]) -> str:
+    """Return the line of an event in the README's table."""
+    steps = "" if tuple(row["steps"]) == STEPS else "steps of {:,}–{:,}".format(*row["steps"])
+    life = row["life"] if row["life"] == TWO_OF_SEVEN else ""
+    what = ", ".join(filter(None, (row["windows"], steps, row["kind"], life)))
+    return f"| an event, {what} | {row['members']:,} | {row['write_units_per_event']:.1f} write units |"
 
 
 def table(result: dict[str, Any]) -> Iterator[str]:
@@ -81,20 +113,15 @@ def table(result: dict[str, Any]) -> Iterator[str]:
         )
     for one in result["reads"]:
         yield f"| the top 100 with ranks and total | {one['members']:,} | {one['top_100_read_units']} read units |"
-    for name, one in result["writes"].items():
-        yield f"| an event, {name} | {MEMBERS:,} | {one['write_units_per_event']} write units |"
+    yield from map(line, result["writes"])
 
 
 def measure(*, small: bool) -> dict[str, Any]:
     """Return the whole result."""
-    shipped = BOARDS_FILE.read_text(encoding="utf-8")
-    batches = 1 if small else BATCHES
+    members = SMALL if small else MEMBERS
     return {
         "reads": [reads(size, seed=1) for size in (SIZES[:2] if small else SIZES)],
-        "writes": {
-            "`all` alone": writes(2, population.BOARDS, population.BOARD, batches),
-            "`all`, `day` and `last-7-days`": writes(3, shipped, population.BOARD, batches),
-        },
+        "writes": [row for windows in WINDOWS for row in writes(windows, members)],
     }
 
 

@@ -1,9 +1,13 @@
 """The assumptions of the models of cost and capacity; nothing here can measure them. Both pages state them."""
 
+from math import ceil
 from typing import Final
 
 TRANSACTION: Final = 0.020
 """Seconds of a transaction of up to 100 actions, committed or cancelled."""
+
+WRITE: Final = 0.005
+"""Seconds of a write of one item outside a transaction."""
 
 READ: Final = 0.005
 """Seconds of a read of up to 100 items."""
@@ -15,13 +19,16 @@ EVENT: Final = 0.0002
 """CPU seconds of the writer per event, and of the projector per record, at 1,024 MB."""
 
 MOVE: Final = 0.0002
-"""CPU seconds of the projector per move."""
+"""CPU seconds of the projector per move, and per single write."""
 
 ANSWER: Final = 0.015
 """Seconds of the query function for one answer: two rounds of reads, and its own work."""
 
 SIDE_BY_SIDE: Final = 8
 """Transactions of different rankings that a projector has in flight at once (`wiring.projector.MAX_CALLS`)."""
+
+WRITES_SIDE_BY_SIDE: Final = 16
+"""Single writes that a projector has in flight at once (`wiring.projector.MAX_WRITES`)."""
 
 MEMORY: Final = 1.024
 """Gigabytes of each function: the template's default."""
@@ -46,3 +53,8 @@ LONG_POLL: Final = 20.0
 
 MONTH: Final = 730 * 3600.0
 """Seconds of a month in AWS's price pages."""
+
+
+def single_writes(count: float) -> float:
+    """Return the seconds of so many single writes of a projector: its own work, and those in flight."""
+    return count * MOVE + ceil(count / WRITES_SIDE_BY_SIDE) * WRITE

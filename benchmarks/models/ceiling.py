@@ -32,8 +32,8 @@ SEEDS: Final = (2, 8)
 """Runs with the product's projectors, and runs of the model; runs differ because projectors draw their lanes."""
 RATES: Final = (1_000.0, 10_000.0, 100_000.0)
 BOARDS: Final = (1, 1_000)
-RANKINGS: Final = {1: ALL, 9: SHIPPED}
-"""Settings by the number of rankings in which an event moves its member."""
+WINDOWS: Final = {1: ALL, 3: SHIPPED}
+"""Settings by the number of windows."""
 SPARE: Final = 0.7
 """The share of a limit that a setting should use."""
 WIDER: Final = ((1, 1), (2, 1), (5, 1), (10, 1), (10, 2), (10, 4), (10, 8))
@@ -92,8 +92,8 @@ def scenes(lanes_rate: float, *, small: bool) -> Iterator[dict[str, Any]]:
     drawn = Drawn(Traffic(members=1_000_000))
     for rate in RATES[:1] if small else RATES:
         for boards in BOARDS:
-            for rankings in RANKINGS:
-                scene = Scene(rate, boards, rankings)
+            for windows, settings in WINDOWS.items():
+                scene = Scene(rate, boards, windows, usage(settings, Traffic()).single_writes)
                 row = {
                     **as_row(scene, Deployment(), _shipped(scene, drawn)),
                     "set": _least(scene, drawn, lanes_rate),
@@ -135,7 +135,7 @@ def _least(scene: Scene, drawn: Drawn, lanes_rate: float) -> dict[str, Any] | No
 def _units(scene: Scene) -> dict[str, float]:
     """Return the write units per second of each table and of the index."""
     batch = max(1, round(min(500, scene.rate / 4 / lag.FIRST_SHARDS) / scene.boards))
-    used = usage(RANKINGS[scene.rankings], Traffic(batch=batch))
+    used = usage(WINDOWS[scene.windows], Traffic(batch=batch))
     return {
         "Scores": round(used.scores * scene.rate),
         "Receipts": round(used.receipts * scene.rate),
@@ -163,7 +163,7 @@ def of_limits(result: Mapping[str, Any]) -> Iterator[str]:
 def of_scenes(result: Mapping[str, Any]) -> Iterator[str]:
     """Return the table of lags as shipped, and of the parameters to set."""
     yield (
-        "| events/s | boards | rankings | as shipped: p50, p99 | `WriterMaximumConcurrency` | "
+        "| events/s | boards | windows | as shipped: p50, p99 | `WriterMaximumConcurrency` | "
         "`ProjectorParallelizationFactor` | `shards` | stream shards | then: p50, p99 | functions at once |"
     )
     yield "|---" * 10 + "|"
@@ -179,17 +179,17 @@ def of_scenes(result: Mapping[str, Any]) -> Iterator[str]:
                 f"| {writers} | {factor} | {parameters['shards']} | {shards} | {parameters['p50']:.1f} s, "
                 f"{parameters['p99']:.1f} s | {writers + shards * factor:,} |"
             )
-        yield f"| {row['events_per_second']:,.0f} | {row['boards']:,} | {row['rankings']} | {before} {after}"
+        yield f"| {row['events_per_second']:,.0f} | {row['boards']:,} | {row['windows']} | {before} {after}"
 
 
 def of_units(result: Mapping[str, Any]) -> Iterator[str]:
     """Return the table of write units per second."""
     names = ("Scores", "Receipts", "Rankings", "places")
-    yield f"| events/s | boards | rankings | {' | '.join(names)} |"
+    yield f"| events/s | boards | windows | {' | '.join(names)} |"
     yield "|---" * (3 + len(names)) + "|"
     for row in result["scenes"]:
         cells = (f"{row['units'][name]:,}" + "*" * (row["units"][name] > TABLE_QUOTA) for name in names)
-        yield f"| {row['events_per_second']:,.0f} | {row['boards']:,} | {row['rankings']} | {' | '.join(cells)} |"
+        yield f"| {row['events_per_second']:,.0f} | {row['boards']:,} | {row['windows']} | {' | '.join(cells)} |"
     yield ""
     yield f"\\* above {TABLE_QUOTA:,}, the quota of an on-demand table before you ask AWS for more."
 

@@ -21,7 +21,8 @@ from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.domain.tiers.tier_tree import deltas
-from standings.project.commit_moves import commit_order, cut
+from standings.project.backfill import commit_order
+from standings.project.commit_moves import cut
 from standings.project.prune_tiers import CHANCE, LOOKED_AT
 from standings.runtime.retry import Backoff, Clock
 

@@ -92,7 +92,7 @@ def _amount(settings: Settings, traffic: Traffic, rng: Random, score: int) -> in
 def row(settings: Settings, traffic: Traffic, events: int) -> dict[str, Any]:
     """Return the counted units, those of the model, and the relative error of the model."""
     counted = {name: round(units, 3) for name, units in measured(settings, traffic, events).items()}
-    model = usage(settings, traffic)
+    model = usage(settings, traffic, days=range(1))
     return {
         "settings": asdict(settings),
         "traffic": asdict(traffic),

@@ -65,11 +65,15 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Events per second of different members, the number of boards, and the rankings of each board."""
+    """Events per second of different members, the number of boards, and the windows of each board.
+
+    In a rolling window an event also makes single writes, of list items: so many in all windows.
+    """
 
     rate: float
     boards: int
-    rankings: int
+    windows: int
+    single_writes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +110,18 @@ def projectors_rate(scene: Scene, deployment: Deployment) -> float:
     """Return the records per second of all projectors on many boards, with full batches."""
     count = deployment.projector_batch
     projectors = shards_of_stream(scene.rate, deployment) * deployment.parallelization
-    return projectors * count / (_own_seconds(scene, count) + _transactions_seconds(scene, count))
+    written = assumed.single_writes(count * scene.single_writes)
+    return projectors * count / (_own_seconds(scene, count) + written + _transactions_seconds(scene, count))
 
 
 def _own_seconds(scene: Scene, count: int) -> float:
-    return assumed.INVOCATION + count * (assumed.EVENT + scene.rankings * assumed.MOVE)
+    return assumed.INVOCATION + count * (assumed.EVENT + scene.windows * assumed.MOVE)
 
 
 def _transactions_seconds(scene: Scene, count: int) -> float:
-    """Return the seconds of the transactions: one for each ranking of each board in the batch, some side by side."""
+    """Return the seconds of the transactions: one for each window of each board in the batch, some side by side."""
     boards = scene.boards * (1 - (1 - 1 / scene.boards) ** count)
-    return ceil(boards * scene.rankings / assumed.SIDE_BY_SIDE) * assumed.TRANSACTION
+    return ceil(boards * scene.windows / assumed.SIDE_BY_SIDE) * assumed.TRANSACTION
 
 
 class _Pipeline:
@@ -170,7 +175,7 @@ class _Pipeline:
     def _projector(self, queue: deque[float]) -> Callable[[], None]:
         """Return a projector, which takes the records of its part of a shard."""
         project = self._contention.worker()
-        rounds = ceil(self._scene.rankings / assumed.SIDE_BY_SIDE)
+        rounds = ceil(self._scene.windows / assumed.SIDE_BY_SIDE)
 
         def work() -> None:
             self._clock.sleep(self._rng.random() * POLL)
@@ -180,6 +185,7 @@ class _Pipeline:
                     continue
                 count = min(len(queue), self._deployment.projector_batch)
                 self._clock.sleep(_own_seconds(self._scene, count))
+                self._clock.sleep(assumed.single_writes(count * self._scene.single_writes))
                 if self._scene.boards == 1:
                     began = self._clock.now
                     project(self._drawn.parts(self._rng, count))
@@ -206,7 +212,7 @@ def as_row(scene: Scene, deployment: Deployment, lag: Lag) -> dict[str, Any]:
     return {
         "events_per_second": scene.rate,
         "boards": scene.boards,
-        "rankings": scene.rankings,
+        "windows": scene.windows,
         "WriterBatchSize": deployment.writer_batch,
         "WriterBatchingWindow": deployment.window,
         "WriterMaximumConcurrency": deployment.writers,

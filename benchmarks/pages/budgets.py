@@ -5,7 +5,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from benchmarks.harness.results_file import Output, output
 from benchmarks.measure import reads
@@ -13,6 +13,8 @@ from benchmarks.measure.comparison.curve_tables import BASE, flatness
 from benchmarks.measure.comparison.event_curves import SHARDS
 from benchmarks.measure.comparison.read_curves import DEEP, ON, RANK, READS, TOP
 from benchmarks.measure.speed import speed
+from benchmarks.pages import rolling_budgets
+from benchmarks.pages.budget import Budget, Result
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
 
@@ -20,17 +22,6 @@ PAGE: Final = "docs/performance.md"
 COMMAND: Final = "make bench"
 ENOUGH: Final = 1.75
 """The factor by which twice the shards must raise the ceiling; it is below 2 because members spread unevenly."""
-
-Result = Mapping[str, Any]
-
-
-class Budget(NamedTuple):
-    """One line of the table: its subject, its budget, the measured figure, and whether the figure is within it."""
-
-    subject: str
-    budget: str
-    measured: str
-    met: bool
 
 
 def of_curves(result: Result) -> Iterator[Budget]:
@@ -127,17 +118,6 @@ def of_lanes(result: Result) -> Iterator[Budget]:
             )
 
 
-def of_units(result: Result) -> Iterator[Budget]:
-    """Return the budget of an event."""
-    units = result["writes"]["`all` alone"]["write_units_per_event"]
-    yield Budget(
-        "an event on a board with `all` only, steps of 1–100, 200,000 members, batches of 500",
-        "≤ 10 write units",
-        f"{units:g}",
-        units <= 10,
-    )
-
-
 def of_speed(result: Result) -> Iterator[Budget]:
     """Return the budgets of the pace of one core, and of the starts of functions."""
     for row in result["paces"]:
@@ -164,7 +144,9 @@ FROM: Final[dict[str, Callable[[Result], Iterator[Budget]]]] = {
     "compared": of_compared,
     "reads": of_reads,
     "lanes": of_lanes,
-    "units": of_units,
+    "rolling_reads": rolling_budgets.of_reads,
+    "units": rolling_budgets.of_events,
+    "streams": rolling_budgets.of_streams,
     "speed": of_speed,
 }
 """The results that have budgets, in the order of the table."""

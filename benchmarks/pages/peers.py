@@ -1,7 +1,7 @@
 """The README's table of our reads and those of the peers.
 
-`peers.csv` has the reads and what each peer answers. The costs come from a result of `reads`; the column `cost` names a
-board and a read of that result.
+`peers.csv` has the reads and what each peer answers. The costs come from the results of `reads` and `rolling_reads`:
+the column `cost` names a board and a read of one of them.
 """
 
 import csv
@@ -13,15 +13,16 @@ TABLE: Final = Path(__file__).parent / "peers.csv"
 _COST: Final = "cost"
 
 
-def table(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the lines of the table, with the costs of the largest boards of the result."""
-    costs = {f"{row['board']}: {row['read']}": f"{row['read_units_most']:g}" for row in by_size(result)}
+def table(*results: Mapping[str, Any]) -> Iterator[str]:
+    """Return the lines of the table, with the costs of the largest boards of the results."""
+    rows = (row for result in results for row in by_size(result))
+    costs = {f"{row['board']}: {row['read']}": f"{row['read_units_most']:g}" for row in rows}
     with TABLE.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    columns = [name for name in rows[0] if name != _COST]
+        reads = list(csv.DictReader(lines))
+    columns = [name for name in reads[0] if name != _COST]
     yield f"| {columns[0]} | {columns[1]} | units | {' | '.join(columns[2:])} |"
     yield "|---" * (len(columns) + 1) + "|"
-    for row in rows:
+    for row in reads:
         cost = costs[row[_COST]] if row[_COST] else ""
         yield f"| {row[columns[0]]} | {row[columns[1]]} | {cost} | {' | '.join(row[name] for name in columns[2:])} |"
 

@@ -6,12 +6,14 @@ import pytest
 
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.harness.shapes import SHAPES
-from benchmarks.measure import lanes, reads, rolling, units
+from benchmarks.measure import lanes, reads, rolling, rolling_reads, units
 from benchmarks.measure.comparison import compared, compared_tables, curve_tables, curves
 from benchmarks.measure.comparison.event_curves import ALONE, SHARDS, TOGETHER
 from benchmarks.measure.comparison.rank_costs import PUBLISHED
 from benchmarks.measure.comparison.read_curves import RANK
 from benchmarks.measure.speed import speed
+from benchmarks.members.events import STEPS
+from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.models import ceiling, grid
 from benchmarks.models.cost import cost, usage
 from benchmarks.pages import budgets, peers
@@ -23,7 +25,6 @@ COMMITTED = Output()
 READS = COMMITTED.result("reads")
 LANES = COMMITTED.result("lanes")
 UNITS = COMMITTED.result("units")
-ROLLING = COMMITTED.result("rolling")
 COMPARED = COMMITTED.result("compared")
 CURVES = COMMITTED.result("curves")
 COST = COMMITTED.result("cost")
@@ -34,13 +35,14 @@ SAFEGUARDS = search.read(COMMITTED)
 
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
-    "peers": (reads.README, peers.table(READS)),
+    "peers": (rolling_reads.README, peers.table(READS, COMMITTED.result("rolling_reads"))),
     **{
         f"{result} {name}": (benchmark.PAGE, lines(COMMITTED.result(result)))
         for result, benchmark in (
             ("reads", reads),
             ("lanes", lanes),
-            ("rolling", rolling),
+            ("streams", rolling),
+            ("rolling_reads", rolling_reads),
             ("compared", compared),
             ("curves", curves),
             ("speed", speed),
@@ -97,11 +99,14 @@ def test_a_picture_matches_its_result(path: str, svg: str) -> None:
     assert path.removeprefix("docs/") in (REPOSITORY / curves.PAGE).read_text(encoding="utf-8")
 
 
-def test_the_budgets_are_met() -> None:
+def test_the_budgets_are_met_but_for_one_kind_of_page() -> None:
+    """Decision 17 says why the top of a rolling window costs more where members come on two days of seven."""
     checked = list(budgets.budgets(budgets.read_results(COMMITTED)))
 
-    assert len(checked) >= 20
-    assert [budget for budget in checked if not budget.met] == []
+    assert len(checked) >= 40
+    assert [budget.subject.partition(", up to")[0] for budget in checked if not budget.met] == [
+        f"top 100, `{window}`, {TWO_OF_SEVEN}" for window in ("last-7-days", "last-30-days")
+    ]
 
 
 def test_a_rank_is_as_cheap_at_ten_million_as_at_ten_thousand() -> None:
@@ -155,10 +160,14 @@ def test_the_cost_model_is_close_to_the_measured_costs() -> None:
     assert model["most_off"] <= 0.05
     assert model["mean_off"] <= 0.015
     # The model must also be close to another benchmark with other members.
-    measured = UNITS["writes"]
-    for name, settings in (("`all` alone", grid.ALL), ("`all`, `day` and `last-7-days`", grid.SHIPPED)):
+    measured = {
+        row["windows"]: row["write_units_per_event"]
+        for row in UNITS["writes"]
+        if (row["kind"], row["life"], tuple(row["steps"])) == ("together", ONE_DAY, STEPS)
+    }
+    for windows, settings in ((units.ALL, grid.ALL), (units.SHIPPED, grid.SHIPPED)):
         modelled = usage.usage(settings, grid.POINTS).write_units
-        assert modelled == pytest.approx(measured[name]["write_units_per_event"], rel=0.02)
+        assert modelled == pytest.approx(measured[windows.text], rel=0.02)
 
 
 def test_the_capacity_model_is_close_to_the_real_projectors() -> None:

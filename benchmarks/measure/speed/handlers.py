@@ -14,7 +14,7 @@ from botocore.awsrequest import AWSResponse
 
 from benchmarks.harness.results_file import REPOSITORY
 from standings.domain.boards.boards_toml import parse_boards
-from standings.project.commit_moves import one_by_one
+from standings.project.outcome import one_by_one
 from standings.wiring import building_blocks, projector, writer
 
 ENVIRONMENT: Final = {

@@ -14,7 +14,9 @@ from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.tiers.tier_path import ROOT, path, prefixes
 from standings.domain.tiers.tier_tree import deltas
-from standings.project.commit_moves import MAX_MOVES, commit_order, cut
+from standings.domain.windows.window import MAX_SLAB
+from standings.project.backfill import commit_order
+from standings.project.commit_moves import MAX_MOVES, cut
 from standings.project.prune_tiers import CHANCE, LOOKED_AT, WORTH
 
 DRAWN: Final = 4_000
@@ -51,12 +53,12 @@ class DrawnBatches:
         self._traffic = traffic
         self._rng = Random(seed)
         # The projector moves so many members of a batch together.
-        self._together = max(1, MAX_MOVES // (metrics * sum(window.size for window in metric.windows)))
-        self._batches = max(3, -(-DRAWN // traffic.batch))
+        self._together = max(1, MAX_MOVES // (metrics * max(1, len(metric.windows))))
+        self._count = max(MAX_SLAB, -(-DRAWN // traffic.batch))
         # Each batch by member: its score before and after.
-        self._drawn = [dict(self._batch()) for _ in range(self._batches)]
+        self.batches = [dict(self._batch()) for _ in range(self._count)]
         self._means: dict[tuple[bool, float], Batch] = {}
-        self.changed = sum(map(len, self._drawn)) / self._batches / traffic.batch
+        self.changed = sum(map(len, self.batches)) / self._count / traffic.batch
 
     def _batch(self) -> Iterator[tuple[int, tuple[int, int]]]:
         traffic, rng = self._traffic, self._rng
@@ -83,7 +85,7 @@ class DrawnBatches:
         return self._means[pruned, first]
 
     def _mean(self, ranking: Ranking, first: float, *, pruned: bool) -> Batch:
-        rng, events = self._rng, self._batches * self._traffic.batch
+        rng, events = self._rng, self._count * self._traffic.batch
         moves = nodes = transactions = born = reads = parents = 0.0
         example = None
         for part in self._parts():
@@ -114,7 +116,7 @@ class DrawnBatches:
         return Batch(moves / events, nodes / events, transactions / events, removal / events, reads / events, example)
 
     def _parts(self) -> Iterator[list[tuple[int, int]]]:
-        for batch in self._drawn:
+        for batch in self.batches:
             members = list(batch.values())
             for start in range(0, len(members), self._together):
                 yield members[start : start + self._together]

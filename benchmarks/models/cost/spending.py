@@ -21,7 +21,7 @@ READS: Final = {
     "around": ("few equals", "around a member, 5 on each side"),
     "page-at-the-middle": ("few equals", "100 at the middle"),
     "group-of-100": ("few equals", "ranks of a group of 100"),
-    "rank-with-previous": ("as shipped", "rank of a member with the previous rank"),
+    "rank-with-previous": ("`all` and `day`", "rank of a member with the previous rank"),
 }
 """The board and the read in the result of `benchmarks.measure.reads`, by the names of this command."""
 
@@ -60,6 +60,7 @@ def of_event(load: Load) -> Bill:
         assumed.INVOCATION
         + batch * (used.records * assumed.EVENT + used.moves * assumed.MOVE)
         + consecutive * assumed.TRANSACTION
+        + assumed.single_writes(batch * used.single_writes)
     )
     return Bill(
         write_units=used.write_units,

@@ -5,7 +5,6 @@ transactions of a batch come from randomly drawn members (`drawn_batches`). All 
 rules. `benchmarks/models/grid.py` counts the same over the real requests.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp
@@ -15,17 +14,21 @@ from benchmarks.harness import population
 from benchmarks.harness.capacity_units import TRANSACTIONAL, read, written
 from benchmarks.models.assumed import PER_ITEM
 from benchmarks.models.cost.drawn_batches import DrawnBatches, move_of, since
+from benchmarks.models.cost.drawn_windows import DrawnWindow
 from benchmarks.models.cost.load_inputs import Settings, Traffic
-from standings.aws.dynamodb.rankings.rankings import EXPIRY_MARGIN, entry_action
+from standings.aws.dynamodb.rankings.rankings import entry_action
+from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, list_item, row_item
 from standings.aws.dynamodb.scores.member_items import encode_image
 from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
 from standings.domain.boards.definitions import Family, Metric, Ranking
 from standings.domain.members.counting import REMOVAL_MARGIN
 from standings.domain.members.member_item import Image
+from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.scoring.sort_order import encode_sortable as sort_text
 from standings.domain.windows.calendar import DAY, HOUR, SECOND
 from standings.domain.windows.window import Window
+from standings.ports.rolling import ListItem, RollingRow, RowChange
 from tests.support.dynamodb.storage.sizes import item_size
 
 LENGTH: Final = {"h": HOUR, "d": DAY, "w": 7 * DAY, "m": 30 * DAY, "y": 365 * DAY}
@@ -47,6 +50,8 @@ class Usage:
     projector_transactions: float
     longest: float
     """Consecutive transactions in the ranking with the most of them, divided by the events of the batch."""
+    single_writes: float
+    """Writes outside transactions: list items of rolling windows."""
 
     @property
     def write_units(self) -> float:
@@ -67,8 +72,8 @@ class Storage:
 
 
 @lru_cache(maxsize=256)
-def usage(settings: Settings, traffic: Traffic, seed: int = 1) -> Usage:
-    """Return the average usage of one event."""
+def usage(settings: Settings, traffic: Traffic, seed: int = 1, days: range | None = None) -> Usage:
+    """Return the average usage of one event, on some days (0: that of `NOW`); by default on all days of a slab."""
     family = settings.family
     distinct = _distinct(traffic) / traffic.batch
     metric = family.metrics["points"]
@@ -78,19 +83,29 @@ def usage(settings: Settings, traffic: Traffic, seed: int = 1) -> Usage:
     scores = TRANSACTIONAL * written(item_size(encode_image(image))) * distinct
     reads = read(item_size(encode_image(image)), consistent=False) * distinct if seen else 0.0
     drawn = DrawnBatches(metric, settings.metrics, traffic, seed)
-    entries = tiers = index = moves = transactions = longest = 0.0
+    entries = tiers = index = moves = transactions = longest = single = 0.0
     for window in metric.windows:
-        for ranking in _rankings(metric, window):
-            first = _first(traffic, window) / window.size
-            batch = drawn.of(ranking, first)
-            entry = entry_action("", ranking, batch.example, 1)["Put"]["Item"]
-            moves += batch.moves
-            entries += batch.moves * TRANSACTIONAL * written(item_size(entry))
-            index += batch.moves * (2 - first) * written(item_size(entry))
-            tiers += batch.nodes * TRANSACTIONAL + batch.removal
-            reads += batch.reads
-            transactions += batch.transactions
-            longest = max(longest, batch.transactions)
+        if window.rolling:
+            used = DrawnWindow(metric, window, traffic, seed, days).of(drawn)
+            moves += used.shifts
+            entries += used.rows + used.items
+            single += used.items
+            index += used.index
+            tiers += used.logs + used.nodes
+            reads += used.reads
+            transactions += used.transactions
+            longest = max(longest, used.transactions)
+            continue
+        ranking, first = _ranking(metric, window), _first(traffic, window)
+        batch = drawn.of(ranking, first)
+        entry = entry_action("", ranking, batch.example, 1)["Put"]["Item"]
+        moves += batch.moves
+        entries += batch.moves * TRANSACTIONAL * written(item_size(entry))
+        index += batch.moves * (2 - first) * written(item_size(entry))
+        tiers += batch.nodes * TRANSACTIONAL + batch.removal
+        reads += batch.reads
+        transactions += batch.transactions
+        longest = max(longest, batch.transactions)
     return Usage(
         receipts,
         scores,
@@ -103,6 +118,7 @@ def usage(settings: Settings, traffic: Traffic, seed: int = 1) -> Usage:
         (1 + distinct) / 100,
         settings.metrics * transactions,
         longest,
+        settings.metrics * single,
     )
 
 
@@ -113,7 +129,10 @@ def storage(settings: Settings, traffic: Traffic) -> Storage:
     metric = family.metrics["points"]
     entries = 0.0
     for window in metric.windows:
-        ranking = next(_rankings(metric, window))
+        if window.rolling:
+            entries += settings.metrics * _rolling_bytes(metric, window, traffic)
+            continue
+        ranking = _ranking(metric, window)
         place = Place(sort_value(round(traffic.median), descending=True), since(metric))
         entry = entry_action("", ranking, move_of(ranking, None, place), 1)["Put"]["Item"]
         entries += settings.metrics * _kept(metric, window, traffic) * 2 * (item_size(entry) + PER_ITEM)
@@ -129,24 +148,31 @@ def _distinct(traffic: Traffic) -> float:
 
 
 def _first(traffic: Traffic, window: Window) -> float:
-    """Return the expected number of open periods of a window in which an event is its member's first.
+    """Return the share of events that are their member's first in the period of a calendar window.
 
-    Events come at random. With k events of a member per bucket and N buckets per period, the N open periods together
-    have (1 - e^-kN) / k first events.
+    Events come at random. With k events of a member per period, a share of (1 - e^-k) / k is first.
     """
     if traffic.fresh:
-        return window.size
+        return 1.0
     if traffic.daily is None or window.unit is None:
         return 0.0
     rate = traffic.daily * LENGTH[window.unit] / DAY
-    return min(window.size, (1 - exp(-rate * window.size)) / rate) if rate else window.size
+    return min(1.0, (1 - exp(-rate)) / rate) if rate else 1.0
 
 
-def _rankings(metric: Metric, window: Window) -> Iterator[Ranking]:
-    """Yield the rankings of a window in which an event now moves its member."""
-    now = metric.timetable.current(window, population.NOW)
-    for period in range(now, now + window.size):
-        yield Ranking(population.BOARD, metric, window, period)
+def _ranking(metric: Metric, window: Window) -> Ranking:
+    """Return the ranking of a window in which an event now moves its member."""
+    return Ranking(population.BOARD, metric, window, metric.timetable.current(window, population.NOW))
+
+
+def _rolling_bytes(metric: Metric, window: Window, traffic: Traffic) -> float:
+    """Return the bytes of a member's row in a rolling window, and of its list items with their index entries."""
+    rankings = RollingRankings(population.BOARD, metric, window)
+    steps = DrawnWindow(metric, window, traffic, seed=1).steps(round(traffic.median), population.NOW - EXPIRY_MARGIN)
+    name = population.member(0)
+    row = row_item(rankings, RowChange(name, RollingRow(1, steps), population.NOW, None))
+    items = [list_item(rankings, ListItem(name, step.first, step, 1, population.NOW)) for step in steps.steps]
+    return item_size(row) + PER_ITEM + sum(2 * (item_size(item) + PER_ITEM) for item in items)
 
 
 def _receipt_size() -> int:
@@ -178,7 +204,7 @@ def _image(family: Family, traffic: Traffic) -> Image:
 
 
 def _kept(metric: Metric, window: Window, traffic: Traffic) -> float:
-    """Return the expected number of a member's entries in a window: of open, readable and not yet removed periods."""
+    """Return the expected number of a member's entries in a calendar window: of open and not yet removed periods."""
     if window.unit is None:
         return 1.0
     first = last = metric.timetable.current(window, population.NOW)
@@ -188,8 +214,4 @@ def _kept(metric: Metric, window: Window, traffic: Traffic) -> float:
             break
         first -= 1
     rate = (traffic.daily or 1.0) * LENGTH[window.unit] / DAY
-    entries = 0.0
-    for period in range(first, last + window.size):
-        buckets = min(window.size, last - (period - window.size))
-        entries += 1 - exp(-rate * buckets)
-    return entries
+    return (last - first + 1) * (1 - exp(-rate))

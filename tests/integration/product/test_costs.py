@@ -7,7 +7,10 @@ import pytest
 from benchmarks.harness import population
 from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.truth import Truth
-from benchmarks.measure import reads, units
+from benchmarks.measure import reads, rolling, rolling_reads, units
+from benchmarks.members.events import STEPS
+from benchmarks.pages.rolling_budgets import EVENTS
+from standings.domain.windows.calendar import DAY
 
 # They share one process, so each board is made once.
 pytestmark = pytest.mark.xdist_group("costs")
@@ -70,6 +73,39 @@ def test_the_first_thousand_of_ten_shards_are_merged_from_little_more(members: i
     cost = board.row("top 1,000", [ask.page(1, limit=1_000)])
 
     assert 1_000 < cost["entries_most"] <= 1_300
+
+
+@pytest.mark.parametrize("kind", rolling_reads.KINDS)
+def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: str) -> None:
+    cost = {row["read"]: row for row in rolling_reads.rolling(400, kind)}
+
+    for when in rolling_reads.WHEN:
+        rank = cost[f"rank of a member, {when}"]
+        assert rank["read_units_most"] <= 7
+        assert rank["round_trips_most"] == 2
+
+
+def test_an_event_in_a_rolling_window_costs_what_it_may() -> None:
+    """With fewer members than `make units` has."""
+    rows = [row for row in units.writes(units.SHIPPED, 2_000) if tuple(row["steps"]) == STEPS]
+    budgets = {
+        (kind.kind, kind.life): most
+        for kind, most in EVENTS.items()
+        if kind.windows == units.SHIPPED and kind.steps == STEPS
+    }
+
+    assert all(row["write_units_per_event"] <= budgets[row["kind"], row["life"]] for row in rows)
+    assert all(row["row_transactions_per_event"] <= 3 for row in rows)
+
+
+def test_a_stream_is_counted() -> None:
+    stream = [rolling.Event(day * DAY + number, f"m{number}", 5) for day in range(34) for number in range(15)]
+    counted = [rolling.Run("last-7-days").apply(cut(stream)) for cut in rolling.KINDS.values()]
+
+    for cost in counted:
+        assert cost["events"] == 4 * 15
+        assert cost["write_units_per_event"] == pytest.approx(sum(cost["parts"].values()), abs=0.03)
+    assert counted[0]["write_units_per_event"] < counted[1]["write_units_per_event"]
 
 
 def test_previous_ranks_cost_three_read_units_more_and_no_round_trip() -> None:

@@ -44,7 +44,7 @@ def test_lag_is_the_window_and_little_more_while_all_keep_up() -> None:
 
 
 def test_many_boards_need_many_projectors() -> None:
-    scene = Scene(1_000, 1_000, 9)
+    scene = Scene(1_000, 1_000, 3, single_writes=2.5)
 
     assert not simulate(scene, Deployment(), DRAWN).keeps_up
     assert simulate(scene, Deployment(parallelization=10), DRAWN).keeps_up
@@ -69,4 +69,5 @@ def test_the_page_states_the_assumptions() -> None:
         f"a run of a function {1000 * assumed.INVOCATION:g} ms"
     ) in page
     assert assumed.EVENT == assumed.MOVE
+    assert f"a single write of {1000 * assumed.WRITE:g} ms, {assumed.WRITES_SIDE_BY_SIDE} of them at once" in page
     assert f"an event and a move {1000 * assumed.EVENT:g} ms of processor each" in page

@@ -30,11 +30,12 @@ def test_a_new_place_is_one_unit() -> None:
     assert usage(ALL, replace(ALONE, fresh=True)).index == 1
 
 
-def test_a_rolling_window_is_as_many_rankings_as_it_has_buckets() -> None:
-    used = usage(Settings(windows=("last-7-days",)), ALONE)
+def test_a_rolling_window_is_one_row_and_a_few_steps() -> None:
+    week, quarter = (usage(Settings(windows=(name,)), ALONE) for name in ("last-7-days", "last-90-days"))
 
-    assert used.moves == 7
-    assert used.entries == 14
+    assert week.moves == quarter.moves == 1
+    assert 4 <= week.entries <= 5  # a row, and one step that crosses the beginning of one slab or two
+    assert 11 <= quarter.entries <= 12
 
 
 def test_metrics_share_the_receipt_and_the_item() -> None:

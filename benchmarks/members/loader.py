@@ -1,0 +1,137 @@
+"""Loads members with their histories into a board: every window at once, with the product's own builders of items."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from benchmarks.harness.population import member
+from benchmarks.members.histories import Histories, Tree
+from standings.aws.dynamodb.keys import COUNTERS, log_key, node_key
+from standings.aws.dynamodb.rankings.rankings import entry_action
+from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, list_item, row_item
+from standings.aws.dynamodb.scores.member_items import encode_image
+from standings.domain.boards.definitions import Metric, Ranking
+from standings.domain.members.member_item import Image
+from standings.domain.members.moves import Move
+from standings.domain.members.rolling_sum import place
+from standings.domain.rolling.count_log import Entry, encode_entry
+from standings.domain.rolling.rolling_rankings import RollingRankings
+from standings.domain.rolling.steps import steps_of
+from standings.domain.tiers.tier_path import Path, path, prefixes
+from standings.domain.windows.calendar import MINUTE, SECOND
+from standings.domain.windows.window import Window
+from standings.ports.rolling import ListItem, RollingRow, RowChange
+from tests.support.dynamodb.engine import Engine
+
+BEFORE: Final = MINUTE
+"""How long ago the loaded members were written."""
+Item = dict[str, Any]
+
+
+class Loader:
+    """Loads a board as it is at an instant. The counts are those of all members; rows are there for some of them."""
+
+    def __init__(self, client: Engine, board: str, metric: Metric, now: int) -> None:
+        self._client = client
+        self._board = board
+        self._metric = metric
+        self._now = now
+        self._written_at = now - BEFORE
+
+    def load(
+        self,
+        histories: Histories,
+        chosen: Mapping[int, Mapping[int, int]],
+        *,
+        offsets: Collection[int] | None = None,
+        log: Sequence[Entry] = (),
+    ) -> None:
+        """Load every window. The members in `chosen` get items and rows, by their sums of each age.
+
+        With `offsets`, only these periods of rolling windows get nodes, and of every tree those alone that lie on the
+        way to the chosen members.
+        """
+        images = [self._image(number, sums) for number, sums in chosen.items()]
+        self._client.load("Scores", map(encode_image, images))
+        for window in self._metric.windows:
+            if window.rolling:
+                rankings = RollingRankings(self._board, self._metric, window)
+                self._client.load("Rankings", self._log(rankings, log))
+                self._client.load("Rankings", self._rolling_nodes(rankings, histories, images, offsets))
+                self._client.load("Rankings", self._rolling_rows(rankings, images))
+            else:
+                self._client.load("Rankings", self._calendar(window, histories, images, whole=offsets is None))
+
+    def _image(self, number: int, sums: Mapping[int, int]) -> Image:
+        metric = self._metric
+        values = {metric.total(): sum(sums.values())}
+        for unit in metric.bucket_codes:
+            today = metric.timetable.index(unit, self._now)
+            values |= {metric.bucket(unit, today - age): points for age, points in sums.items()}
+        written = self._written_at
+        return Image(self._board, member(number), written, written, values[metric.total()], hidden=False, values=values)
+
+    def _calendar(
+        self, window: Window, histories: Histories, images: Iterable[Image], *, whole: bool
+    ) -> Iterator[Item]:
+        ranking = Ranking(self._board, self._metric, window, self._metric.timetable.current(window, self._now))
+        size = 1 if window.unit else None
+        trees = histories.trees(size, [0]) if whole else histories.nodes(size, {0: _on_the_way(ranking, images)})
+        until = ranking.readable_until
+        expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
+        yield from self._nodes(ranking, trees[0], {"v": self._written_at}, expiry)
+        for image in images:
+            if (found := place(image, ranking)) is not None:
+                move = Move(ranking, image.member, None, found, image.version, image.written_at_ms)
+                yield entry_action("Rankings", ranking, move, expiry)["Put"]["Item"]
+
+    def _log(self, rankings: RollingRankings, entries: Iterable[Entry]) -> Iterator[Item]:
+        texts = [encode_entry(entry) for entry in entries]
+        yield {
+            "pk": {"S": log_key(rankings.key, 0)},
+            "b": {"N": str(self._written_at)},
+            "l": {"L": [{"S": text} for text in texts]},
+            "z": {"N": str(sum(map(len, texts)))},
+            "n": {"NS": [str(self._metric.shards)]},
+        }
+
+    def _rolling_nodes(
+        self,
+        rankings: RollingRankings,
+        histories: Histories,
+        images: Sequence[Image],
+        offsets: Collection[int] | None,
+    ) -> Iterator[Item]:
+        today = self._metric.timetable.index(rankings.unit, self._now)
+        size = rankings.window.size
+        if offsets is None:
+            trees = histories.trees(size, range(rankings.first_open(self._now) - today, size))
+        else:
+            trees = histories.nodes(size, {one: _on_the_way(rankings.at(today + one), images) for one in offsets})
+        for offset, tree in trees.items():
+            ranking = rankings.at(today + offset)
+            expiry = (rankings.readable_until(ranking.period) + EXPIRY_MARGIN) // SECOND
+            yield from self._nodes(ranking, tree, {"p0": self._written_at}, expiry)
+
+    def _nodes(self, ranking: Ranking, tree: Tree, more: Mapping[str, int], expiry: int | None) -> Iterator[Item]:
+        numbers = {**more, "t": self._written_at, **({} if expiry is None else {"e": expiry})}
+        shared = {name: {"N": str(number)} for name, number in numbers.items()}
+        for way, counters in tree.items():
+            counted = {COUNTERS[digit]: {"N": str(count)} for digit, count in counters.items()}
+            yield {"pk": {"S": node_key(ranking.key, way)}, **shared, **counted}
+
+    def _rolling_rows(self, rankings: RollingRankings, images: Iterable[Image]) -> Iterator[Item]:
+        for image in images:
+            steps = steps_of(image, rankings, self._now)
+            row = RollingRow(image.version, steps)
+            yield row_item(rankings, RowChange(image.member, row, image.written_at_ms, None))
+            # List items stay until TTL removes them, longer than the steps of rows.
+            for step in steps_of(image, rankings, self._now - EXPIRY_MARGIN).steps:
+                item = list_item(rankings, ListItem(image.member, step.first, step, image.version, image.written_at_ms))
+                if int(item["e"]["N"]) * SECOND > self._now:
+                    yield item
+
+
+def _on_the_way(ranking: Ranking, images: Iterable[Image]) -> set[Path]:
+    """The nodes that a reader passes on the way to these members."""
+    places = (place(image, ranking) for image in images)
+    return {node for found in places if found is not None for node in prefixes(path(found.sort_value))}
