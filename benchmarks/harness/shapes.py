@@ -96,9 +96,9 @@ def number_of(name: str) -> int:
 
 
 class Names(Sequence[str]):
-    """The names of members, made when they are read."""
+    """The names of numbered members, made when they are read."""
 
-    def __init__(self, numbers: range) -> None:
+    def __init__(self, numbers: Sequence[int]) -> None:
         self._numbers = numbers
 
     def __len__(self) -> int:
@@ -109,8 +109,9 @@ class Names(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        chosen = self._numbers[index]
-        return Names(chosen) if isinstance(chosen, range) else member(chosen)
+        if isinstance(index, slice):
+            return Names(self._numbers[index])
+        return member(self._numbers[index])
 
 
 class ByName(Mapping[str, int]):

@@ -26,7 +26,7 @@ README: Final = "README.md"
 COMMAND: Final = "make reads"
 SIZES: Final = (10_000, 1_000_000)
 LARGEST: Final = 10_000_000
-"""The members of one board more. The others would take hours."""
+"""The members of one board more, which takes gigabytes and many minutes."""
 SMALL: Final = (1_000,)
 MIDNIGHT: Final = NOON + DAY // 2 + 500
 """In the first second of the next day. Nothing has been written since noon."""

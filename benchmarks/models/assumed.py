@@ -56,5 +56,5 @@ MONTH: Final = 730 * 3600.0
 
 
 def single_writes(count: float) -> float:
-    """Return the seconds of so many single writes of a projector: its own work, and those in flight."""
+    """Return the seconds that a projector takes for single writes: its own work, and requests, some side by side."""
     return count * MOVE + ceil(count / WRITES_SIDE_BY_SIDE) * WRITE

@@ -27,8 +27,8 @@ def of_period(window: str, period: int) -> str:
 class Stored:
     """The items of Rankings, by key of the ranking. `wrong` names each item that cannot be where it is.
 
-    `twice` names the members that a ranking has at two places. In a window that the definition has dropped they may
-    stay: a replay that would bring the list up to date no longer knows the window, and nobody reads it.
+    `twice` names the members that a ranking has at two places. They may stay in a window that the definition no longer
+    has: no replay brings its list up to date, and nobody reads it.
     """
 
     def __init__(self, items: Iterable[Mapping[str, Any]]) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from operator import call
 from typing import Any, Final
 
 from standings.aws.dynamodb.rankings.log_folds import RunAll
@@ -19,15 +21,13 @@ MAX_WRITES: Final = 16  # List items and nodes of rolling windows that it writes
 
 
 def run_parallel() -> RunParallel:
-    """Create a pool of threads, and return a function that runs jobs in it."""
-    pool = ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="rankings")
-    return lambda jobs: pool.map(lambda job: job(), jobs)
+    """Create a pool of threads for rankings, and return a function that runs jobs in it."""
+    return partial(ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="rankings").map, call)
 
 
 def run_all() -> RunAll:
     """Create a pool of threads for single writes, and return a function that runs jobs in it."""
-    pool = ThreadPoolExecutor(MAX_WRITES, thread_name_prefix="writes")
-    return lambda jobs: pool.map(lambda job: job(), jobs)
+    return partial(ThreadPoolExecutor(MAX_WRITES, thread_name_prefix="writes").map, call)
 
 
 def dynamo_rankings(dynamodb: Any, clock: Clock) -> DynamoRankings:

@@ -11,8 +11,8 @@ from tests.support.builders.audit.counters import NOW, UNREADABLE, Finding, add_
 from tests.support.builders.checks import rows
 
 
-class Corruption:
-    """Corrupts Rankings; `expected` holds how an audit must name each corrupted row."""
+class Corrupting:
+    """Corrupts what is audited; `expected` holds how an audit must name each thing that is corrupted."""
 
     def __init__(self, audited: Audited) -> None:
         self._audited = audited
@@ -23,6 +23,13 @@ class Corruption:
 
     def corrupt(self, kind: str) -> None:
         getattr(self, f"_{kind}")()
+
+    def _put(self, item: dict[str, Any]) -> None:
+        self._audited.engine.put_item(TableName="Rankings", Item=item)
+
+
+class Corruption(Corrupting):
+    """Corrupts rows of rankings, and tiers."""
 
     def _rankings(self) -> list[Ranking]:
         """The rankings that have a row for each member."""
@@ -42,9 +49,6 @@ class Corruption:
         chosen = self._rng.choice(found)
         self._touched.add((chosen[0].key, chosen[2]["pk"]["S"]))
         return chosen
-
-    def _put(self, item: dict[str, Any]) -> None:
-        self._audited.engine.put_item(TableName="Rankings", Item=item)
 
     def _expect(self, kind: str, ranking: Ranking, member: str) -> None:
         self.expected.add((kind, ranking.key, member))

@@ -8,8 +8,9 @@ from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_o
 from standings.domain.rolling.steps import Step, Steps
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import path, prefixes
-from tests.support.builders.audit.auditing import SCORES, Audited
-from tests.support.builders.audit.counters import NOW, UNREADABLE, Finding, add_to_counter
+from tests.support.builders.audit.auditing import SCORES
+from tests.support.builders.audit.corrupting import Corrupting
+from tests.support.builders.audit.counters import NOW, UNREADABLE, add_to_counter
 from tests.support.builders.checks import rows
 
 Item = dict[str, Any]
@@ -34,18 +35,8 @@ class Row(NamedTuple):
         return max(self.low, step.first)
 
 
-class WindowCorruption:
-    """Corrupts rolling windows; `expected` holds how an audit must name each corrupted row and item of the list."""
-
-    def __init__(self, audited: Audited) -> None:
-        self._audited = audited
-        self._rng = audited.rng
-        self.expected: set[Finding] = set()
-        self._touched: set[tuple[str, str]] = set()
-        self._made = 0
-
-    def corrupt(self, kind: str) -> None:
-        getattr(self, f"_{kind}")()
+class WindowCorruption(Corrupting):
+    """Corrupts rows of rolling windows, and items of the list."""
 
     def windows(self) -> list[tuple[RollingRankings, list[int]]]:
         """The rolling windows, each with its periods that can be read."""
@@ -81,9 +72,6 @@ class WindowCorruption:
             return None
         step = self._rng.choice(row.shown)
         return row, step, self._items()[entry_key(row.rankings.at(step.first).key, row.member)]
-
-    def _put(self, item: Item) -> None:
-        self._audited.engine.put_item(TableName="Rankings", Item=item)
 
     def _delete(self, item: Item) -> None:
         self._audited.engine.delete_item(TableName="Rankings", Key={"pk": item["pk"]})

@@ -43,7 +43,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | p               | S    | the member's steps: first complete period, then the steps               |
 | list item       | v               | N    | as an entry's                                                           |
 |                 | r, s            | S    | key of the index; absent if the step is gone                            |
-|                 | t               | L    | first period, and the period in which the step ends                     |
+|                 | t               | N    | periods of the step, from the one in its key on                         |
 | log             | b               | N    | position of the first entry                                             |
 |                 | l               | L    | the entries: changes of counts, as text                                 |
 |                 | z               | N    | bytes of the entries                                                    |

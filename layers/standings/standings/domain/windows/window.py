@@ -40,9 +40,9 @@ class Window:
     def slab_of(self, period: int) -> range:
         """The slab of a rolling window's periods that contains this one.
 
-        The periods of a slab are computed together, as long as one of them can be read, and they share a list. With
-        longer slabs an event costs less and a page more. So slabs are as long as events need them to be: the periods of
-        one activity lie in two or three slabs, and in more only if the window is long.
+        The periods of a slab are computed together, as long as one of them can be read, and they share a list. A longer
+        slab makes events cheaper and pages dearer. With this length, the periods of one activity lie in four slabs at
+        most, unless the window has more than 31 buckets.
         """
         length = min(MAX_SLAB, 2 + self.size // 3)
         first = period - period % length

@@ -111,10 +111,10 @@ class DynamoRankingsReader:
     def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
         def count(part: tuple[str, str, int]) -> int:
             first, last, shard = part
+            condition, values = " AND s BETWEEN :first AND :last", {":first": {"S": first}, ":last": {"S": last}}
             if ranking.window.rolling:
-                return self._rolling.count(ranking, shard, first, last, most)
-            values = {":first": {"S": first}, ":last": {"S": last}}
-            request = self._on_index(ranking, shard, " AND s BETWEEN :first AND :last", values)
+                return len(self._rolling.valid(ranking, shard, condition, values, most))
+            request = self._on_index(ranking, shard, condition, values)
             return sum(answer["Count"] for answer in query(self._client, most, **request, Select="COUNT"))
 
         parts = [(first, last, shard) for first, last in ranges for shard in range(shards)]
@@ -131,10 +131,12 @@ class DynamoRankingsReader:
         return self._members.image((board, member))
 
     def _span(self, ranking: Ranking, span: Span) -> list[Entry]:
-        if ranking.window.rolling:
-            return self._rolling.span(ranking, span)
         condition = "" if span.beyond is None else f" AND s {'>' if span.forward else '<'} :s"
         values = {} if span.beyond is None else {":s": {"S": span.beyond}}
+        if ranking.window.rolling:
+            return self._rolling.valid(
+                ranking, span.shard, condition, values, span.limit, ScanIndexForward=span.forward
+            )
         request = self._on_index(ranking, span.shard, condition, values)
         items = query_items(self._client, span.limit, **request, ScanIndexForward=span.forward)
         return [_entry(item, ranking) for item in items]

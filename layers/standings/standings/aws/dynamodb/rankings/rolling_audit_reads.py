@@ -1,6 +1,5 @@
 """Reads rolling windows for an audit: rows, the list, and trees with the entries of logs that their nodes lack."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +15,8 @@ from standings.aws.dynamodb.rankings.audit_tables import (
     version_of,
 )
 from standings.aws.dynamodb.rankings.rolling_items import (
+    ahead_of,
+    item_keys,
     list_key,
     list_range,
     log_bytes,
@@ -24,10 +25,11 @@ from standings.aws.dynamodb.rankings.rolling_items import (
     positions,
     row_of,
 )
+from standings.aws.dynamodb.rankings.rolling_reads import read_with_logs
 from standings.aws.dynamodb.rankings.rolling_windows import MAX_LOGS
 from standings.aws.dynamodb.rankings.tier_trees import lane_of
 from standings.aws.dynamodb.scores.member_items import decode_image
-from standings.domain.boards.definitions import MAX_UNITS, Ranking, generation_code
+from standings.domain.boards.definitions import MAX_UNITS, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.rolling.count_log import Log, node_deltas
 from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_of
@@ -77,15 +79,6 @@ class _Logs(NamedTuple):
         """A node's counters at the end of the logs."""
         return summed([lane_of(node).counters, *(counters for _, _, counters in self.lacking(path, node))])
 
-    def ahead(self, node: Item) -> tuple[int, int] | None:
-        """A log's number and a position beyond its end that a node has; None if there is none."""
-        beyond = (
-            (number, position)
-            for number, position in positions(node).items()
-            if number not in self.by_number or position > self.by_number[number].end
-        )
-        return next(beyond, None)
-
 
 class RollingAuditReads:
     """The part of DynamoAuditReads that reads rolling windows."""
@@ -127,7 +120,7 @@ class RollingAuditReads:
         logs = self._logs(ranking)
         keys = {path: node_key(ranking.key, path) for path in paths}
         items = self._tables.items(keys.values())
-        if any(logs.ahead(item) for item in items.values()):
+        if any(ahead_of(logs.by_number, item) for item in items.values()):
             logs = self._logs(ranking)
         nodes = {path: logs.counters(path, items.get(key, {})) for path, key in keys.items()}
         return {path: counters for path, counters in nodes.items() if counters}
@@ -144,12 +137,10 @@ class RollingAuditReads:
 
     def entries(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[Listed]:
         rankings = rolling_of(ranking)
-        code = re.escape(f"{ranking.board}#{ranking.metric.ranking_code(ranking.window)}")
-        of_window = re.compile(rf"{code}([0-9]+){generation_code(ranking.generation)}#(.*)", re.DOTALL)
         found: list[Listed] = []
         for item in self._tables.placed(index_key(list_key(rankings, ranking.period), shard), beyond, before, limit):
             key = item["s"]["S"]
-            named = of_window.fullmatch(item["pk"]["S"])
+            named = item_keys(rankings).fullmatch(item["pk"]["S"])
             first, member = (int(named[1]), named[2]) if named else (None, item["pk"]["S"])
             found.append(Listed(key, member, decoded_place(key, ranking.metric), first, _range(rankings, item)))
         return found
@@ -157,12 +148,8 @@ class RollingAuditReads:
     def _logs(self, ranking: Ranking) -> _Logs:
         """The logs of a ranking's window, which may be a moment old."""
         window = rolling_of(ranking).key
-        count = self._known.get(window, 1)
-        items = self._tables.items([log_key(window, number) for number in range(count)])
-        named = log_count(items.get(log_key(window, 0), {}))
-        if named > count:
-            items |= self._tables.items([log_key(window, number) for number in range(count, named)])
-        self._known[window] = max(count, named)
+        items, counts = read_with_logs(self._tables.items, {window: self._known.get(window, 1)})
+        self._known |= counts
         return self._decoded(ranking, items)
 
     def _at_once(self, ranking: Ranking, *paths: Path) -> tuple[_Logs, list[Item]]:
@@ -173,7 +160,7 @@ class RollingAuditReads:
         items = self._tables.at_once(*map(self._tables.of_ranking, keys))
         read = self._decoded(ranking, dict(zip(logs, items[:MAX_LOGS], strict=True)))
         for path, node in zip(paths, nodes := items[MAX_LOGS:], strict=True):
-            if ahead := read.ahead(node):
+            if ahead := ahead_of(read.by_number, node):
                 number, position = ahead
                 why = f"node {bytes(path).hex()!r} of {ranking.key} is at {position}, which is beyond the log's end"
                 raise DamagedLog(log_key(window, number), why)

@@ -1,6 +1,8 @@
 """The items of a rolling window: rows, list items and logs, as they are stored."""
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -99,11 +101,19 @@ def list_key(rankings: RollingRankings, period: int) -> str:
     return rankings.at(rankings.window.slab_of(period).start).key
 
 
+@lru_cache(maxsize=1024)
+def item_keys(rankings: RollingRankings) -> re.Pattern[str]:
+    """What the keys of a window's list items look like: the groups are the first period and the member."""
+    window = re.escape(f"{rankings.board}#{rankings.metric.ranking_code(rankings.window)}")
+    return re.compile(rf"{window}([0-9]+){generation_code(rankings.generation)}#(.*)", re.DOTALL)
+
+
 def list_range(rankings: RollingRankings, item: Item) -> tuple[int, int]:
     """The first period of a list item, which is in its key, and the period in which its step ends."""
-    window = f"{rankings.board}#{rankings.metric.ranking_code(rankings.window)}"
-    ranking = item["pk"]["S"].removeprefix(window).partition("#")[0]
-    first = int(ranking.removesuffix(generation_code(rankings.generation)))
+    named = item_keys(rankings).fullmatch(item["pk"]["S"])
+    if named is None:
+        raise ValueError(f"expected the key of a list item of {rankings.key}, got {item['pk']['S']!r}")
+    first = int(named[1])
     return first, first + int(item["t"]["N"])
 
 
@@ -135,10 +145,19 @@ def positions(node: Item) -> dict[int, int]:
     return {int(name[1:]): int(value["N"]) for name, value in node.items() if name[0] == "p" and name[1:].isdigit()}
 
 
-def positions_known(nodes: Iterable[Item], logs: Mapping[int, Log]) -> bool:
-    """Whether no node is ahead of the logs as they were read. A log that was not read counts as behind."""
-    return all(
-        number in logs and position <= logs[number].end
-        for node in nodes
+def ahead_of(logs: Mapping[int, Log], node: Item) -> tuple[int, int] | None:
+    """A log's number, and a position of a node there that is beyond its end; None if there is none.
+
+    A log that was not read counts as behind.
+    """
+    beyond = (
+        (number, position)
         for number, position in positions(node).items()
+        if number not in logs or position > logs[number].end
     )
+    return next(beyond, None)
+
+
+def positions_known(nodes: Iterable[Item], logs: Mapping[int, Log]) -> bool:
+    """Whether no node is ahead of the logs as they were read."""
+    return all(ahead_of(logs, node) is None for node in nodes)

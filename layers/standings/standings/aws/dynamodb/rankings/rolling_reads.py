@@ -22,12 +22,12 @@ from standings.aws.dynamodb.rankings.rolling_items import (
 from standings.aws.dynamodb.rankings.tier_trees import lane_of, shards_ever
 from standings.domain.boards.definitions import Ranking
 from standings.domain.rolling.count_log import Log, NodeDeltas, joined, node_deltas
-from standings.domain.rolling.rolling_rankings import rolling_of
+from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_of
 from standings.domain.scoring.sort_order import decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
 from standings.ports.errors import StoreRefusedError
-from standings.ports.rankings import Entry, Node, Span
+from standings.ports.rankings import Entry, Node
 from standings.runtime.ttl_cache import TtlCache
 
 TRIES: Final = 3  # How often logs and nodes are read again while folds go on
@@ -39,6 +39,22 @@ ENOUGH: Final = 50  # Valid items that tell how many a list has among the others
 
 Read = Callable[[Sequence[str]], dict[str, Item]]  # Reads items by key, strongly consistently
 Missing = Callable[[str, int, int, int], tuple[NodeDeltas, int]]
+
+
+def read_with_logs(
+    read: Read, known: Mapping[str, int], keys: Iterable[str] = ()
+) -> tuple[dict[str, Item], dict[str, int]]:
+    """Read items, and the logs of windows beside them. Returns them, and how many logs each window has.
+
+    `known` says how many it has at least. Another read follows where log 0 names more.
+    """
+    logs = [log_key(window, number) for window, count in known.items() for number in range(count)]
+    wanted = [*keys, *logs]
+    items = read(wanted) if wanted else {}
+    counts = {window: max(count, log_count(items.get(log_key(window, 0), {}))) for window, count in known.items()}
+    more = [log_key(window, number) for window in counts for number in range(known[window], counts[window])]
+    items |= read(more) if more else {}
+    return items, counts
 
 
 class Logs(NamedTuple):
@@ -115,16 +131,9 @@ class RollingReads:
         return self._read(again) if again else {}
 
     def _with_logs(self, windows: Iterable[str], keys: Iterable[str]) -> dict[str, Item]:
-        """Read items, and the logs of windows beside them. Another read follows where log 0 names more logs."""
-        known = {window: self._known.get(window) or 1 for window in windows}
-        logs = [log_key(window, number) for window, count in known.items() for number in range(count)]
-        if not (wanted := [*keys, *logs]):
-            return {}
-        items = self._read(wanted)
-        named = {window: max(count, log_count(items.get(log_key(window, 0), {}))) for window, count in known.items()}
-        more = [log_key(window, number) for window in named for number in range(known[window], named[window])]
-        items |= self._read(more) if more else {}
-        for window, count in named.items():
+        """Read items, and the logs of windows beside them. Remembers the logs."""
+        items, counts = read_with_logs(self._read, {window: self._known.get(window) or 1 for window in windows}, keys)
+        for window, count in counts.items():
             self._known.put(window, count)
             found = {number: items[key] for number in range(count) if (key := log_key(window, number)) in items}
             read = {number: log_of(item) for number, item in found.items()}
@@ -153,20 +162,13 @@ class RollingReads:
         counters = {digit: max(count, 0) for digit, count in summed(parts).items()}
         return Node(counters, max(stamps), logs.shards)
 
-    def span(self, ranking: Ranking, span: Span) -> list[Entry]:
-        """Entries of the list that are valid in the period. The list has items of other periods between them."""
-        condition = "" if span.beyond is None else f" AND s {'>' if span.forward else '<'} :s"
-        values = {} if span.beyond is None else {":s": {"S": span.beyond}}
-        return self._valid(ranking, span.shard, condition, values, span.limit, ScanIndexForward=span.forward)
-
-    def count(self, ranking: Ranking, shard: int, first: str, last: str, most: int) -> int:
-        """The number of entries from one key to another, up to `most`."""
-        values = {":first": {"S": first}, ":last": {"S": last}}
-        return len(self._valid(ranking, shard, " AND s BETWEEN :first AND :last", values, most))
-
-    def _valid(
+    def valid(
         self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Any], limit: int, **options: Any
     ) -> list[Entry]:
+        """Up to `limit` entries of the list that are valid in the period.
+
+        `condition` and `values` bound their sort keys. The list has items of other periods between them.
+        """
         rankings = rolling_of(ranking)
         values = {":r": {"S": index_key(list_key(rankings, ranking.period), shard)}, **values}
         found: dict[str, Entry] = {}
@@ -181,7 +183,7 @@ class RollingReads:
             items, after = query_page(
                 self._client, size, after, self._table, f"r = :r{condition}", values, IndexName=PLACES, **options
             )
-            entries = [entry for item in items if (entry := _valid_entry(item, ranking)) is not None]
+            entries = [entry for item in items if (entry := _valid_entry(item, ranking, rankings)) is not None]
             read, valid = read + len(items), valid + len(entries)
             percent = min(max(LEAST, 100 * read // max(1, valid)), MOST)
             for entry in entries:
@@ -193,8 +195,8 @@ class RollingReads:
                 return list(found.values())[:limit]
 
 
-def _valid_entry(item: Item, ranking: Ranking) -> Entry | None:
-    first, until = list_range(rolling_of(ranking), item)
+def _valid_entry(item: Item, ranking: Ranking, rankings: RollingRankings) -> Entry | None:
+    first, until = list_range(rankings, item)
     if not first <= ranking.period < until:
         return None
     key = item["s"]["S"]

@@ -103,7 +103,7 @@ class DynamoRollingWindows:
         )
 
     def commit(self, rankings: RollingRankings, rows: Sequence[RowChange], entry: Entry) -> Sequence[RowConflict]:
-        # A removed member counts nowhere: its row needs no log, which nothing would remove from a deleted board.
+        # The row of a removed member needs no log. On a deleted board nothing would remove the log again.
         if entry.changes:
             self._prepare(rankings)
         log = self._log(rankings)
