@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from demo.embedded.stack import Deployment
 from tests.support.browser.live_page import AXE, Shown
@@ -49,6 +49,19 @@ def test_it_asks_no_more_while_nobody_looks(shown: Shown) -> None:
     assert asked == []
     shown.page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
     shown.until(lambda: bool(asked), "asks again")
+
+
+def test_a_late_answer_does_not_bring_back_a_member_who_was_closed(shown: Shown) -> None:
+    shown.open(window="day")
+    held: list[Route] = []
+    shown.page.route("**/distribution*", lambda route: held.append(route))
+    shown.page.fill("#member", "member-7")
+    shown.page.keyboard.press("Enter")
+    shown.until(lambda: bool(held), "asks for the distribution")
+    shown.page.click("#forget")
+    held[0].continue_()
+    shown.page.wait_for_timeout(1_000)
+    expect(shown.page.locator("#found")).to_be_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
