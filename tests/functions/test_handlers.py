@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from standings.runtime.environment import required
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack, http_event, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import apply, project
 from tests.support.faults.faulty_client import cancelled
@@ -102,10 +102,11 @@ def test_a_store_that_does_not_answer_is_a_503_that_says_so(stack: Stack, engine
         raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "no"}}, operation)
 
     engine.before.append(down)
-    status, answer = stack.get("/boards/b/points/all")
+    refused = stack.query(http_event("/boards/b/points/all"), None)
     engine.before.clear()
 
-    assert (status, answer["type"]) == (503, "urn:standings:unavailable")
+    assert (refused["statusCode"], refused["headers"]["Retry-After"]) == (503, "5")
+    assert orjson.loads(refused["body"])["type"] == "urn:standings:unavailable"
     assert stack.get("/boards/b/points/all")[0] == 200
 
 

@@ -12,8 +12,7 @@ from benchmarks.harness.timing import median_seconds
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.domain.errors import RequestError
 from standings.read import member_ranks, pages
-from standings.read.rank_numbering import MAX_EQUALS
-from standings.read.reader import Reader, Request
+from standings.read.reader import Limits, Reader, Request
 
 RANK: Final = "a rank"
 TOP: Final = "top 100"
@@ -35,7 +34,7 @@ def reads(shape: str, count: int) -> Iterator[Row]:
     middle = count // 2
     members = sorted({number * (count - 1) // (SAMPLE - 1) for number in range(SAMPLE)} | {middle})
     first = truth.ahead(scores[middle - 1])
-    is_deep = middle - 1 - first <= MAX_EQUALS
+    is_deep = middle - 1 - first <= Limits().equals
     listed: set[int] = set(range(min(count, PAGE_SIZE + 2)))
     for number in members:
         listed |= set(range(max(0, number - RADIUS - 2), min(count, number + RADIUS + 3)))

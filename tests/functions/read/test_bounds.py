@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from benchmarks.harness import population
+from benchmarks.harness.meter import Meter
 from standings.read import rank_numbering
+from standings.read.reader import OPEN, Limits
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 
@@ -26,9 +28,39 @@ def place(stack: Stack, scores: Mapping[str, int]) -> list[str]:
     return sorted(scores, key=lambda name: (-scores[name], name))
 
 
+def limit(stack: Stack, limits: Limits) -> None:
+    """Give the query function other limits."""
+    stack.query.__globals__["_reader"].limits = limits
+
+
+@pytest.mark.parametrize(("value", "bound"), [("true", 1_000), ("false", 10_000)])
+def test_anyone_who_may_read_reads_less(engine: Any, monkeypatch: pytest.MonkeyPatch, value: str, bound: int) -> None:
+    monkeypatch.setenv("OPEN_READS", value)
+    with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
+        names = place(stack, {f"m{n:04}": 5 for n in range(bound + 2)})
+        statuses = [
+            stack.get(f"{ALL}/rank", member=names[position], method="ordinal")[0] for position in (bound, bound + 1)
+        ]
+
+    assert statuses == [200, 400]
+    assert (OPEN.equals, Limits().equals) == (1_000, 10_000)
+
+
+@pytest.mark.parametrize("step", [1, 128, 2**20])
+def test_a_dense_rank_where_anyone_may_read_costs_at_most_a_hundred_units(engine: Any, step: int) -> None:
+    """With the widest step, each score ahead is in another leaf of the tiers."""
+    meter = Meter(engine)
+    with running(meter, ManualClock(population.NOW), population.BOARDS) as stack:
+        limit(stack, OPEN)
+        names = place(stack, {f"m{n:04}": n * step for n in range(OPEN.scores + 2)})
+        before = meter.snapshot()
+        assert stack.get(f"{ALL}/rank", member=names[OPEN.scores], method="dense")[0] == 200
+
+    assert (meter.snapshot() - before).total.read <= 100
+
+
 def test_ordinal_ranks_pass_up_to_ten_thousand_equals(stack: Stack) -> None:
-    bound = rank_numbering.MAX_EQUALS
-    assert bound >= 10_000
+    bound = 10_000
     names = place(stack, {"leader": 9, **{f"m{n:05}": 5 for n in range(bound + 2)}, "last": 1})
 
     def ordinal(member: str) -> tuple[int, Any]:
@@ -85,8 +117,8 @@ def test_dense_ranks_are_exact_by_tiers_and_by_entries(
 def test_too_many_different_scores_get_a_400(
     stack: Stack, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int
 ) -> None:
-    assert rank_numbering.MAX_SCORES >= 100_000
-    monkeypatch.setattr(rank_numbering, "MAX_SCORES", 500)
+    assert Limits().scores >= 100_000
+    limit(stack, Limits(scores=500))
     monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", entries_of_a_node)
     names = place(stack, {f"m{n:03}": -n // 2 * 128 for n in range(1_010)})
 

@@ -21,6 +21,7 @@ _BAD_REQUESTS: Final[Mapping[type[RequestError], tuple[str, str]]] = {
     TooFarError: ("too-far", "Too far to count"),
 }
 """Kind and title of the errors with status 400."""
+_RETRY_AFTER_S: Final = 5
 
 
 def json(answer: Any, status: int = 200) -> Response[str]:
@@ -79,7 +80,8 @@ def method_not_allowed(detail: str, allowed: str) -> Response[str]:
 def store_unavailable(error: StoreUnavailableError) -> Response[str]:
     """503, for a store that is throttled or down. The log has the reason."""
     logger.error("the store did not answer", extra={"reason": str(error)})
-    return _problem(503, "unavailable", "Try again", "the store does not answer just now: try again shortly")
+    detail = f"the store does not answer just now: try again in {_RETRY_AFTER_S} seconds"
+    return _problem(503, "unavailable", "Try again", detail, {"Retry-After": str(_RETRY_AFTER_S)})
 
 
 def _problem(status: int, kind: str, title: str, detail: str, headers: dict[str, str] | None = None) -> Response[str]:

@@ -15,7 +15,7 @@ from standings.ports.rankings import Entry, Node
 from standings.read import answer_fields
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import not_ranked
-from standings.read.rank_numbering import MAX_EQUALS, Base, counters_of, page_ranks, select
+from standings.read.rank_numbering import Base, counters_of, page_ranks, select
 from standings.read.reader import Method, Question, RankingReads
 from standings.read.shard_merge import read_around, read_stretch
 
@@ -120,8 +120,8 @@ def _at(reads: RankingReads, skip: int, limit: int) -> _Page:
         total = tier_tree.total(counters_of(nodes)[ROOT])
         return _Page([], _START, nodes, ENDS if total else None, None)
     equals_ahead = skip - selected.ahead
-    if equals_ahead > MAX_EQUALS:
-        raise TooFarError(f"rank: more than {MAX_EQUALS:,} members of equal score stand ahead of it: page on from them")
+    if equals_ahead > (most := reads.limits.equals):
+        raise TooFarError(f"rank: more than {most:,} members of equal score stand ahead of it: page on from them")
     start = encode_sortable(selected.sort_value)
     entries, root = read_stretch(reads, start, equals_ahead + limit + 1, [], forward=True)
     entries = entries[equals_ahead:]

@@ -19,14 +19,7 @@ from standings.ports.rankings import Entry, Node, Span
 from standings.read.reader import Method, RankingReads
 from standings.read.shard_merge import fair_share
 
-MAX_EQUALS: Final = 10_000
-"""Members of equal score that are read for an ordinal rank, or to reach a position among them."""
-
-MAX_SCORES: Final = 100_000  # Different scores ahead that a dense rank counts
 ENTRIES_OF_A_NODE: Final = 36  # Entries of the index that cost as much as one node: half a read unit, 4 KB
-MAX_ENTRIES: Final = 200_000
-"""Entries that are read instead of nodes. More would take seconds, while nodes are read in parallel."""
-
 MAX_TRIES: Final = 3  # How often `select` goes down the tiers while members move
 _PAGE_SIZE: Final = 10_000
 
@@ -121,12 +114,13 @@ def _equals_ahead(reads: RankingReads, entries: Sequence[Entry], counters: tier_
         number = entry.place.sort_value
         ranges.append((last_keys.get(number, encode_sortable(number)), entry.key))
         last_keys[number] = entry.key
-    counts = reads.counts(ranges, MAX_EQUALS + 2)
+    most = reads.limits.equals
+    counts = reads.counts(ranges, most + 2)
     for entry, (start, key), count in zip(tied, ranges, counts, strict=True):
         # The count includes the entry itself, unless it just moved.
         ahead[key] = ahead.get(start, 0) + max(0, count - 1)
-        if ahead[key] > MAX_EQUALS:
-            detail = f"method: more than {MAX_EQUALS:,} equals stand ahead of {entry.member!r}: ask for another method"
+        if ahead[key] > most:
+            detail = f"method: more than {most:,} equals stand ahead of {entry.member!r}: ask for another method"
             raise TooFarError(detail)
     return ahead
 
@@ -150,13 +144,13 @@ def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[P
 
     read({path: None for number in sort_values for path in tier_tree.nodes_for(number)})
     while undivided := tier_tree.undivided(furthest, counters):
-        _check_scores(len(undivided))
+        _check_scores(reads, len(undivided))
         ahead = tier_tree.ahead(furthest, counters)
-        if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, MAX_ENTRIES):
+        if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, reads.limits.entries):
             return _distinct_entries_ahead(reads, sort_values, ahead)
         read(undivided)
     distinct = tier_tree.distinct_ahead(sort_values, counters)
-    _check_scores(max(distinct.values()))
+    _check_scores(reads, max(distinct.values()))
     return distinct
 
 
@@ -170,7 +164,7 @@ def _distinct_entries_ahead(reads: RankingReads, sort_values: set[int], ahead: i
         parts, _ = reads.spans([Span(shard, key, share) for shard, key in last_keys], [])
         ahead -= sum(map(len, parts))
         scores.update(number for part in parts for entry in part if (number := entry.place.sort_value) < furthest)
-        _check_scores(len(scores))
+        _check_scores(reads, len(scores))
         last_keys = [
             (shard, part[-1].key)
             for (shard, _), part in zip(last_keys, parts, strict=True)
@@ -180,6 +174,6 @@ def _distinct_entries_ahead(reads: RankingReads, sort_values: set[int], ahead: i
     return {number: bisect_left(ordered, number) for number in sort_values}
 
 
-def _check_scores(count: int) -> None:
-    if count > MAX_SCORES:
-        raise TooFarError(f"method: more than {MAX_SCORES:,} different scores stand ahead: ask for another method")
+def _check_scores(reads: RankingReads, count: int) -> None:
+    if count > (most := reads.limits.scores):
+        raise TooFarError(f"method: more than {most:,} different scores stand ahead: ask for another method")

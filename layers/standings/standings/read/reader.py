@@ -23,10 +23,28 @@ LAST_READ_S: Final = 12.0
 """Seconds after which a request starts no more reads. The last read must end before the function times out."""
 
 
+class Limits(NamedTuple):
+    """How far a request reads where tiers do not help. Beyond, the answer is TooFarError.
+
+    - `equals`: members of equal score, for an ordinal rank or to reach a position among them.
+    - `scores`: different scores ahead that a dense rank counts.
+    - `entries`: entries that are read instead of nodes. More would take seconds, while nodes are read in parallel.
+    """
+
+    equals: int = 10_000
+    scores: int = 100_000
+    entries: int = 200_000
+
+
+OPEN: Final = Limits(1_000, 5_000, 5_000)
+"""Where anyone may read: a request costs some 70 read units at most, so that nobody starves the pipeline with a few."""
+
+
 class Reader:
     """The boards, the store, and caches of board records and shard counts. Requests share them."""
 
-    def __init__(self, boards: Boards, store: RankingsReader, clock: Clock) -> None:
+    def __init__(self, boards: Boards, store: RankingsReader, clock: Clock, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
         self.boards = boards
         self.store = store
         self.clock = clock
@@ -87,7 +105,7 @@ class Request:
 
     def reads(self, ranking: Ranking) -> "RankingReads":
         """Reads of a ranking, in the generation that it has."""
-        return RankingReads(self.store, ranking, self._reader.shards)
+        return RankingReads(self.store, ranking, self._reader.shards, self._reader.limits)
 
     def readable(self, ranking: Ranking) -> Ranking | None:
         """The ranking in the generation to read; None if it is incomplete or no longer kept."""
@@ -135,7 +153,10 @@ class RankingReads:
     the largest number; it is remembered when the root is read.
     """
 
-    def __init__(self, store: RankingsReader, ranking: Ranking, known_shards: TtlCache[str, int]) -> None:
+    def __init__(
+        self, store: RankingsReader, ranking: Ranking, known_shards: TtlCache[str, int], limits: Limits
+    ) -> None:
+        self.limits = limits
         self._store = store
         self.ranking = ranking
         self._known_shards = known_shards

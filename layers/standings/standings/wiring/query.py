@@ -1,7 +1,9 @@
 """The query function's service."""
 
+import os
+
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.read.reader import Reader
+from standings.read.reader import OPEN, Reader
 from standings.runtime.environment import required
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
@@ -11,4 +13,5 @@ def reader(clock: Clock) -> Reader:
     """Create the reader of rankings."""
     dynamodb = building_blocks.client("dynamodb")
     store = DynamoRankingsReader(dynamodb, required("RANKINGS_TABLE"), required("SCORES_TABLE"), clock)
-    return Reader(building_blocks.boards(), store, clock)
+    limits = OPEN if os.environ.get("OPEN_READS") == "true" else None
+    return Reader(building_blocks.boards(), store, clock, limits)
