@@ -1,5 +1,6 @@
 """README names each template parameter with its default. docs/operations.md names each alarm and custom metric."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -7,7 +8,7 @@ from typing import Any, Final
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 from tests.template.expansion import expanded, source
-from tests.template.watching import emitted
+from tests.template.rules.watching import emitted
 
 PROJECT: Final = Path(__file__).parents[2]
 TEMPLATE: Final[dict[str, Any]] = yaml_parse((PROJECT / "template.yaml").read_text(encoding="utf-8"))
@@ -45,11 +46,24 @@ def test_operations_name_exactly_the_custom_metrics() -> None:
 
 def test_the_restore_template_has_the_same_tables_as_the_template() -> None:
     restored = yaml_parse((PROJECT / "docs" / "restore.yaml").read_text(encoding="utf-8"))["Resources"]
-    template = expanded(source())
+    template = expanded(source(), {"DeletionProtection": "true"})
 
     assert sorted(restored) == ["ReceiptsTable", "ScoresTable"]
     for name, table in restored.items():
         assert table["Properties"] == template.properties(name)
+
+
+def test_operations_make_the_rankings_table_as_the_template_does() -> None:
+    (text,) = re.findall(r"create-table --table-name \"\$RANKINGS\" --cli-input-json '(.*?)'", OPERATIONS, re.DOTALL)
+    (expiry,) = re.findall(r"--table-name \"\$RANKINGS\" --time-to-live-specification (\S+)", OPERATIONS)
+    made = json.loads(text)
+    table = expanded(source()).properties("RankingsTable")
+
+    assert made.pop("SSESpecification") == {"Enabled": table.pop("SSESpecification")["SSEEnabled"]}
+    ttl = table.pop("TimeToLiveSpecification")
+    assert expiry == f"Enabled={str(ttl['Enabled']).lower()},AttributeName={ttl['AttributeName']}"
+    assert table.pop("DeletionProtectionEnabled") is False
+    assert made == table
 
 
 def test_the_readme_invokes_existing_functions_with_existing_events() -> None:

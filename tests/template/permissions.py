@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tests.support.aws.environment import ENVIRONMENT
-from tests.template.access import listed, statements
 from tests.template.expansion import Expanded
+from tests.template.rules.access import listed, statements
 
 Permission = tuple[str, str]
 """An action, and a resource by its logical id, such as `RankingsTable/index/places` or `FailureBucket/*`."""
@@ -116,5 +116,6 @@ def allowed(template: Expanded) -> dict[str, set[Permission]]:
 
 def _plain(resource: Any) -> str:
     if isinstance(resource, dict):
-        return str(resource["Fn::GetAtt"][0])
+        name, attribute = resource["Fn::GetAtt"]
+        return str(name) if attribute == "Arn" else f"{name}.{attribute}"
     return str(resource).replace(".Arn}", "").removeprefix("${")

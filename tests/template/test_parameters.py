@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.template.expansion import Expanded, expanded, named, source
-from tests.template.watching import FUNCTIONS, emitted
+from tests.template.rules.watching import DAMAGE, FUNCTIONS, emitted
 
+_RESERVED = "ReservedConcurrentExecutions"
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
 TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
 READ, POST, PUT, DELETE = "$default", "POST /events", "PUT /boards/{board}/member", "DELETE /boards/{board}/member"
@@ -98,7 +99,8 @@ def test_alarms_go_to_the_topic_if_there_is_one() -> None:
 
     assert len(list(loud.of("CloudWatch::Alarm"))) > 20
     for name, alarm in loud.of("CloudWatch::Alarm"):
-        assert (alarm.get("AlarmActions"), alarm.get("OKActions")) == ([TOPIC], [TOPIC]), name
+        assert alarm.get("AlarmActions") == [TOPIC], name
+        assert alarm.get("OKActions") == (None if alarm["MetricName"] in DAMAGE else [TOPIC]), name
         assert not silent.properties(name).keys() & {"AlarmActions", "OKActions"}, name
 
 
@@ -110,8 +112,35 @@ def test_tables_and_the_index_are_warm_where_it_is_asked_for() -> None:
         ]
 
     assert warm(deployed()) == [None] * 4
-    assert warm(deployed(WarmWriteUnits="8000")) == [{"WriteUnitsPerSecond": "8000", "ReadUnitsPerSecond": 12000}] * 4
-    assert warm(deployed(WarmReadUnits="50000")) == [{"WriteUnitsPerSecond": 4000, "ReadUnitsPerSecond": "50000"}] * 4
+    # Warm throughput cannot be lowered, so a side that nobody asked for is left as it is.
+    assert warm(deployed(WarmWriteUnits="8000")) == [{"WriteUnitsPerSecond": "8000"}] * 4
+    assert warm(deployed(WarmReadUnits="50000")) == [{"ReadUnitsPerSecond": "50000"}] * 4
+    both = {"WriteUnitsPerSecond": "8000", "ReadUnitsPerSecond": "50000"}
+    assert warm(deployed(WarmWriteUnits="8000", WarmReadUnits="50000")) == [both] * 4
+
+
+@pytest.mark.parametrize(
+    ("parameters", "locked"),
+    [
+        ({}, False),
+        ({"DeletionProtection": "true"}, True),
+        ({"DeletionProtection": "true", "DataDeletionPolicy": "Delete"}, False),
+    ],
+)
+def test_tables_are_locked_where_it_is_asked_for(parameters: dict[str, str], *, locked: bool) -> None:
+    tables = dict(deployed(**parameters).of("DynamoDB::Table"))
+
+    assert {name: table["DeletionProtectionEnabled"] for name, table in tables.items()} == dict.fromkeys(tables, locked)
+
+
+def test_functions_have_reserved_concurrency_where_it_is_asked_for() -> None:
+    def reserved(stack: Expanded) -> dict[str, Any]:
+        functions = dict(stack.of("Lambda::Function"))
+        return {name: one[_RESERVED] for name, one in functions.items() if _RESERVED in one}
+
+    assert reserved(deployed()) == {}
+    for name in ("Writer", "Projector", "Query"):
+        assert reserved(deployed(**{f"{name}ReservedConcurrency": "7"})) == {f"{name}Function": "7"}
 
 
 def test_throw_away_stacks_leave_nothing() -> None:
@@ -128,6 +157,7 @@ def test_throw_away_stacks_leave_nothing() -> None:
         ("WarmWriteUnits", ["0", "4000", "9999", "100000"], ["1", "3999", "-4000", "4e3", ""]),
         ("WarmReadUnits", ["0", "12000", "19999", "20000", "100000"], ["11999", "4000", "1", ""]),
         ("WriterMaximumConcurrency", ["0", "2", "1000"], ["1", "1001", ""]),
+        ("QueryReservedConcurrency", ["0", "1", "1000"], ["-1", "01", ""]),
         ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),
         ("JwtAudience", ["", "a", "a,b"], ["a, b", ",", "a,"]),
         ("CorsOrigins", ["", "*", "https://a.example", "https://a.example,http://localhost:8000"], ["a.example", "*,"]),

@@ -20,7 +20,17 @@ from tests.template.expansion import expanded, source
 from tests.template.permissions import FUNCTIONS, Permission, Watch, allowed
 
 BY_OTHERS: Final[dict[str, set[Permission]]] = {
-    "projector": {("s3:ListBucket", "FailureBucket")},  # the event source mapping needs it to write
+    # Lambda reads the queue and the stream with the roles of the functions, and writes to the bucket.
+    "writer": {
+        (f"sqs:{action}", "ActivityQueue") for action in ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
+    },
+    "projector": {
+        ("s3:ListBucket", "FailureBucket"),
+        *(
+            (f"dynamodb:{action}", "ScoresTable.StreamArn")
+            for action in ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+        ),
+    },
 }
 
 

@@ -11,7 +11,8 @@ from tests.template import weakenings
 from tests.template.__main__ import main
 from tests.template.expansion import expanded, source
 from tests.template.rules import RULES, complaints
-from tests.template.weakenings import WEAKENED, Template, Weakening
+from tests.template.weakened import WEAKENED, Weakening
+from tests.template.weakenings import Template
 
 
 @cache
@@ -69,7 +70,7 @@ def test_a_weakened_template_fails_by_its_own_rule(weakening: Weakening) -> None
 
 
 def test_a_rebuild_that_waits_less_for_an_attempt_fails_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.template.pipeline.MAX_ATTEMPT_S", 59)
+    monkeypatch.setattr("tests.template.rules.pipeline.MAX_ATTEMPT_S", 59)
 
     assert complaints(expanded(read())) == [
         ("attempts_end_in_time", f"{name}: expected a Timeout of at most 59 s, got 60: a rebuild waits no longer")
@@ -85,7 +86,7 @@ def test_a_template_weakened_six_ways_fails_the_check_in_six_ways(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     six = [
-        weakenings.visible_too_soon,
+        weakenings.whole_batches_retried,
         weakenings.retried_for_ever,
         weakenings.any_action,
         weakenings.a_reader_that_writes,

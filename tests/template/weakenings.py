@@ -1,6 +1,5 @@
-"""Templates with one mistake each, and the complaints that the rules must make of them."""
+"""Templates with one mistake each."""
 
-from collections.abc import Callable
 from typing import Any
 
 Template = dict[str, Any]
@@ -15,7 +14,10 @@ def event(template: Template, function: str, name: str) -> Any:
 
 
 def statement(template: Template, function: str, sid: str) -> Any:
-    return next(one for one in properties(template, function)["Policies"][0]["Statement"] if one["Sid"] == sid)
+    policies = properties(template, function).get("Policies")
+    if policies is None:
+        policies = [one["PolicyDocument"] for one in properties(template, f"{function}Role")["Policies"]]
+    return next(one for one in policies[0]["Statement"] if one["Sid"] == sid)
 
 
 def visible_too_soon(template: Template) -> None:
@@ -35,7 +37,39 @@ def a_command_that_takes_longer(template: Template) -> None:
 
 
 def retried_for_ever(template: Template) -> None:
-    event(template, "ProjectorFunction", "Scores")["MaximumRetryAttempts"] = -1
+    event(template, "ProjectorFunction", "Scores")["MaximumRecordAgeInSeconds"] = -1
+
+
+def given_up_after_a_hundred_tries(template: Template) -> None:
+    event(template, "ProjectorFunction", "Scores")["MaximumRetryAttempts"] = 100
+
+
+def dead_letters_after_ten_tries(template: Template) -> None:
+    properties(template, "ActivityQueue")["RedrivePolicy"]["maxReceiveCount"] = 10
+
+
+def received_for_ever(template: Template) -> None:
+    del properties(template, "ActivityQueue")["RedrivePolicy"]["maxReceiveCount"]
+
+
+def a_source_that_stops_in_silence(template: Template) -> None:
+    properties(template, "StreamNotPolledAlarm")["TreatMissingData"] = "missing"
+
+
+def an_end_of_damage_announced(template: Template) -> None:
+    properties(template, "ParkedRecordsAlarm")["OKActions"] = ["arn:aws:sns:us-east-1:123456789012:ops"]
+
+
+def any_account_s_bucket(template: Template) -> None:
+    del statement(template, "WriterFunction", "RefusedMessagesTooLargeForTheQueue")["Condition"]
+
+
+def roles_by_sam(template: Template) -> None:
+    """SAM gives the role of a function with a queue a policy for all queues."""
+    role = template["Resources"].pop("WriterFunctionRole")
+    function = properties(template, "WriterFunction")
+    del function["Role"]
+    function["Policies"] = [one["PolicyDocument"] for one in role["Properties"]["Policies"]]
 
 
 def good_records_given_up_with_bad_ones(template: Template) -> None:
@@ -97,8 +131,8 @@ def deleted_with_the_stack(template: Template) -> None:
     template["Resources"]["ScoresTable"]["DeletionPolicy"] = "Delete"
 
 
-def no_deletion_protection(template: Template) -> None:
-    del properties(template, "RankingsTable")["DeletionProtectionEnabled"]
+def locked_from_the_start(template: Template) -> None:
+    properties(template, "RankingsTable")["DeletionProtectionEnabled"] = True
 
 
 def a_bucket_that_may_be_public(template: Template) -> None:
@@ -168,54 +202,3 @@ def not_traced(template: Template) -> None:
 
 def an_output_missing(template: Template) -> None:
     del template["Outputs"]["ActivityQueueUrl"]
-
-
-Weakening = Callable[[Template], None]
-WEAKENED: dict[Weakening, dict[str, str]] = {
-    visible_too_soon: {"a_message_stays_hidden_for_six_timeouts": "VisibilityTimeout 60 is less than 6 × 60 + 1"},
-    a_longer_timeout: {
-        "a_message_stays_hidden_for_six_timeouts": "420 is less than 6 × 120 + 1 s",
-        "attempts_end_in_time": "WriterFunction: expected a Timeout of at most 60 s, got 120",
-    },
-    a_projector_that_takes_longer: {
-        "attempts_end_in_time": "ProjectorFunction: expected a Timeout of at most 60 s, got 61"
-    },
-    a_command_that_takes_longer: {
-        "attempts_end_in_time": "CommandFunction: expected a Timeout of at most 60 s, got 90"
-    },
-    retried_for_ever: {"retries_are_finite": "MaximumRetryAttempts is not set"},
-    good_records_given_up_with_bad_ones: {"retries_are_finite": "BisectBatchOnFunctionError is not set"},
-    whole_batches_retried: {"batches_fail_in_part": "WriterFunctionActivity: "},
-    failures_not_kept: {"failures_are_kept_whole": "expected a bucket as OnFailure destination"},
-    only_positions_of_failures: {"failures_are_kept_whole": "keeps only the position"},
-    dead_letters_expire_too_soon: {"failures_are_kept_whole": "no longer than ActivityQueue"},
-    parked_records_outlive_versions: {"nothing_is_kept_too_long_to_replay": "FailureBucket: a record may be parked"},
-    any_action: {"statements_name_what_they_allow": "WriterFunctionRole, Scores: allows the action dynamodb:*"},
-    any_resource: {"statements_name_what_they_allow": "ProjectorFunctionRole, ParkedRecords: allows it on *"},
-    any_table: {"statements_name_what_they_allow": "CommandFunctionRole, Members: allows it on arn:"},
-    a_broad_managed_policy: {"statements_name_what_they_allow": "AmazonDynamoDBFullAccess"},
-    a_reader_that_writes: {"the_query_function_cannot_write": "dynamodb:PutItem"},
-    no_point_in_time_recovery: {"tables_are_protected": "ScoresTable: has no point-in-time recovery"},
-    not_encrypted: {"tables_are_protected": "ReceiptsTable: is not encrypted"},
-    deleted_with_the_stack: {"tables_are_protected": "ScoresTable: is deleted with the stack"},
-    no_deletion_protection: {"tables_are_protected": "RankingsTable: has no deletion protection"},
-    a_bucket_that_may_be_public: {"buckets_are_closed_and_encrypted": "may be made public"},
-    a_queue_without_tls: {"queues_are_encrypted_and_require_tls": "ActivityQueue: does not require TLS"},
-    an_open_route: {"routes_authenticate": "DELETE /boards/{board}/member needs no authentication"},
-    no_throttling: {"the_api_is_throttled_and_logged": "has no throttling of its own"},
-    no_access_log: {"the_api_is_throttled_and_logged": "has no access log"},
-    logs_that_never_expire: {"logs_expire": "QueryLogGroup: never expires"},
-    a_function_that_makes_its_own_log_group: {"logs_expire": "CommandFunction: expected a log group"},
-    no_alarm_on_dead_letters: {"dead_letters_have_an_alarm": "ActivityDeadLetterQueue: has no alarm"},
-    no_alarm_on_throttles_of_the_index: {"failures_have_alarms": "RankingsTable/places: has no alarm"},
-    no_alarm_on_parked_records: {"failures_have_alarms": "has no alarm on RecordsParked"},
-    an_alarm_without_advice: {"alarms_say_what_to_do": "DriftAlarm: "},
-    dropped_events_not_counted: {"sources_count_their_events": "ProjectorFunctionScores: "},
-    a_metric_that_nobody_emits: {
-        "metrics_exist": "DriftAlarm: no function emits Drifts as upkeep",
-        "failures_have_alarms": "maintenance: has no alarm on Drift",
-    },
-    stacks_that_mix: {"metrics_exist": "two stacks mix their metrics"},
-    not_traced: {"functions_are_traced": "WriterFunction: is not traced"},
-    an_output_missing: {"outputs_exist": "ActivityQueueUrl: "},
-}

@@ -8,9 +8,7 @@ from tests.template.expansion import Expanded, named
 READS: Final = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"}
 MANAGED: Final = {
     "AWSLambdaBasicExecutionRole": "every function needs it for its log",
-    "AWSLambdaSQSQueueExecutionRole": "SAM adds it for a queue's poller",
-    "AWSLambdaDynamoDBExecutionRole": "SAM adds it for a stream's poller",
-    "AWSXrayWriteOnlyAccess": "SAM adds it for tracing; traces have no ARN",
+    "AWSXrayWriteOnlyAccess": "tracing needs it; traces have no ARN",
 }
 _BLOCKS: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 
@@ -35,6 +33,14 @@ def statements_name_what_they_allow(template: Expanded) -> Iterator[str]:
                 yield f"{name}: has the managed policy {policy}"
 
 
+def buckets_of_others_are_out_of_reach(template: Expanded) -> Iterator[str]:
+    """The name of a bucket that was deleted may be given to another account."""
+    for role, statement in statements(template):
+        touches = any(str(action).startswith("s3:") for action in listed(statement.get("Action", [])))
+        if touches and "s3:ResourceAccount" not in statement.get("Condition", {}).get("StringEquals", {}):
+            yield f"{role}, {statement.get('Sid', 'a statement')}: expected the condition s3:ResourceAccount"
+
+
 def the_query_function_cannot_write(template: Expanded) -> Iterator[str]:
     own = named(template.properties("QueryFunction")["Role"])
     for role, statement in statements(template):
@@ -46,8 +52,6 @@ def tables_are_protected(template: Expanded) -> Iterator[str]:
     for name, table in template.of("DynamoDB::Table"):
         if not table.get("SSESpecification", {}).get("SSEEnabled"):
             yield f"{name}: is not encrypted with a KMS key"
-        if not table.get("DeletionProtectionEnabled"):
-            yield f"{name}: has no deletion protection"
         if not str(template.resources[name].get("DeletionPolicy")).startswith("Retain"):
             yield f"{name}: is deleted with the stack"
         # Rankings can be rebuilt from Scores.
@@ -57,6 +61,13 @@ def tables_are_protected(template: Expanded) -> Iterator[str]:
             yield f"{name}: has no point-in-time recovery"
         if template.resources[name].get("UpdateReplacePolicy") != "Retain":
             yield f"{name}: is deleted if an update replaces it"
+
+
+def a_first_deployment_can_be_rolled_back(template: Expanded) -> Iterator[str]:
+    """A rollback deletes the tables that the deployment made, unless they are locked."""
+    for name, table in template.of("DynamoDB::Table"):
+        if table.get("DeletionProtectionEnabled") and template.resources[name].get("DeletionPolicy") != "Retain":
+            yield f"{name}: is locked by default: a first deployment that fails would end in ROLLBACK_FAILED"
 
 
 def buckets_are_closed_and_encrypted(template: Expanded) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tests.template import access, pipeline, watching
 from tests.template.expansion import Expanded
+from tests.template.rules import access, pipeline, watching
 
 Rule = Callable[[Expanded], Iterator[str]]
 OUTPUTS: Final = {
@@ -23,12 +23,15 @@ RULES: Final[tuple[Rule, ...]] = (
     pipeline.a_message_stays_hidden_for_six_timeouts,
     pipeline.attempts_end_in_time,
     pipeline.retries_are_finite,
+    pipeline.an_outage_of_a_day_costs_nothing,
     pipeline.batches_fail_in_part,
     pipeline.failures_are_kept_whole,
     pipeline.nothing_is_kept_too_long_to_replay,
     access.statements_name_what_they_allow,
+    access.buckets_of_others_are_out_of_reach,
     access.the_query_function_cannot_write,
     access.tables_are_protected,
+    access.a_first_deployment_can_be_rolled_back,
     access.buckets_are_closed_and_encrypted,
     access.queues_are_encrypted_and_require_tls,
     access.routes_authenticate,
@@ -37,6 +40,8 @@ RULES: Final[tuple[Rule, ...]] = (
     watching.alarms_say_what_to_do,
     watching.dead_letters_have_an_alarm,
     watching.failures_have_alarms,
+    watching.sources_that_nobody_polls_have_alarms,
+    watching.damage_is_not_called_mended,
     watching.sources_count_their_events,
     watching.metrics_exist,
     watching.functions_are_traced,

@@ -8,7 +8,9 @@ from typing import Final
 
 from tests.template.expansion import Expanded, named
 
-FUNCTIONS: Final = Path(__file__).parents[2] / "functions"
+FUNCTIONS: Final = Path(__file__).parents[3] / "functions"
+POLLED: Final = "PolledEventCount"
+DAMAGE: Final = {"OnFailureDestinationDeliveredEventCount", "DroppedEventCount", "RecordsParked", "Drift"}
 
 
 def logs_expire(template: Expanded) -> Iterator[str]:
@@ -26,8 +28,27 @@ def alarms_say_what_to_do(template: Expanded) -> Iterator[str]:
         meaning, _, to_do = str(alarm.get("AlarmDescription", "")).partition(". ")
         if not (meaning and to_do):
             yield f"{name}: expected a description of two sentences: what happened, and what to do"
-        if alarm.get("TreatMissingData") != "notBreaching":
+        if alarm["MetricName"] != POLLED and alarm.get("TreatMissingData") != "notBreaching":
             yield f"{name}: expected TreatMissingData notBreaching: otherwise it fires when idle"
+
+
+def sources_that_nobody_polls_have_alarms(template: Expanded) -> Iterator[str]:
+    """Lambda counts polls without messages as well, so only a source that is not polled has no data."""
+    silent = {
+        named(alarm["Dimensions"][0]["Value"])
+        for _, alarm in template.of("CloudWatch::Alarm")
+        if alarm["MetricName"] == POLLED and alarm.get("TreatMissingData") == "breaching"
+    }
+    for name, _ in template.of("Lambda::EventSourceMapping"):
+        if name not in silent:
+            yield f"{name}: expected an alarm on {POLLED} that rings where there is no data"
+
+
+def damage_is_not_called_mended(template: Expanded) -> Iterator[str]:
+    """A count of damage falls to 0 as soon as no more is done."""
+    for name, alarm in template.of("CloudWatch::Alarm"):
+        if alarm["MetricName"] in DAMAGE and alarm.get("OKActions"):
+            yield f"{name}: expected no OKActions: the damage is still there when {alarm['MetricName']} is 0 again"
 
 
 def dead_letters_have_an_alarm(template: Expanded) -> Iterator[str]:
