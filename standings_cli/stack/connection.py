@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import boto3
+from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 
 from standings_cli.stack.api import Api, Signature, transport
@@ -51,6 +52,21 @@ class Connection:
     def maintenance(self) -> Maintenance:
         """The maintenance function."""
         return Maintenance(self.client("lambda"), self._output("MaintenanceFunctionName"))
+
+    @property
+    def stack(self) -> str:
+        """The stack's name."""
+        return str(self._options.stack)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether an emulator plays AWS."""
+        return self._endpoint_url is not None
+
+    def unsigned(self, method: str, path: str) -> int:
+        """Send a request without a body, a signature or a token. Return the status of the answer."""
+        session = transport(self._api_url, local=self._options.local)
+        return int(session.send(AWSRequest(method, f"{self._api_url.rstrip('/')}/{path}").prepare()).status_code)
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service for the stack's account and region, or for the local endpoint."""

@@ -1,0 +1,72 @@
+"""`doctor`: look whether a stack is deployed as it should be, and prove its ranks."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from random import Random
+from secrets import token_hex
+from typing import Final
+
+from standings_cli.commands.options import Commands
+from standings_cli.doctor.deployed import Deployed
+from standings_cli.doctor.exercise.exercise import Tools, exercise
+from standings_cli.doctor.finding import Finding, Verdict
+from standings_cli.doctor.look import look
+from standings_cli.stack.connection import Connection
+from standings_cli.terminal.exit_status import DIFFERS, OK
+from standings_cli.terminal.text import as_json, shown
+
+_RINGS: Final = "one event is refused on purpose, so the alarm on dead letters may ring"
+
+
+def add(commands: Commands) -> None:
+    """Add `doctor`."""
+    parser = commands.add(
+        "doctor",
+        help="look whether the stack is deployed as it should be",
+        description="Look whether the stack is deployed as it should be, without changing anything. Each check says "
+        "ok, note or failed; a note is what a parameter or a local AWS explains. With --exercise, also post some 2,000 "
+        "events to a board of its own, compare every rank with a sort, and delete the board.",
+    )
+    parser.add_argument("--exercise", action="store_true", help="prove the ranks on a throw-away board")
+    parser.add_argument("--board", help="the board to exercise: one without members, whose rules are used (doctor-…)")
+    parser.set_defaults(do=_doctor, resumes=False)
+
+
+def _doctor(connection: Connection, options: argparse.Namespace) -> int:
+    counts = dict.fromkeys(Verdict, 0)
+    for finding in _findings(connection, options):
+        counts[finding.verdict] += 1
+        if options.json:
+            print(as_json(finding._asdict()), flush=True)
+        else:
+            print(f"{finding.verdict:<6}  {shown(finding.about)}: {shown(finding.detail)}", flush=True)
+    if not options.json:
+        print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    return DIFFERS if counts[Verdict.FAILED] else OK
+
+
+def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[Finding]:
+    yield from look(Deployed(connection, connection.stack, connection.is_local))
+    if not options.exercise:
+        return
+    _say(_RINGS)
+    board = options.board or f"doctor-{token_hex(4)}"
+    tools = Tools(
+        sqs=connection.client("sqs"),
+        queue_url=connection.queue_url,
+        api=connection.api,
+        maintenance=connection.maintenance,
+        now=lambda: datetime.now(UTC),
+        monotonic=time.monotonic,
+        sleep=time.sleep,
+        rng=Random(board),  # noqa: S311 - not for secrets
+        say=_say,
+    )
+    yield from exercise(tools, board)
+
+
+def _say(text: str) -> None:
+    print(f"standings: {shown(text)}", file=sys.stderr, flush=True)

@@ -1,0 +1,171 @@
+"""Exercises a stack: posts events, waits, compares every rank, replays a dead letter, audits, and cleans up."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any, Final
+
+from standings.aws.sqs.messages import MAX_ENTRIES, OutgoingMessage
+from standings_cli.doctor.exercise.activity import AHEAD, TOO_FAR_AHEAD, activity, message, probes
+from standings_cli.doctor.exercise.compare import Comparison, compare
+from standings_cli.doctor.exercise.rules import Rules, rules_of
+from standings_cli.doctor.exercise.sorting import Event
+from standings_cli.doctor.finding import Finding, failed, ok
+from standings_cli.post.outbox import NotTakenError, Outbox
+from standings_cli.stack.api import Api, ApiError
+from standings_cli.stack.maintenance_function import Maintenance
+
+PROBES: Final = 30
+_PAUSE_S: Final = 2.0
+_PROBE_PAUSE_S: Final = 0.1
+PATIENCE_S: Final = 300.0
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The stack's services, and where time and chance come from."""
+
+    sqs: Any
+    queue_url: str
+    api: Api
+    maintenance: Maintenance
+    now: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], None]
+    rng: Random
+    say: Callable[[str], None]
+
+
+def exercise(tools: Tools, board: str) -> Iterator[Finding]:
+    """Prove the ranks of a board that has no events yet. The board and its dead letter are removed afterwards."""
+    rules = rules_of(tools.api.read("boards", board))
+    if not rules.is_open:
+        yield failed("exercise", f"{board} takes registered members alone: name another with --board")
+        return
+    if (total := _total(tools.api, rules)) != 0:
+        yield failed("exercise", f"expected a board without members, got {total} on {board}: name another with --board")
+        return
+    exercised = _Exercise(tools, rules)
+    try:
+        yield from exercised.run()
+    finally:
+        exercised.remove()
+    yield ok("clean-up", f"{board} is deleted")
+
+
+def _total(api: Api, rules: Rules) -> int:
+    for metric in rules.metrics:
+        for window in metric.windows:
+            return int(api.read("boards", rules.board, metric.name, window, limit=1)["total"])
+    return 0
+
+
+class _Exercise:
+    def __init__(self, tools: Tools, rules: Rules) -> None:
+        self._tools = tools
+        self._rules = rules
+        self._probed: list[Event] = []
+
+    def run(self) -> Iterator[Finding]:
+        tools, rules = self._tools, self._rules
+        began = tools.now()
+        made = activity(rules, tools.rng, began)
+        refused = Event(f"{rules.board}-ahead", (began + TOO_FAR_AHEAD).replace(microsecond=0), ("ahead",), 7)
+        tools.say(f"posting {len(made.messages):,} messages with {len(made.events):,} events to {rules.board}")
+        self._post([message(refused, rules), *made.messages])
+        compared = self._settled(made.events, began)
+        yield self._verdict("ranks", compared)
+        yield self._lags()
+        yield self._replay(refused)
+        events = (*made.events, *self._probed, refused)
+        yield self._verdict("ranks after a replay", self._settled(events, began))
+        yield self._audit()
+
+    def _post(self, bodies: Sequence[str]) -> None:
+        messages = [OutgoingMessage(body, {}, self._rules.board) for body in bodies]
+        batches = [messages[start : start + MAX_ENTRIES] for start in range(0, len(messages), MAX_ENTRIES)]
+        for _, refused in Outbox(self._tools.sqs, self._tools.queue_url).delivered(batches, list):
+            if refused:
+                raise NotTakenError(next(iter(refused.values())))
+
+    def _settled(self, events: Sequence[Event], at: datetime) -> Comparison:
+        """Compare until queue, stream and index have brought everything, or patience is at its end."""
+        deadline = self._tools.monotonic() + PATIENCE_S
+        while True:
+            compared = compare(self._tools.api, self._rules, events, at)
+            if not compared.differences or self._tools.monotonic() >= deadline:
+                return compared
+            self._tools.say(f"waiting: {compared.differences[0]}")
+            self._tools.sleep(_PAUSE_S)
+
+    def _verdict(self, about: str, compared: Comparison) -> Finding:
+        size = f"{compared.ranks:,} ranks in {compared.rankings} rankings"
+        if compared.differences:
+            shown = "; ".join(compared.differences[:_SHOWN])
+            return failed(about, f"{len(compared.differences)} differences in {size} after {PATIENCE_S:g} s: {shown}")
+        return ok(about, f"{size}: 0 wrong")
+
+    def _lags(self) -> Finding:
+        """Post events one by one, and see how soon each has its rank."""
+        lags: list[float] = []
+        for member in probes(self._rules, PROBES):
+            event = Event(member, self._tools.now().replace(microsecond=0), (member,), 1)
+            self._probed.append(event)
+            began = self._tools.monotonic()
+            self._post([message(event, self._rules)])
+            while not self._is_ranked(member):
+                if self._tools.monotonic() - began > PATIENCE_S:
+                    return failed("lag", f"an event had no rank after {PATIENCE_S:g} s: look at the alarms")
+                self._tools.sleep(_PROBE_PAUSE_S)
+            lags.append(self._tools.monotonic() - began)
+        lags.sort()
+        p50, p99 = lags[len(lags) // 2], lags[min(len(lags) - 1, len(lags) * 99 // 100)]
+        return ok("lag", f"p50 {p50:.2f} s, p99 {p99:.2f} s from an event to its rank, of {len(lags)} single events")
+
+    def _is_ranked(self, member: str) -> bool:
+        metric = next(metric for metric in self._rules.metrics if metric.windows)
+        try:
+            self._tools.api.read("boards", self._rules.board, metric.name, metric.windows[0], "rank", member=member)
+        except ApiError as error:
+            if error.is_temporary or error.kind not in {"no-such-member", "not-ranked"}:
+                raise
+            return False
+        return True
+
+    def _replay(self, refused: Event) -> Finding:
+        """Find the dead letter, wait until its time has come, and replay it."""
+        about = "a dead letter"
+        letters = self._letters()
+        found = [letter for letter in letters if json.loads(letter["body"]).get("id") == refused.id]
+        if len(letters) != 1 or len(found) != 1:
+            return failed(about, f"expected the event that was too far ahead alone, got {len(letters)} dead letters")
+        wait = (refused.at - AHEAD - self._tools.now()) / timedelta(seconds=1)
+        self._tools.sleep(max(0.0, wait) + _PAUSE_S)
+        answers = self._tools.maintenance.answers("dead_letters", {"board": self._rules.board}, "replay")
+        if (replayed := sum(answer["replayed"] for answer in answers)) != 1:
+            return failed(about, f"expected 1 to be replayed, got {replayed}")
+        return ok(about, f"refused ({found[0]['reason']}), then replayed")
+
+    def remove(self) -> None:
+        """Delete the board and its dead letters."""
+        board = self._rules.board
+        if ids := [letter["id"] for letter in self._letters()]:
+            for _ in self._tools.maintenance.answers("dead_letters", {"ids": ids}, "delete"):
+                pass
+        if {"board": board} in self._tools.api.read("boards", prefix=board)["boards"]:
+            self._tools.say(f"deleting the board {board}; that takes some minutes, until every process knows")
+            for _ in self._tools.maintenance.answers("delete", {"board": board}):
+                pass
+
+    def _letters(self) -> list[dict[str, Any]]:
+        answers = self._tools.maintenance.answers("dead_letters", {"board": self._rules.board}, "list")
+        return [letter for answer in answers for letter in answer["messages"]]
+
+    def _audit(self) -> Finding:
+        answers = self._tools.maintenance.answers("audit", {"board": self._rules.board})
+        if drift := sum(answer["drift"] for answer in answers):
+            return failed("audit", f"{drift} differences between rankings and scores: keep the stack as it is, and ask")
+        return ok("audit", "rankings say what scores say")

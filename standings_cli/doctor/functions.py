@@ -1,0 +1,51 @@
+"""Checks of the functions: what they run on, and how many may run at once."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from standings_cli.doctor.deployed import FUNCTIONS, Deployed
+from standings_cli.doctor.finding import Finding, failed, note, ok
+
+_STREAM_SHARDS: Final = 4  # Of a new table; each has projectors of its own
+_FOR_READS: Final = 10
+
+
+def runtimes(deployed: Deployed) -> Iterator[Finding]:
+    """Every function has the layer, and the layer was built for the function's runtime and processor."""
+    client = deployed.client("lambda")
+    layers: dict[str, dict[str, Any]] = {}
+    for name in FUNCTIONS:
+        about = f"runtime of {name}"
+        found = client.get_function_configuration(FunctionName=deployed.resources[name])
+        runtime, (processor, *_) = found["Runtime"], found.get("Architectures", ["x86_64"])
+        arns = [layer["Arn"] for layer in found.get("Layers", [])]
+        if not arns:
+            yield failed(about, "expected the layer with the package standings, got none: run sam build and sam deploy")
+            continue
+        layer = layers.setdefault(arns[0], client.get_layer_version_by_arn(Arn=arns[0]))
+        fits = runtime in layer.get("CompatibleRuntimes", [runtime])
+        if not fits or processor not in layer.get("CompatibleArchitectures", [processor]):
+            built = (*layer.get("CompatibleRuntimes", ()), *layer.get("CompatibleArchitectures", ()))
+            yield failed(
+                about,
+                f"{runtime} on {processor}, but the layer was built for {', '.join(built)}: give sam build and sam "
+                "deploy the same PythonRuntime and Architecture",
+            )
+        else:
+            yield ok(about, f"{runtime} on {processor}, as the layer")
+
+
+def concurrency(deployed: Deployed) -> Iterator[Finding]:
+    """The account lets the writers and projectors run that the parameters allow, and leaves room for reads."""
+    about = "functions that may run at once"
+    writers = int(deployed.parameter("WriterMaximumConcurrency") or 0)
+    projectors = _STREAM_SHARDS * int(deployed.parameter("ProjectorParallelizationFactor") or 1)
+    needed = writers + projectors + _FOR_READS
+    found = deployed.client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+    parts = f"{writers} writers, {projectors} projectors and {_FOR_READS} readers"
+    if found < needed:
+        yield failed(about, f"the account allows {found:,}, expected {needed:,} for {parts}: ask AWS for more")
+    elif not writers:
+        yield note(about, f"{found:,}; WriterMaximumConcurrency is 0, so a backlog may take all of them")
+    else:
+        yield ok(about, f"the account allows {found:,}; {parts} need {needed:,}")

@@ -1,0 +1,49 @@
+"""Checks of what feeds the functions: the queue, the stream, and the event source mappings that read them."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from standings_cli.doctor.deployed import Deployed
+from standings_cli.doctor.finding import Finding, failed, ok
+
+_VIEW: Final = "NEW_AND_OLD_IMAGES"
+_ENABLE: Final = "run `aws lambda update-event-source-mapping --uuid {uuid} --enabled`"
+
+
+def mappings(deployed: Deployed) -> Iterator[Finding]:
+    """Both event source mappings are enabled, read the right source, and have no problem with it."""
+    queue = deployed.client("sqs").get_queue_attributes(
+        QueueUrl=deployed.resources["ActivityQueue"], AttributeNames=["QueueArn"]
+    )["Attributes"]["QueueArn"]
+    stream = deployed.tables["ScoresTable"].get("LatestStreamArn", "no stream")
+    for function, source in (("WriterFunction", queue), ("ProjectorFunction", stream)):
+        yield _mapping(deployed, function, source)
+
+
+def _mapping(deployed: Deployed, function: str, source: str) -> Finding:
+    about = f"{function} reads its source"
+    answer = deployed.client("lambda").list_event_source_mappings(FunctionName=deployed.resources[function])
+    found: list[dict[str, Any]] = answer["EventSourceMappings"]
+    mapping = next((one for one in found if one["EventSourceArn"] == source), None)
+    if mapping is None:
+        sources = ", ".join(one["EventSourceArn"] for one in found) or "nothing"
+        return failed(about, f"expected a mapping of {source}, got {sources}: deploy again")
+    if mapping["State"] != "Enabled":
+        advice = _ENABLE.format(uuid=mapping["UUID"])
+        return failed(about, f"expected the mapping to be Enabled, got {mapping['State']}: {advice}")
+    result = mapping.get("LastProcessingResult", "")
+    if result.startswith("PROBLEM"):
+        return failed(about, f"Lambda cannot read {source}: {result}")
+    return ok(about, f"enabled, {result.lower() or 'nothing read yet'}")
+
+
+def stream(deployed: Deployed) -> Iterator[Finding]:
+    """The stream of Scores has old and new images."""
+    about = "the stream of Scores"
+    found = deployed.tables["ScoresTable"].get("StreamSpecification", {})
+    if not found.get("StreamEnabled"):
+        yield failed(about, "the table has no stream, so no rank changes: deploy again")
+    elif found.get("StreamViewType") != _VIEW:
+        yield failed(about, f"expected {_VIEW}, got {found.get('StreamViewType')}: the projector needs both images")
+    else:
+        yield ok(about, _VIEW)

@@ -1,0 +1,48 @@
+"""Checks of what tells people that something is wrong, and of what is wrong already."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from standings_cli.doctor.deployed import Deployed
+from standings_cli.doctor.finding import Finding, failed, note, ok
+
+
+def alarms(deployed: Deployed) -> Iterator[Finding]:
+    """Alarms go to a topic, and none rings."""
+    pages = deployed.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmTypes=["MetricAlarm"])
+    ours = {name: logical for logical, name in deployed.resources.items()}
+    found: dict[str, Mapping[str, Any]] = {
+        ours[alarm["AlarmName"]]: alarm
+        for page in pages
+        for alarm in page["MetricAlarms"]
+        if alarm["AlarmName"] in ours
+    }
+    ringing = sorted(name for name, alarm in found.items() if alarm.get("StateValue") == "ALARM")
+    if ringing:
+        yield failed("alarms", f"ringing: {', '.join(ringing)}: docs/operations.md says what to do")
+    else:
+        yield ok("alarms", f"none of {len(found)} rings")
+    silent = sorted(name for name, alarm in found.items() if not alarm.get("AlarmActions"))
+    if not deployed.parameter("AlarmTopicArn"):
+        yield note("topic of the alarms", "nobody hears them: deploy with AlarmTopicArn, an SNS topic of yours")
+    elif silent:
+        yield failed("topic of the alarms", f"without an action: {', '.join(silent)}: deploy again")
+    else:
+        yield ok("topic of the alarms", deployed.parameter("AlarmTopicArn"))
+
+
+def refused(deployed: Deployed) -> Iterator[Finding]:
+    """The dead-letter queue is empty."""
+    yield _left(deployed, "dead_letters", "refused messages", "standings dlq list")
+
+
+def parked(deployed: Deployed) -> Iterator[Finding]:
+    """No record of the stream is parked."""
+    yield _left(deployed, "parked", "parked records", "standings parked list")
+
+
+def _left(deployed: Deployed, task: str, about: str, command: str) -> Finding:
+    (answer,) = deployed.connection.maintenance.answers(task, {"limit": 1}, "list")
+    if answer.get("messages") or answer.get("objects"):
+        return failed(about, f"there are some: `{command}` shows them with their reasons")
+    return ok(about, "none")
