@@ -54,7 +54,11 @@ def test_it_asks_no_more_while_nobody_looks(shown: Shown) -> None:
 def test_a_late_answer_does_not_bring_back_a_member_who_was_closed(shown: Shown) -> None:
     shown.open(window="day")
     held: list[Route] = []
-    shown.page.route("**/distribution*", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    shown.page.route("**/distribution*", hold)
     shown.page.fill("#member", "member-7")
     shown.page.keyboard.press("Enter")
     shown.until(lambda: bool(held), "asks for the distribution")
