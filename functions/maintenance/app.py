@@ -6,10 +6,12 @@ The answer says whether the task is `done`. If it is not, send the same event ag
 has one, and with `"begin": false` for a rebuild or deletion.
 """
 
+import platform
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
 
+import botocore
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.maintain.failures.selection import Selection
@@ -43,6 +45,11 @@ def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any
     return asdict(_rebuilds.go_on(board, DELETE, deadline, begin=begin))
 
 
+def _runtime(_deadline: float) -> dict[str, Any]:
+    """Say what the functions run on. AWS updates its runtimes, and botocore with them, when it likes."""
+    return {"python": platform.python_version(), "botocore": botocore.__version__, "done": True}
+
+
 def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> Task:
     """A task on those dead letters or parked objects that `names`, `reason` and `board` choose."""
 
@@ -57,6 +64,7 @@ _TASKS: Final[Tasks] = {
     "audit": Task(_audit, {"board": str, "cursor": dict, "grace_seconds": int}),
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
+    "runtime": Task(_runtime, {}),
     "dead_letters": {
         "list": _choosing("ids", _dead_letters.list, limit=int),
         "replay": _choosing("ids", _dead_letters.replay, cursor=int),

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 from secrets import token_hex
 from typing import Final
@@ -14,6 +15,7 @@ from standings_cli.doctor.deployed import Deployed
 from standings_cli.doctor.exercise.exercise import Tools, exercise
 from standings_cli.doctor.finding import Finding, Verdict
 from standings_cli.doctor.look import look
+from standings_cli.doctor.recording import Recording
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, OK
 from standings_cli.terminal.text import as_json, shown
@@ -32,6 +34,9 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--exercise", action="store_true", help="prove the ranks on a throw-away board")
     parser.add_argument("--board", help="the board to exercise: one without members, whose rules are used (doctor-…)")
+    parser.add_argument(
+        "--record", type=Path, metavar="DIR", help="save what AWS answers in this directory, without account numbers"
+    )
     parser.set_defaults(do=_doctor, resumes=False)
 
 
@@ -49,7 +54,11 @@ def _doctor(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[Finding]:
-    yield from look(Deployed(connection, connection.stack, connection.is_local))
+    deployed = Deployed(connection, connection.stack, connection.is_local)
+    recording = Recording(deployed, options.record) if options.record else None
+    yield from look(deployed)
+    if recording:
+        yield from recording.of_stack()
     if not options.exercise:
         return
     _say(_RINGS)
@@ -65,7 +74,11 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
         rng=Random(board),  # noqa: S311 - not for secrets
         say=_say,
     )
-    yield from exercise(tools, board)
+    if recording:
+        yield from recording.watch()
+        yield from exercise(tools, board, recording.of_board)
+    else:
+        yield from exercise(tools, board)
 
 
 def _say(text: str) -> None:

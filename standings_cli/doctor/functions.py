@@ -8,6 +8,7 @@ from standings_cli.doctor.finding import Finding, failed, note, ok
 
 _STREAM_SHARDS: Final = 4  # Of a new table; each has projectors of its own
 _FOR_READS: Final = 10
+_LEAST_BOTOCORE: Final = (1, 31)  # The first that can ask for the item on which a condition of a single write failed
 
 
 def runtimes(deployed: Deployed) -> Iterator[Finding]:
@@ -35,17 +36,38 @@ def runtimes(deployed: Deployed) -> Iterator[Finding]:
             yield ok(about, f"{runtime} on {processor}, as the layer")
 
 
+def botocore(deployed: Deployed) -> Iterator[Finding]:
+    """The runtime's botocore, which AWS chooses, knows every call of the functions."""
+    about = "botocore of the runtime"
+    (answer,) = deployed.connection.maintenance.answers("runtime", {})
+    version = str(answer["botocore"])
+    if tuple(int(part) for part in version.split(".")[:2]) < _LEAST_BOTOCORE:
+        least = ".".join(map(str, _LEAST_BOTOCORE))
+        yield failed(about, f"expected {least} or later, got {version}: deploy with a newer PythonRuntime")
+    else:
+        yield ok(about, f"{version} on Python {answer['python']}")
+
+
 def concurrency(deployed: Deployed) -> Iterator[Finding]:
-    """The account lets the writers and projectors run that the parameters allow, and leaves room for reads."""
+    """The account lets the writers and projectors run that the parameters allow, and leaves room for reads.
+
+    What is reserved for a function is not part of what the account has left.
+    """
     about = "functions that may run at once"
-    writers = int(deployed.parameter("WriterMaximumConcurrency") or 0)
-    projectors = _STREAM_SHARDS * int(deployed.parameter("ProjectorParallelizationFactor") or 1)
-    needed = writers + projectors + _FOR_READS
+    needs = {
+        "Writer": int(deployed.parameter("WriterMaximumConcurrency") or 0),
+        "Projector": _STREAM_SHARDS * int(deployed.parameter("ProjectorParallelizationFactor") or 1),
+        "Query": _FOR_READS,
+    }
+    shared = {
+        name: need for name, need in needs.items() if not int(deployed.parameter(f"{name}ReservedConcurrency") or 0)
+    }
+    needed = sum(shared.values())
     found = deployed.client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
-    parts = f"{writers} writers, {projectors} projectors and {_FOR_READS} readers"
+    parts = ", ".join(f"{need} of {name}Function" for name, need in shared.items() if need)
     if found < needed:
-        yield failed(about, f"the account allows {found:,}, expected {needed:,} for {parts}: ask AWS for more")
-    elif not writers:
+        yield failed(about, f"the account allows {found:,}, expected {needed:,}, {parts}: ask AWS for more")
+    elif shared.get("Writer") == 0:
         yield note(about, f"{found:,}; WriterMaximumConcurrency is 0, so a backlog may take all of them")
     else:
-        yield ok(about, f"the account allows {found:,}; {parts} need {needed:,}")
+        yield ok(about, f"the account allows {found:,}, {needed:,} are needed")

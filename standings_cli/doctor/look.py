@@ -20,6 +20,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     data.index,
     data.warmth,
     functions.runtimes,
+    functions.botocore,
     functions.concurrency,
     access.signatures,
     watching.alarms,

@@ -3,11 +3,18 @@
 Each of them has boards of its own there, and looks only at what it has posted itself.
 """
 
+import os
+import subprocess
+import time
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
-from demo.embedded.stack import LOCAL, Deployment, deployed
+from demo.embedded.stack import LOCAL, PROJECT, Deployment, deployed
+from demo.serve import ADDRESSES
+
+_PATIENCE_S: Final = 300
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +24,27 @@ def deployment() -> Iterator[Deployment]:
             pytest.skip(f"{tool} is missing, `make setup` installs it")
     with deployed(print) as stack:
         yield stack
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Run `make serve`, as in another terminal. The tests of the xdist group `serve` share it, in one process."""
+    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
+        if not (LOCAL / "tools" / tool).exists():
+            pytest.skip(f"{tool} is missing, `make setup` installs it")
+    if ADDRESSES.exists():
+        pytest.skip(f"someone is serving here already: {ADDRESSES}")
+    log = tmp_path_factory.mktemp("serve") / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(["make", "serve"], cwd=PROJECT, stdout=output, stderr=output, start_new_session=True)
+    try:
+        until = time.monotonic() + _PATIENCE_S
+        while not ADDRESSES.exists():
+            assert process.poll() is None, log.read_text(encoding="utf-8")
+            assert time.monotonic() < until, log.read_text(encoding="utf-8")
+            time.sleep(0.5)
+        yield
+    finally:
+        os.killpg(process.pid, 2)
+        process.wait(60)
+    assert not ADDRESSES.exists()

@@ -2,15 +2,11 @@
 
 import os
 import subprocess
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from demo.embedded.stack import LOCAL
-from demo.serve import ADDRESSES
 from tests.support.documents.pages import PAGES, PROJECT, Block, blocks
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("serve")]
@@ -29,30 +25,6 @@ curl() { again command curl --silent --show-error --fail "$@"; }
 standings() { again command standings "$@"; }
 set -x
 """
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Run `make serve`, as in another terminal."""
-    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
-        if not (LOCAL / "tools" / tool).exists():
-            pytest.skip(f"{tool} is missing, `make setup` installs it")
-    if ADDRESSES.exists():
-        pytest.skip(f"someone is serving here already: {ADDRESSES}")
-    log = tmp_path_factory.mktemp("serve") / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(["make", "serve"], cwd=PROJECT, stdout=output, stderr=output, start_new_session=True)
-    try:
-        until = time.monotonic() + PATIENCE_S
-        while not ADDRESSES.exists():
-            assert process.poll() is None, log.read_text(encoding="utf-8")
-            assert time.monotonic() < until, log.read_text(encoding="utf-8")
-            time.sleep(0.5)
-        yield
-    finally:
-        os.killpg(process.pid, 2)
-        process.wait(60)
-    assert not ADDRESSES.exists()
 
 
 def typed(page: Path) -> list[Block]:

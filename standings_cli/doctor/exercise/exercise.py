@@ -23,6 +23,8 @@ _PROBE_PAUSE_S: Final = 0.1
 PATIENCE_S: Final = 300.0
 _SHOWN: Final = 5
 
+Record = Callable[[str], Iterator[Finding]]
+
 
 @dataclass(frozen=True, slots=True)
 class Tools:
@@ -39,8 +41,11 @@ class Tools:
     say: Callable[[str], None]
 
 
-def exercise(tools: Tools, board: str) -> Iterator[Finding]:
-    """Prove the ranks of a board that has no events yet. The board and its dead letter are removed afterwards."""
+def exercise(tools: Tools, board: str, record: Record = lambda _: iter(())) -> Iterator[Finding]:
+    """Prove the ranks of a board that has no events yet. The board and its dead letter are removed afterwards.
+
+    `record` is called with the board while its events and its dead letter are there.
+    """
     rules = rules_of(tools.api.read("boards", board))
     if not rules.is_open:
         yield failed("exercise", f"{board} takes registered members alone: name another with --board")
@@ -50,7 +55,7 @@ def exercise(tools: Tools, board: str) -> Iterator[Finding]:
         return
     exercised = _Exercise(tools, rules)
     try:
-        yield from exercised.run()
+        yield from exercised.run(record)
     finally:
         exercised.remove()
     yield ok("clean-up", f"{board} is deleted")
@@ -69,7 +74,7 @@ class _Exercise:
         self._rules = rules
         self._probed: list[Event] = []
 
-    def run(self) -> Iterator[Finding]:
+    def run(self, record: Record) -> Iterator[Finding]:
         tools, rules = self._tools, self._rules
         began = tools.now()
         made = activity(rules, tools.rng, began)
@@ -79,6 +84,7 @@ class _Exercise:
         compared = self._settled(made.events, began)
         yield self._verdict("ranks", compared)
         yield self._lags()
+        yield from record(rules.board)
         yield self._replay(refused)
         events = (*made.events, *self._probed, refused)
         yield self._verdict("ranks after a replay", self._settled(events, began))

@@ -1,8 +1,10 @@
 """The events of the maintenance function: tasks, their arguments, and errors."""
 
+import platform
 from collections.abc import Iterator
 from typing import Any
 
+import botocore
 import orjson
 import pytest
 
@@ -54,10 +56,16 @@ def test_parked_records_by_board_by_key_and_by_reason(stack: Stack) -> None:
     assert (answer["placed"], answer["removed"]) == (1, 1)
 
 
+def test_it_says_what_it_runs_on(stack: Stack) -> None:
+    answer = stack.maintenance({"runtime": {}}, Context())
+
+    assert answer == {"python": platform.python_version(), "botocore": botocore.__version__, "done": True}
+
+
 @pytest.mark.parametrize(
     ("event", "why"),
     [
-        (None, "expected an object with one of audit, rebuild, delete, dead_letters, parked, got None"),
+        (None, "expected an object with one of audit, rebuild, delete, runtime, dead_letters, parked, got None"),
         ({}, "expected an object with one of"),
         ({"rebuild": {"board": "b"}, "delete": {"board": "b"}}, "expected an object with one of"),
         ({"purge": {}}, "expected one of audit, .*, got 'purge'"),

@@ -63,6 +63,7 @@ class Stack:
         self.alarms: dict[str, Any] = {
             name.lower(): {"StateValue": "OK", "AlarmActions": [self.parameters["AlarmTopicArn"]]} for name in ALARMS
         }
+        self.botocore = "1.44.5"
         self.left: dict[str, list[dict[str, str]]] = {"dead_letters": [], "parked": []}
         self.statuses = {"GET": 403, "POST": 403}
         self.denied: set[str] = set()
@@ -138,6 +139,9 @@ class _Client:
     def _invoke(self, FunctionName: str, Payload: bytes) -> Any:  # noqa: N803
         assert FunctionName == "maintenancefunction"
         ((task, action),) = json.loads(Payload).items()
+        if task == "runtime":
+            answer = {"python": "3.13.1", "botocore": self._stack.botocore, "done": True}
+            return {"Payload": io.BytesIO(json.dumps(answer).encode())}
         assert action == {"list": {"limit": 1}}
         name = {"dead_letters": "messages", "parked": "objects"}[task]
         return {"Payload": io.BytesIO(json.dumps({name: self._stack.left[task], "done": True}).encode())}

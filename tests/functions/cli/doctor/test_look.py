@@ -117,6 +117,10 @@ def an_alarm_that_nobody_hears(stack: Stack) -> None:
     stack.alarms["driftalarm"]["AlarmActions"] = []
 
 
+def an_old_botocore(stack: Stack) -> None:
+    stack.botocore = "1.30.99"
+
+
 def a_dead_letter(stack: Stack) -> None:
     stack.left["dead_letters"] = [{"id": "1"}]
 
@@ -150,6 +154,7 @@ BROKEN: list[tuple[Break, Verdict, str, str]] = [
     ),
     (another_processor, FAILED, "runtime of WriterFunction", "python3.13 on arm64, but the layer was built for"),
     (no_layer, FAILED, "runtime of CommandFunction", "got none"),
+    (an_old_botocore, FAILED, "botocore of the runtime", "expected 1.31 or later, got 1.30.99"),
     (a_small_account, FAILED, "functions that may run at once", "the account allows 10, expected 24"),
     (writers_without_a_limit, NOTE, "functions that may run at once", "WriterMaximumConcurrency is 0"),
     (reads_without_a_signature, FAILED, "unsigned reads", "expected 401 or 403, got 200"),
@@ -181,6 +186,14 @@ def test_one_thing_that_is_wrong_is_found_alone(broken: Break, verdict: Verdict,
     assert words in others[about].detail
     if broken is not another_processor:  # the layer is that of every function
         assert others.keys() == {about}
+
+
+def test_what_is_reserved_is_not_asked_of_the_rest_of_the_account() -> None:
+    stack = Stack()
+    a_small_account(stack)
+    stack.parameters |= {"WriterReservedConcurrency": "10", "ProjectorReservedConcurrency": "4"}
+
+    assert stack.found()["functions that may run at once"].verdict == OK
 
 
 def test_a_service_that_refuses_to_answer_is_a_failure_on_aws_and_a_note_on_a_local_one() -> None:
