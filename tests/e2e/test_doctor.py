@@ -16,7 +16,17 @@ TIMEOUT_S = 1_200
 
 def test_the_stack_of_make_serve_passes(served: None, tmp_path: Path) -> None:
     del served
-    command = [sys.executable, "-m", "standings_cli", "--local", "--json", "doctor", "--exercise", "--record", tmp_path]
+    command = [
+        sys.executable,
+        "-m",
+        "standings_cli",
+        "--local",
+        "--json",
+        "doctor",
+        "--exercise",
+        "--record",
+        str(tmp_path),
+    ]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
     found = {one["about"]: one for one in map(json.loads, done.stdout.splitlines())}
