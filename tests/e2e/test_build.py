@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 SAM = LOCAL / "tools" / "sam" / "bin" / "sam"
 
 PACKAGES: Final = {"aws_lambda_powertools", "jmespath", "orjson", "typing_extensions.py", "tzdata"}
-OURS: Final = {"standings", "boards.toml"}
+OURS: Final = {"standings", "boards.toml", "built-for.txt"}
 FUNCTIONS: Final = {
     "CommandFunction": {"app.py"},
     "MaintenanceFunction": {"app.py"},
@@ -57,16 +57,19 @@ def build(project: Path, *parameters: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "binary"),
+    ("parameters", "binary", "built_for"),
     [
-        ((), "orjson.cpython-313-aarch64-linux-gnu.so"),
+        ((), "orjson.cpython-313-aarch64-linux-gnu.so", "python3.13 arm64"),
         (
             ("PythonRuntime=python3.12", "Architecture=x86_64"),
             "orjson.cpython-312-x86_64-linux-gnu.so",
+            "python3.12 x86_64",
         ),
     ],
 )
-def test_the_layer_fits_runtime_and_processor(project: Path, parameters: tuple[str, ...], binary: str) -> None:
+def test_the_layer_fits_runtime_and_processor(
+    project: Path, parameters: tuple[str, ...], binary: str, built_for: str
+) -> None:
     built = build(project, *parameters)
 
     assert built.returncode == 0, built.stderr
@@ -74,6 +77,7 @@ def test_the_layer_fits_runtime_and_processor(project: Path, parameters: tuple[s
     assert [found.name for found in (layer / "orjson").glob("*.so")] == [binary]
     assert (layer / "standings" / "__init__.py").exists()
     assert (layer / "boards.toml").exists()
+    assert (layer / "built-for.txt").read_text(encoding="utf-8") == f"{built_for}\n"
     assert_no_more_than_is_needed(project / ".aws-sam" / "build", "x86_64" if "x86_64" in binary else "arm64")
 
 

@@ -1,0 +1,34 @@
+"""What the layer was built for, which its makefile writes beside the package, and what the function runs on."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+MARKER: Final = Path(__file__).parents[2] / "built-for.txt"
+_LAMBDA_NAMES: Final = {"aarch64": "arm64"}
+
+
+def running() -> str:
+    """Return the runtime and the processor of this process as the parameters name them: `python3.13 arm64`."""
+    machine = os.uname().machine
+    return f"python{sys.version_info.major}.{sys.version_info.minor} {_LAMBDA_NAMES.get(machine, machine)}"
+
+
+def check_built_for(marker: Path = MARKER) -> None:
+    """Raise ImportError if the layer was built for another runtime or processor. Run from source, there is no layer.
+
+    `sam deploy --guided` asks for both after `sam build`. Without this check orjson fails to import, and does not say
+    why.
+    """
+    try:
+        built = marker.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return
+    if built != running():
+        runtime, _, processor = running().partition(" ")
+        raise ImportError(
+            f"the layer was built for {built.replace(' ', ' on ')}, but the function runs {runtime} on {processor}: run "
+            f"`sam build --parameter-overrides PythonRuntime={runtime} Architecture={processor}`, then `sam deploy` with "
+            "the same values"
+        )
