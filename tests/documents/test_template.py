@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,16 @@ def test_the_readme_names_every_parameter_with_its_default() -> None:
         documented.update(zip(names, defaults * len(names) if len(defaults) == 1 else defaults, strict=True))
 
     assert documented == {name: str(parameter["Default"]) for name, parameter in TEMPLATE["Parameters"].items()}
+
+
+def test_build_and_deploy_read_the_same_runtime_and_processor() -> None:
+    """A layer fits one of each, and `sam deploy --guided` asks for them after the build."""
+    commands = tomllib.loads((PROJECT / "samconfig.toml").read_text(encoding="utf-8"))["default"]
+    overrides = {name: one["parameters"].get("parameter_overrides") for name, one in commands.items()}
+    defaults = [f"{name}={TEMPLATE['Parameters'][name]['Default']}" for name in ("PythonRuntime", "Architecture")]
+
+    assert overrides.pop("global") == " ".join(defaults)
+    assert set(overrides.values()) == {None}
 
 
 def test_operations_name_every_alarm() -> None:
