@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.calls import send_as_built
+from standings.aws.dynamodb.as_built import send_as_built
 from tests.faults.aws.tables import ClientStore
 from tests.faults.world import Options, run
 from tests.support.dynamodb import local

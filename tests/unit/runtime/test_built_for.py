@@ -41,9 +41,9 @@ def test_a_layer_for_another_runtime_is_named_with_what_to_do(layer: Path, funct
     runtime, processor = running().split()
 
     assert start(layer, function) == (
-        f"ImportError: the layer was built for python3.10 on riscv, but the function runs {runtime} on {processor}: run "
-        f"`sam build --parameter-overrides PythonRuntime={runtime} Architecture={processor}`, then `sam deploy` with "
-        "the same values"
+        f"ImportError: the layer was built for python3.10 on riscv, but the function runs {runtime} on {processor}: "
+        f"run `sam build --parameter-overrides PythonRuntime={runtime} Architecture={processor}`, then `sam deploy` "
+        "with the same values"
     )
 
 

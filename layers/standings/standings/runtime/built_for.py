@@ -28,7 +28,7 @@ def check_built_for(marker: Path = MARKER) -> None:
     if built != running():
         runtime, _, processor = running().partition(" ")
         raise ImportError(
-            f"the layer was built for {built.replace(' ', ' on ')}, but the function runs {runtime} on {processor}: run "
-            f"`sam build --parameter-overrides PythonRuntime={runtime} Architecture={processor}`, then `sam deploy` with "
-            "the same values"
+            f"the layer was built for {built.replace(' ', ' on ')}, but the function runs {runtime} on {processor}: "
+            f"run `sam build --parameter-overrides PythonRuntime={runtime} Architecture={processor}`, then `sam "
+            "deploy` with the same values"
         )

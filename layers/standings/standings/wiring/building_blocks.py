@@ -8,7 +8,7 @@ from typing import Any, Final
 from botocore.config import Config
 from botocore.session import get_session
 
-from standings.aws.dynamodb.calls import send_as_built
+from standings.aws.dynamodb.as_built import send_as_built
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.catalog.board_catalog import BoardCatalog

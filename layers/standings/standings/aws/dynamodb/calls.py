@@ -1,11 +1,9 @@
 """Calls to DynamoDB. They raise the errors of `ports.errors`."""
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-import orjson
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from standings.aws.sdk_errors import error_code
@@ -20,7 +18,6 @@ Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descripto
 IN_PROGRESS_WAIT: Final = 5.0
 MAX_KEYS: Final = 100
 UNPROCESSED_TIMEOUT_S: Final = 1.0  # Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed
-_ACTIONS: Final = "standings.actions"
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 _REASONS: Final = {
@@ -179,33 +176,3 @@ def batch_delete(client: DynamoDBClient, table: str, keys: Sequence[str]) -> Non
         answer = client.batch_write_item(RequestItems={table: requests})
     if left := (answer.get("UnprocessedItems") or {}).get(table):
         raise StoreUnavailableError(f"{table} left {len(left)} items: throttled")
-
-
-def send_as_built(client: Any) -> None:
-    """Make a botocore client send the actions of a transaction as they are.
-
-    botocore checks and copies every value of a request, which takes longer than all other work on an event. Our
-    actions already have the form of the request, except for bytes. botocore still checks the first action.
-    """
-    client.meta.events.register("provide-client-params.dynamodb.TransactWriteItems", _hold_back)
-    client.meta.events.register("before-call.dynamodb.TransactWriteItems", _put_in)
-
-
-def _hold_back(params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> dict[str, Any]:
-    context[_ACTIONS] = params["TransactItems"]
-    return {**params, "TransactItems": params["TransactItems"][:1]}
-
-
-def _put_in(params: dict[str, Any], context: Mapping[str, Any], **_: Any) -> None:
-    try:
-        # Keep the rest of the request: botocore has added a token.
-        request = {**orjson.loads(params["body"]), "TransactItems": context[_ACTIONS]}
-        params["body"] = orjson.dumps(request, default=_base64)
-    except orjson.JSONEncodeError as error:
-        raise ParamValidationError(report=str(error)) from error
-
-
-def _base64(value: Any) -> str:
-    if not isinstance(value, bytes):
-        raise TypeError(f"expected bytes, got {type(value).__name__}")
-    return b64encode(value).decode()
