@@ -1,6 +1,7 @@
 """`sam build` makes a layer with the pinned packages and nothing else, and fails for a bad boards.toml."""
 
 import os
+import re
 import shutil
 import subprocess
 from hashlib import sha256
@@ -140,6 +141,17 @@ def test_two_builds_of_the_same_tree_are_the_same(project: Path, tmp_path_factor
     assert {name for name, digest in files(second).items() if names.get(name) != digest} == set()
     assert names.keys() == files(second).keys()
     assert_no_more_than_is_needed(first, target[1].rpartition("=")[2])
+
+
+def test_a_package_with_another_digest_fails_the_build(project: Path) -> None:
+    requirements = project / "layers" / "standings" / "requirements.txt"
+    text = requirements.read_text(encoding="utf-8")
+    requirements.write_text(re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", text), encoding="utf-8")
+
+    built = build(project)
+
+    assert built.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in built.stdout + built.stderr
 
 
 def test_a_mistake_in_boards_fails_the_build_with_its_line(project: Path) -> None:
