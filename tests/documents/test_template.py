@@ -1,8 +1,11 @@
 """README names each template parameter with its default. docs/operations.md names each alarm and custom metric."""
 
 import json
+import os
 import re
+import subprocess
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,6 +65,31 @@ def test_the_restore_template_has_the_same_tables_as_the_template() -> None:
     assert sorted(restored) == ["ReceiptsTable", "ScoresTable"]
     for name, table in restored.items():
         assert table["Properties"] == template.properties(name)
+
+
+AWS: Final = """#!/bin/sh
+echo "$2 $4" >>"$ASKED"
+[ "$2" = update-continuous-backups ] || exit 0
+echo "ContinuousBackupsUnavailableException: Backups are being enabled for the table" >&2
+[ "$(grep -c "^$2 $4$" "$ASKED")" = 3 ]
+"""
+"""Refuses to enable point-in-time recovery of a table twice, as DynamoDB may after a restore."""
+
+
+def test_a_restored_table_that_is_not_ready_for_recovery_is_asked_again(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```sh\n# needs an AWS account\n(set -e\n.*?)```", OPERATIONS, re.DOTALL)
+    step = block[block.index("# 3. ") : block.index("# 4. ")]
+    for name, text in {"aws": AWS, "sleep": "#!/bin/sh\n"}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    asked = tmp_path / "asked"
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(["bash", "-c", f"set -e\n{step}"], env={"PATH": path, "ASKED": str(asked)}, check=True, timeout=60)
+
+    counted = Counter(asked.read_text(encoding="utf-8").splitlines())
+    for table in ("scores", "receipts"):
+        assert counted[f"update-time-to-live standings-{table}-2"] == 1
+        assert counted[f"update-continuous-backups standings-{table}-2"] == 3
 
 
 def test_operations_make_the_rankings_table_as_the_template_does() -> None:
