@@ -80,6 +80,17 @@ def test_reads_and_writes_are_opened_apart() -> None:
     }
 
 
+def test_routes_are_throttled_lower_where_anyone_may_read() -> None:
+    def limits(**parameters: str) -> list[int]:
+        settings = deployed(**parameters).properties("ApiStage")["DefaultRouteSettings"]
+        return [int(settings["ThrottlingRateLimit"]), int(settings["ThrottlingBurstLimit"])]
+
+    assert limits() == [1000, 1000]
+    assert limits(OpenReads="true") == [200, 200]
+    assert limits(OpenReads="true", RequestsPerSecond="3000") == [3000, 200]
+    assert limits(RequestBurst="50") == [1000, 50]
+
+
 def test_pages_of_other_origins_may_call_where_they_are_named() -> None:
     assert "CorsConfiguration" not in deployed().properties("Api")
     stack = deployed(CorsOrigins="https://a.example,https://b.example")
@@ -157,6 +168,7 @@ def test_throw_away_stacks_leave_nothing() -> None:
         ("WarmWriteUnits", ["0", "4000", "9999", "100000"], ["1", "3999", "-4000", "4e3", ""]),
         ("WarmReadUnits", ["0", "12000", "19999", "20000", "100000"], ["11999", "4000", "1", ""]),
         ("WriterMaximumConcurrency", ["0", "2", "1000"], ["1", "1001", ""]),
+        ("RequestsPerSecond", ["0", "1", "10000"], ["-1", "1e3", ""]),
         ("QueryReservedConcurrency", ["0", "1", "1000"], ["-1", "01", ""]),
         ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),
         ("JwtAudience", ["", "a", "a,b"], ["a, b", ",", "a,"]),
