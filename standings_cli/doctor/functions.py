@@ -12,7 +12,7 @@ _LEAST_BOTOCORE: Final = (1, 31)  # The first that can ask for the item on which
 
 
 def runtimes(deployed: Deployed) -> Iterator[Finding]:
-    """Every function has the layer, and the layer was built for the function's runtime and processor."""
+    """Every function has the layer, and the layer is for the function's runtime and processor."""
     client = deployed.client("lambda")
     layers: dict[str, dict[str, Any]] = {}
     for name in FUNCTIONS:
