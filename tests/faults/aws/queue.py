@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.faults.clockwork import SECOND
+from tests.support.awslambda import settings
 from tests.support.awslambda.batch_answers import failed_ids
 from tests.support.awslambda.queue import Message, record_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tests.faults.judge import Sent
     from tests.faults.world.world import World
 
-VISIBILITY: Final = 420 * SECOND
+VISIBILITY: Final = settings.QUEUE.visibility * SECOND
 ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
 MAX_WRITERS: Final = 3
 
@@ -71,7 +72,6 @@ class Queue:
             message = self._visible.pop()
             if message.received >= self._most_received:
                 self._world.fault("received too often")
-
                 self._world.people.dead_lettered(message)
                 continue
             message.received += 1

@@ -11,6 +11,7 @@ from typing import Final
 
 from .boards import BOARDS
 from .logs import LOGS
+from .outages import OUTAGES
 from .project import PROJECTING
 from .prune import PRUNING
 from .rebuild import REBUILDING
@@ -21,4 +22,4 @@ from .write import WRITING
 
 __all__ = ["SAFEGUARDS", "Change", "Safeguard"]
 
-SAFEGUARDS: Final = (*WRITING, *PROJECTING, *ROLLING, *LOGS, *PRUNING, *REPLAYING, *REBUILDING, *BOARDS)
+SAFEGUARDS: Final = (*WRITING, *PROJECTING, *ROLLING, *LOGS, *PRUNING, *REPLAYING, *REBUILDING, *BOARDS, *OUTAGES)

@@ -1,4 +1,4 @@
-"""Replace functions and constants of the product temporarily."""
+"""Replace functions, constants and deployed settings of the product temporarily."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import importlib
 import re
 import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import _lru_cache_wrapper
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from tests.support.awslambda import settings
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
 PRODUCT = "standings"
@@ -50,6 +52,23 @@ class Change:
             yield
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Another value of a setting of a mapping or of the queue than that in `template.yaml`."""
+
+    where: str
+    """File and name of the setting, such as `template.yaml:MaximumRetryAttempts`."""
+    of: str
+    """`STREAM` or `QUEUE`, in `tests.support.awslambda.settings`."""
+    values: Mapping[str, Any]
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """Let the simulated mapping or queue have the other value."""
+        with mock.patch.object(settings, self.of, replace(getattr(settings, self.of), **self.values)):
+            yield
+
+
 def _own(owner: Any, name: str, where: str) -> Any:
     if name not in vars(owner):
         raise LookupError(f"expected MODULE:NAME in the package {PRODUCT}, got {where!r}: {name!r} does not exist")
@@ -76,7 +95,7 @@ class Safeguard:
 
     name: str
     without: str
-    changes: tuple[Change, ...]
+    changes: tuple[Change | Setting, ...]
     written: str = ""
     """Name of the schedule in `tests.faults.written` that needs this safeguard; empty if there is none."""
     unneeded: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from standings.aws.dynamodb.keys import BOARDS
@@ -12,10 +12,17 @@ from tests.support.aws.fake_bucket import Bucket
 from tests.support.aws.fake_queues import ActivityQueue, DeadLetterQueue
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
-from tests.support.oracle.comparing import compare_every_read
+from tests.support.oracle.compare_numbers import compare_ranks
+from tests.support.oracle.comparing import compare_every_read, rankings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support.oracle.model import BoardModel
+
     from .world import World
+
+METHOD = "competition"
 
 
 class Comparison:
@@ -38,14 +45,27 @@ class Comparison:
         if self.is_quiet:
             self.compared += 1
             self._world.judge.compare(self._world.clock.now // 1000, later=self._world.deployed > 0)
+            index = self._world.delays.index
+            if not self._world.shape.later and index is not None and index.is_behind:
+                self._world.trap("ranks while the index is behind")
+                self._over_http(self._ranks)
             if self._world.rng.random() < 0.03 and not self._world.shape.later and not self._world.judge.differences:
-                self._read()
+                self._world.trap("read over HTTP")
+                if index is not None:
+                    index.behind = 0.0
+                self._over_http(self._every_read)
         elif tries:
             self._world.clock.after(10 * MINUTE, self.compare, tries - 1)
 
-    def _read(self) -> None:
-        """Compare the answers over HTTP for some rankings and the members of each board."""
-        self._world.trap("read over HTTP")
+    def _ranks(self, stack: Stack, model: BoardModel, board: str, at: datetime) -> None:
+        for ranking in rankings(stack, model, board, at, self._world.delays.rng, most=2):
+            compare_ranks(ranking, METHOD)
+
+    def _every_read(self, stack: Stack, model: BoardModel, board: str, at: datetime) -> None:
+        compare_every_read(stack, model, board, at, self._world.rng, methods=(METHOD,), most=2)
+
+    def _over_http(self, compare: Callable[[Stack, BoardModel, str, datetime], None]) -> None:
+        """Compare answers over HTTP for some rankings and the members of each board."""
         query = self._world.instances.load("query", self._world.shape.text).handle
         now = ManualClock(self._world.clock.now // 1000)
         queues = ActivityQueue(), DeadLetterQueue(), Bucket()
@@ -54,6 +74,6 @@ class Comparison:
             at = EPOCH + timedelta(milliseconds=now.milliseconds)
             if self._world.store.item("Scores", pk=BOARDS, sk=board) is not None:
                 try:
-                    compare_every_read(stack, model, board, at, self._world.rng, methods=("competition",), most=2)
+                    compare(stack, model, board, at)
                 except AssertionError as error:
                     self._world.judge.differ(str(error))

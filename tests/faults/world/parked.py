@@ -7,9 +7,10 @@ from datetime import timedelta
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.clockwork import DAY, MINUTE
+from tests.faults.clockwork import DAY, MINUTE, SECOND
 from tests.faults.judge import EPOCH
 from tests.support.aws.environment import ENVIRONMENT
+from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
 from tests.support.dynamodb.api.errors import client_error
 
 if TYPE_CHECKING:
@@ -54,10 +55,11 @@ class Parked:
             return {"Contents": [{"Key": key, "LastModified": modified[key]} for key in keys[: request["MaxKeys"]]]}
         return {}
 
-    def park(self, records: list[dict[str, Any]]) -> None:
-        """Park a batch that Lambda has given up, as one object."""
-        content = {"requestContext": {"condition": "RetryAttemptsExhausted"}, "payload": {"Records": records}}
-        self._put(f"aws/lambda/{self._world.number():06}.json", json.dumps(content).encode())
+    def park(self, records: list[dict[str, Any]], tries: int) -> None:
+        """Park records that Lambda has given up after some tries because of their age, as one object."""
+        at = self._world.clock.now / SECOND
+        key = failure_key("shardId-1", at, f"{self._world.number():06}")
+        self._put(key, failure_record(records, TOO_OLD, at, "shardId-1", tries=tries))
 
     def _put(self, key: str, body: bytes) -> None:
         self.was_used = True
@@ -87,4 +89,4 @@ class Parked:
 
 
 def _records(document: Any) -> list[dict[str, Any]]:
-    return document["payload"]["Records"] if "payload" in document else [document["record"]]
+    return json.loads(document["payload"])["Records"] if "payload" in document else [document["record"]]

@@ -94,7 +94,7 @@ class People:
         """Audit a board while events arrive. A drift is a false alarm unless records were parked."""
 
         def seen(answer: dict[str, Any]) -> None:
-            if answer["drift"] and not self._world.parked.was_used:
+            if answer["drift"] and not self._world.parked.was_used and not self._world.delays.are_long:
                 self._world.judge.differ(f"false alarm: {answer['boards']}")
 
         self.chore("audit", {"board": LEAGUE}, lambda _: self._world.trap("audit beside events"), seen)

@@ -20,8 +20,10 @@ from tests.faults.judge import Judge, Sent
 from tests.faults.script import Script
 from tests.faults.shapes import shape
 from tests.faults.traps import FAULTS, TRAPS
+from tests.support.awslambda import settings
 
 from .comparison import Comparison
+from .delays import Delays
 from .parked import Parked
 from .people import People
 from .watch import Watch
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from .running import Options
 
 MAX_STEPS: Final = 1_000_000
-LIFETIME: Final = 60
+LIFETIME: Final = settings.timeout("ProjectorFunction")
 """The timeout of the functions, in seconds."""
 POLLS: Final = 250_000
 """Microseconds between two polls."""
@@ -68,10 +70,8 @@ class World:
 
     def _draw(self, rng: Random) -> None:
         """Draw the kind of the schedule."""
-        options = self.options
-        changed = rng.random() < 0.3
-        self.shape = shape(rng, changed=changed)
-        self.fault_rate = rng.choice([0.05, 0.1, 0.15]) if options.fault_rate is None else options.fault_rate
+        self.shape = shape(rng, changed=rng.random() < 0.3)
+        self.fault_rate = rate if (rate := self.options.fault_rate) is not None else rng.choice([0.05, 0.1, 0.15])
         self.shape = self.shape.wider(self.fault_rate)
         self.seesaw = rng.random() < 0.3
         """Whether scores change by so little that they often return to an earlier value."""
@@ -89,25 +89,25 @@ class World:
 
     def _build(self, rng: Random) -> None:
         """Build the services, and the pollers that invoke the functions."""
-        options = self.options
         shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
         if rng.random() < 0.05:
             factor = 10
         now = lambda: self.clock.now / 1_000_000  # noqa: E731
-        self.store: Store = EngineStore(now, shards) if options.store is None else options.store(now)
+        self.store: Store = EngineStore(now, shards) if self.options.store is None else self.options.store(now)
         self.server = Server(self)
         self.sdk = Sdk(self)
         self.instances = Instances(self)
-        self.queue = Queue(self, rng.choice([3, 10, 10]))
+        self.queue = Queue(self, rng.choice([3, 10, settings.QUEUE.max_receive_count]))
         self.poller = Poller(
             self,
             len(self.store.stream),
             factor=factor,
             longest_wait=700_000 if self.busy else 3_000_000,
             batch_size=rng.choice([2, 5] if self.seesaw else [5, 20, 100]),
-            most_retries=rng.choice([0, 2, 100, 100]),
+            max_age=rng.choice([60, 600, *[settings.STREAM.max_record_age] * 2]) * SECOND,
         )
         self.judge = Judge(self.shape, self.store, self.trap)
+        self.delays = Delays(self)
 
     # ---- traps, faults and the trace
 
@@ -217,6 +217,7 @@ class World:
     def run(self) -> None:
         """Run the script to its end, then compare everything."""
         self.script.begin()
+        self.delays.begin()
         try:
             self.clock.run()
         except StuckError as error:

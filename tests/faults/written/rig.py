@@ -49,12 +49,13 @@ class Rig:
 
     stacks: ExitStack = field(default_factory=ExitStack)
     clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
-    engine: Any = field(default_factory=Engine)
+    engine: Any = field(init=False)
     client: Faulty = field(init=False)
     numbers: Iterator[int] = field(default_factory=count)
     taken: int = 0
 
     def __post_init__(self) -> None:
+        self.engine = Engine(clock=self._monotonic)
         create_tables(self.engine)
         self.client = Faulty(self.engine)
         self.stacks.enter_context(mock.patch("time.monotonic", self._monotonic))

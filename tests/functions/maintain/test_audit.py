@@ -20,7 +20,7 @@ from tests.support.builders.audit.corrupting import Corruption
 from tests.support.builders.audit.corrupting_logs import LogCorruption
 from tests.support.builders.audit.corrupting_windows import WindowCorruption
 from tests.support.builders.audit.counters import NOW, Finding
-from tests.support.builders.audit.traffic import Busy, Lagging, Load
+from tests.support.builders.audit.traffic import Busy, Load, lag
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.thoroughness import seeds
@@ -95,7 +95,7 @@ def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds(8, 60))
 def test_no_false_alarm_while_events_flow(seed: int) -> None:
     with board(seed, 20, 40) as audited:
-        Lagging(audited, 3_000)
+        lag(audited, 3_000)
         busy = Busy(audited, audited.rng.choice([0.05, 0.3, 0.9]), prefix=audited.rng.choice("mx"))
         answers = audited.audit(busy, seconds=audited.rng.choice([5, 60, 10_000]))
 
@@ -106,7 +106,7 @@ def test_no_false_alarm_while_events_flow(seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds(6, 30))
 def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
     with board(seed) as audited:
-        Lagging(audited, 3_000)
+        lag(audited, 3_000)
         expected = corrupt(audited)
         audited.clock.milliseconds += 60_000
         busy = Busy(audited, audited.rng.choice([0.02, 0.1, 0.3]))

@@ -14,7 +14,7 @@ from tests.functions.maintain.test_audit import board, found
 from tests.support.builders.audit.auditing import Audited, findings
 from tests.support.builders.audit.corrupting_logs import LogCorruption
 from tests.support.builders.audit.corrupting_windows import WindowCorruption
-from tests.support.builders.audit.traffic import Lagging
+from tests.support.builders.audit.traffic import lag
 from tests.support.thoroughness import seeds
 
 
@@ -90,7 +90,7 @@ def happen(audited: Audited) -> None:
 def test_no_false_alarm_when_a_projector_died_after_the_list(seed: int) -> None:
     with board(seed) as audited:
         if audited.rng.random() < 0.5:
-            Lagging(audited, 3_000)
+            lag(audited, 3_000)
         happen(audited)
         audited.clock.milliseconds += 500
         die(audited)

@@ -205,7 +205,7 @@ def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stac
     broken["dynamodb"]["NewImage"]["v"] = {"N": "NaN"}
     gone = json.loads(json.dumps(broken).replace('"m"', '"gone"'))
     gone["dynamodb"]["Keys"].update(member_item_key("b", "gone"))
-    give_up(stack, [broken, gone, "noise", {"dynamodb": {"Keys": {"pk": {"S": "receipt"}}}}])
+    give_up(stack, [broken, "noise", {"dynamodb": {"Keys": {"pk": {"S": "receipt"}}}}, gone])
     stack.bucket.objects["parked/2026-11-21/x.json"] = b"\xff"
     stack.bucket.objects["parked/2026-11-21/y.json"] = b'{"reason": "no record"}'
     stack.bucket.objects["refused/other.json"] = b"{}"

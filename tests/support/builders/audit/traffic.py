@@ -9,31 +9,12 @@ from tests.support.builders.audit.auditing import Audited
 from tests.support.faults import faulty_client
 
 
-class Lagging:
-    """Delays each change of a row in the sorted index."""
-
-    def __init__(self, audited: Audited, milliseconds: int) -> None:
-        self._index = audited.engine._tables["Rankings"].indexes["places"]
-        self._index.bring_in()
-        self._clock = audited.clock
-        self._lag = milliseconds
-        self._since: dict[Any, int] = {}
-        self._bring_in = self._index.bring_in
-        self._index.mark, self._mark = self.mark, self._index.mark
-        self._index.bring_in = self.bring_in
-
-    def mark(self, key: Any) -> None:
-        self._since.setdefault(key, self._clock())
-        self._mark(key)
-
-    def bring_in(self) -> None:
-        waiting = dict(self._index._marked)
-        due = {key: None for key in waiting if self._clock() - self._since[key] >= self._lag}
-        self._index._marked = due
-        self._bring_in()
-        for key in due:
-            del self._since[key]
-        self._index._marked = {key: None for key in waiting if key not in due}
+def lag(audited: Audited, milliseconds: int) -> None:
+    """Delay each change of a row in the sorted index."""
+    index = audited.engine._tables["Rankings"].indexes["places"]
+    index.bring_in()
+    index.clock = lambda: audited.clock() / 1000
+    index.behind = milliseconds / 1000
 
 
 @dataclass

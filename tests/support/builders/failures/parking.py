@@ -10,6 +10,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.open_rankings import open_rankings
 from tests.support.aws.stack import Stack
+from tests.support.awslambda.failure_records import OUT_OF_TRIES, failure_key, failure_record
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
 
@@ -46,14 +47,11 @@ def park(stack: Stack, record: Any, reason: str = "as a test says") -> str:
 
 def give_up(stack: Stack, records: list[Any], *, as_text: bool = True) -> str:
     """Keep a batch as Lambda does when it gives up."""
-    key = f"aws/lambda/0b9e-uuid/shardId-1/2026/11/21/2026-11-21T10.15.00-{records[0]['dynamodb']['SequenceNumber']}"
-    payload: Any = {"Records": records}
-    document = {
-        "requestContext": {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 101},
-        "version": "1.0",
-        "DDBStreamBatchInfo": {"shardId": "shardId-1", "batchSize": len(records)},
-        "payload": json.dumps(payload) if as_text else payload,
-    }
+    at = NOW.timestamp()
+    key = failure_key("shardId-1", at, records[0]["dynamodb"]["SequenceNumber"])
+    document = json.loads(failure_record(records, OUT_OF_TRIES, at, "shardId-1", tries=101))
+    if not as_text:
+        document["payload"] = json.loads(document["payload"])
     stack.bucket.put_object("failures", key, json.dumps(document).encode(), "application/json")
     return key
 

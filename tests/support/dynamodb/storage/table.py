@@ -114,22 +114,35 @@ class Index(Ordered):
     """A global secondary index.
 
     A write only marks the row that it changes. A read of the index first brings in the marked rows, so many writes of
-    one row cost one move. To make an index lag, let ``bring_in`` bring in fewer rows.
+    one row cost one move.
+
+    ``behind`` is how many seconds of ``clock`` a write waits before reads of the index see it.
     """
 
     def __init__(self, schema: IndexSchema, table: Table) -> None:
         super().__init__(schema.key)
         self.schema = schema
         self._table = table
-        self._marked: dict[Key, None] = {}
+        self._marked: dict[Key, float] = {}
         self._entries: dict[Key, Item] = {}
+        self.behind = 0.0
+        self.clock = table.clock
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a read would miss writes."""
+        self.bring_in()
+        return bool(self._marked)
 
     def mark(self, key: Key) -> None:
-        self._marked[key] = None
+        self._marked.setdefault(key, self.clock() if self.behind else 0.0)
 
     def bring_in(self) -> None:
         added: dict[Value, list[Place]] = {}
-        for key in self._marked:
+        until = self.clock() - self.behind if self.behind else 0.0
+        due = [key for key, at in self._marked.items() if at <= until]
+        for key in due:
+            del self._marked[key]
             stored = self._table.rows.get(key)
             new = stored.item if stored and self.key.is_in(stored.item) else None
             old = self._entries.get(key)
@@ -143,7 +156,6 @@ class Index(Ordered):
                 self._entries[key] = new
         for value, places in added.items():
             self.add_all(value, places)
-        self._marked.clear()
 
     def _moved(self, old: Item, new: Item) -> bool:
         return any(old[name] != new[name] for name in self.key.names)
@@ -171,13 +183,13 @@ class Table(Ordered):
     ) -> None:
         super().__init__(schema.key)
         self._written = written
+        self.clock: Final = clock
         self.schema: Final = schema
         self.description = description
         self.rows: dict[Key, Stored] = {}
         self.indexes = {name: Index(index, self) for name, index in schema.indexes.items()}
         self.shards: list[Shard] = []
         self.expiry: str | None = None
-        self._clock = clock
 
     def place_of(self, item: Item) -> Place:
         return () if self.key.range is None else (item[self.key.range],)
@@ -202,6 +214,6 @@ class Table(Ordered):
         before, after = item_of(old), item_of(new)
         if self.shards and not same_item(before, after):
             shard = zlib.crc32(repr(key[0]).encode()) % len(self.shards)
-            self.shards[shard].append(self._clock(), before, after, by_service=by_service)
+            self.shards[shard].append(self.clock(), before, after, by_service=by_service)
         for hook in self._written:
             hook(self.schema.name, before, after)

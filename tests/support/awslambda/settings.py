@@ -1,0 +1,69 @@
+"""The settings of the two event source mappings and of the queue, as template.yaml deploys them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tests.support.dynamodb.tables import template
+
+_REPORTS: Final = "ReportBatchItemFailures"
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """The mapping from the stream of Scores to the projector. Ages are in seconds; -1 means without limit."""
+
+    max_record_age: int
+    max_retries: int
+    bisects: bool
+    """Whether a batch is halved if the function fails as a whole."""
+    reports: bool
+    """Whether Lambda reads in the answer which records failed. Without this, any answer means that all are done."""
+    keeps_failures: bool
+    """Whether batches that are given up go to the failure bucket."""
+
+
+@dataclass(frozen=True)
+class QueueSettings:
+    """The queue of events."""
+
+    visibility: int
+    """Seconds until a message that was received and not deleted is delivered again."""
+    max_receive_count: int
+
+
+def deployed_stream() -> StreamSettings:
+    """Return the settings of the projector's mapping in template.yaml."""
+    mapping = _resource("ProjectorFunction")["Events"]["Scores"]["Properties"]
+    return StreamSettings(
+        max_record_age=mapping["MaximumRecordAgeInSeconds"],
+        max_retries=mapping["MaximumRetryAttempts"],
+        bisects=mapping["BisectBatchOnFunctionError"],
+        reports=_REPORTS in mapping["FunctionResponseTypes"],
+        keeps_failures="OnFailure" in mapping["DestinationConfig"],
+    )
+
+
+def deployed_queue() -> QueueSettings:
+    """Return the settings of the queue of events in template.yaml."""
+    queue = _resource("ActivityQueue")
+    return QueueSettings(
+        visibility=queue["VisibilityTimeout"],
+        max_receive_count=queue["RedrivePolicy"]["maxReceiveCount"],
+    )
+
+
+def timeout(function: str) -> int:
+    """Return the timeout of a function in seconds, by its logical id."""
+    seconds: int = _resource(function)["Timeout"]
+    return seconds
+
+
+def _resource(name: str) -> dict[str, Any]:
+    properties: dict[str, Any] = template()["Resources"][name]["Properties"]
+    return properties
+
+
+STREAM: StreamSettings = deployed_stream()
+QUEUE: QueueSettings = deployed_queue()
