@@ -1,10 +1,12 @@
 """What all tests share: no way to a real account, and no skip where none is allowed."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests.support.dynamodb.api.request_checks import checked
 
 settings.register_profile("standings", print_blob=True, deadline=None)
 settings.load_profile("standings")
@@ -20,6 +22,13 @@ os.environ.update(
     POWERTOOLS_METRICS_DISABLED="true",
 )
 os.environ.pop("AWS_PROFILE", None)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _whole_requests() -> Iterator[None]:
+    """Let every engine check whole requests as botocore does."""
+    with checked():
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from botocore.exceptions import ParamValidationError
 
 from tests.support.dynamodb.api.errors import Exceptions, Refusal
+from tests.support.dynamodb.api.request_checks import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,6 +97,7 @@ def operation(
         @functools.wraps(function)
         def call(self: Core, **request: Any) -> Answer:
             _check_parameters(request, required, known)
+            check(name, request)
             for hook in self.before:
                 hook(name, request)
             with self._lock:

@@ -31,6 +31,7 @@ _MAX_ACTIONS: Final = 100
 _TRANSACTION_BYTES: Final = 4 * 1024 * 1024
 _REQUEST: Final = ("TransactWriteItems", ("TransactItems",), ("ClientRequestToken",))
 TOKEN_SECONDS: Final = 600
+_LONGEST_TOKEN: Final = 36
 
 
 def _digest(request: Mapping[str, Any]) -> str:
@@ -89,6 +90,8 @@ class TransactionApi(Core):
 
     def _decide(self, request: dict[str, Any]) -> Transaction:
         token = request.get("ClientRequestToken")
+        if len(token or "") > _LONGEST_TOKEN:
+            raise Invalid("clientRequestToken: Member must have length less than or equal to 36")
         if token is not None and self._is_done(token, _digest(request)):
             return Transaction(self, [], None)
         writes = self._read_actions(request["TransactItems"])

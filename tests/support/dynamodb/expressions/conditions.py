@@ -21,7 +21,6 @@ FUNCTIONS: Final = {
     "begins_with": 2,
     "contains": 2,
 }
-MAX_OPERATORS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +66,7 @@ class Condition:
 class _Parser:
     def __init__(self, reader: Reader) -> None:
         self.read = reader
-        self.operators = 0
         self._bare_parentheses = False
-
-    def _count(self) -> None:
-        self.operators += 1
-        if self.operators > MAX_OPERATORS:
-            raise self.read.invalid(f"The expression contains too many operators; operator count: {self.operators}")
 
     def either(self) -> Node:
         return self._junction("OR", self.both)
@@ -84,14 +77,14 @@ class _Parser:
     def _junction(self, word: str, part: Callable[[], Node]) -> Node:
         parts = [part()]
         while self.read.accept(word):
-            self._count()
+            self.read.count_operator()
             parts.append(part())
             self._bare_parentheses = False
         return parts[0] if len(parts) == 1 else Junction(word, tuple(parts))
 
     def negation(self) -> Node:
         if self.read.accept("NOT"):
-            self._count()
+            self.read.count_operator()
             negated = Junction("NOT", (self.negation(),))
             self._bare_parentheses = False
             return negated
@@ -111,7 +104,7 @@ class _Parser:
         if read.after_next == "(" and read.next != "size":
             return self._function()
         first = self._operand()
-        self._count()
+        self.read.count_operator()
         if read.next in COMPARATORS:
             operator = read.take()
             return self._distinct(Test(operator, (first, self._operand())))
@@ -144,7 +137,7 @@ class _Parser:
                 raise read.unexpected()
             raise read.invalid(f"Invalid function name; function: {name}")
         read.take()
-        self._count()
+        self.read.count_operator()
         read.expect("(")
         operands = [self._operand()]
         while read.accept(","):
@@ -164,7 +157,7 @@ class _Parser:
         if read.next == "size" and read.after_next == "(":
             read.take()
             read.take()
-            self._count()
+            self.read.count_operator()
             inner = self._operand()
             read.expect(")")
             return Operand(inner.path, inner.placeholder, size=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST: Final = 4096
+MAX_OPERATORS: Final = 300
 RESERVED: Final = frozenset(Path(__file__).with_name("reserved_words.txt").read_text(encoding="ascii").split())
 _TOKEN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|<=|>=|<>|[=<>(),+\-.\[\]]|[0-9]+|(\S)")
 END: Final = "<EOF>"
@@ -29,6 +30,7 @@ class Reader:
         self.names = names
         self.used_names: set[str] = set()
         self.used_values: set[str] = set()
+        self._operators = 0
         self._at = 0
         if not text or text.isspace():
             raise self.invalid("The expression can not be empty;")
@@ -46,6 +48,12 @@ class Reader:
 
     def invalid(self, why: str) -> Invalid:
         return Invalid(f"Invalid {self.kind}: {why}")
+
+    def count_operator(self) -> None:
+        """Count an operator or a function. An expression has 300 at most."""
+        self._operators += 1
+        if self._operators > MAX_OPERATORS:
+            raise self.invalid(f"The expression contains too many operators; operator count: {self._operators}")
 
     def unexpected(self) -> Invalid:
         token = self._tokens[self._at]

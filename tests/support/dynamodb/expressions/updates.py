@@ -163,6 +163,7 @@ class _Parser:
         left = self._operand()
         if self.read.next not in {"+", "-"}:
             return lambda item, values: present(left(item, values))
+        self.read.count_operator()
         sign = self.read.take()
         end = self.read.next
         right = self._operand()
@@ -194,6 +195,7 @@ class _Parser:
 
     def _function(self, name: str) -> Compute:
         read = self.read
+        read.count_operator()
         read.expect("(")
         if name == "if_not_exists":
             path = read.path()

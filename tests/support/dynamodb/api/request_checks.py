@@ -1,0 +1,47 @@
+"""Checks whole requests as botocore does before it sends them: names, types and least sizes of all parameters.
+
+The product sends the actions of its transactions without these checks (`send_as_built`), and DynamoDB would refuse what
+is wrong in them. They cost too much for benchmarks, so an engine makes them only within `checked`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ParamValidationError
+from botocore.session import get_session
+from botocore.validate import ParamValidator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_VALIDATOR = ParamValidator()
+_STEP = [0]
+"""The step of the innermost `checked`; 0 outside."""
+_NUMBERS = count()
+
+
+@contextmanager
+def checked(step: int = 1) -> Iterator[None]:
+    """Check every request to an engine, or with `step` one of so many."""
+    _STEP.append(step)
+    try:
+        yield
+    finally:
+        _STEP.pop()
+
+
+def check(operation: str, request: Mapping[str, Any]) -> None:
+    """Raise ParamValidationError if botocore would, or would if the request were not sent as it was built."""
+    if _STEP[-1] and not next(_NUMBERS) % _STEP[-1]:
+        report = _VALIDATOR.validate(dict(request), _shape(operation))
+        if report.has_errors():
+            raise ParamValidationError(report=report.generate_report())
+
+
+@cache
+def _shape(operation: str) -> Any:
+    return get_session().get_service_model("dynamodb").operation_model(operation).input_shape
