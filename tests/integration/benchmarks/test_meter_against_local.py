@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.harness.meter import Meter
+from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.things import fill_for_units, key, numbers, texts
 
 Request = tuple[str, dict[str, Any]]
@@ -116,6 +117,37 @@ def test_plain_calls_count_as_dynamodb_local_says(local_client: Any, request_: R
     tables = meter.snapshot().tables
     for name, units in indexes.items():
         assert tables[f"Things/{name}"].read + tables[f"Things/{name}"].write == units
+
+
+@pytest.mark.parametrize(
+    "request_", [one for one in PLAIN if one[0] == "query"], ids=lambda request: str(request[1])[:70]
+)
+def test_the_engine_names_the_units_of_a_query_as_the_meter_counts_them(request_: Request) -> None:
+    engine = Engine()
+    fill_for_units(engine)
+    meter = Meter(engine)
+
+    answer = meter.query(TableName="Things", ReturnConsumedCapacity="TOTAL", **request_[1])
+
+    assert meter.snapshot().total.read == answer["ConsumedCapacity"]["CapacityUnits"]
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_the_engine_names_the_units_of_batches_and_transactions_as_the_meter_counts_them(consistent: bool) -> None:
+    engine = Engine()
+    fill_for_units(engine)
+    meter = Meter(engine)
+    keys = [key("small"), key("large"), key("none")]
+    batch = {"Things": {"Keys": keys, "ConsistentRead": consistent}}
+    gets = [{"Get": {"TableName": "Things", "Key": one}} for one in keys]
+
+    answers = [
+        meter.batch_get_item(RequestItems=batch, ReturnConsumedCapacity="TOTAL"),
+        meter.transact_get_items(TransactItems=gets, ReturnConsumedCapacity="TOTAL"),
+    ]
+
+    named = sum(one["CapacityUnits"] for answer in answers for one in answer["ConsumedCapacity"])
+    assert meter.snapshot().total.read == named
 
 
 @pytest.mark.parametrize("consistent", [True, False])

@@ -22,6 +22,7 @@ Answer = dict[str, Any]
 CONFLICT: Final = "TransactionConflict"
 HELD: Final = "Another request holds the item"
 _META: Final = ("ReturnConsumedCapacity", "ReturnItemCollectionMetrics")
+_COUNTED: Final = ("TransactGetItems", "BatchGetItem", "Query")
 
 
 class Core:
@@ -98,6 +99,8 @@ def operation(
         def call(self: Core, **request: Any) -> Answer:
             _check_parameters(request, required, known)
             check(name, request)
+            if asks_for_units(request) and name not in _COUNTED:
+                raise NotImplementedError(f"the engine counts no units of {name}: use benchmarks.harness.meter")
             for hook in self.before:
                 hook(name, request)
             with self._lock:
@@ -120,6 +123,11 @@ def operation(
     return wrap
 
 
+def asks_for_units(request: Mapping[str, Any]) -> bool:
+    """Whether a request asks for the units that it consumes."""
+    return request.get("ReturnConsumedCapacity", "NONE") != "NONE"
+
+
 def _check_parameters(request: Mapping[str, Any], required: tuple[str, ...], known: frozenset[str]) -> None:
     for parameter in required:
         if parameter not in request:
@@ -127,5 +135,3 @@ def _check_parameters(request: Mapping[str, Any], required: tuple[str, ...], kno
     if not known.issuperset(request):
         unknown = sorted(request.keys() - known)
         raise ParamValidationError(report=f"Unknown parameter in input (or engine): {unknown}")
-    if request.get("ReturnConsumedCapacity", "NONE") != "NONE":
-        raise NotImplementedError("the engine does not count capacity: use benchmarks.harness.meter")

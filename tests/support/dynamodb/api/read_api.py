@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.support.dynamodb.api.core import CONFLICT, HELD, Answer, Core, operation
+from tests.support.dynamodb.api.core import CONFLICT, HELD, Answer, Core, asks_for_units, operation
 from tests.support.dynamodb.api.errors import Invalid, Refusal, cancelled
 from tests.support.dynamodb.expressions.requests import read_expressions
 from tests.support.dynamodb.storage.pages import query_rows, read_page, scan_rows
+from tests.support.dynamodb.storage.sizes import read_units
 from tests.support.dynamodb.storage.values import encode_item
 
 if TYPE_CHECKING:
@@ -29,18 +31,26 @@ def _shown(item: Item, projection: tuple[str, ...] | None) -> dict[str, Any]:
     return encode_item(item)
 
 
+def _units(request: Mapping[str, Any], by_table: Mapping[str, float]) -> Answer:
+    """Return the part of an answer that names the units of each table, if the request asks for it."""
+    if not asks_for_units(request):
+        return {}
+    return {"ConsumedCapacity": [{"TableName": name, "CapacityUnits": units} for name, units in by_table.items()]}
+
+
 class ReadApi(Core):
     """The operations that read."""
 
-    def _get(self, table: Table, request: Mapping[str, Any]) -> Answer:
+    def _get(self, table: Table, request: Mapping[str, Any]) -> tuple[Answer, int]:
+        """Return the answer, and the size of the item."""
         projection = read_expressions(request, ("ProjectionExpression",)).projection
         key = table.schema.key.of(table.schema.key.read_key(request["Key"]))
         stored = table.rows.get(key)
-        return {} if stored is None else {"Item": _shown(stored.item, projection)}
+        return ({}, 0) if stored is None else ({"Item": _shown(stored.item, projection)}, stored.size)
 
     @operation("GetItem", ("TableName", "Key"), ("ConsistentRead", "ProjectionExpression", *_NAMES))
     def get_item(self, request: dict[str, Any]) -> Answer:
-        return self._get(self._table(request["TableName"]), request)
+        return self._get(self._table(request["TableName"]), request)[0]
 
     @operation("TransactGetItems", ("TransactItems",))
     def transact_get_items(self, request: dict[str, Any]) -> Answer:
@@ -49,17 +59,20 @@ class ReadApi(Core):
             raise Invalid("Member must have length less than or equal to 100")
         seen: dict[tuple[str, Key], None] = {}
         answers = []
+        units: Counter[str] = Counter()
         for get in gets:
             table = self._table(get["TableName"])
             key = table.schema.key.of(table.schema.key.read_key(get["Key"]))
             if (get["TableName"], key) in seen:
                 raise Invalid("Transaction request cannot include multiple operations on one item")
             seen[get["TableName"], key] = None
-            answers.append(self._get(table, get))
+            answer, size = self._get(table, get)
+            answers.append(answer)
+            units[get["TableName"]] += 2 * int(read_units(size, consistent=True))
         if not self.unfinished.keys().isdisjoint(seen):
             conflict = {"Code": CONFLICT, "Message": HELD}
             raise cancelled([conflict if identity in self.unfinished else {"Code": "None"} for identity in seen])
-        return {"Responses": answers}
+        return {"Responses": answers, **_units(request, units)}
 
     @operation("BatchGetItem", ("RequestItems",))
     def batch_get_item(self, request: dict[str, Any]) -> Answer:
@@ -71,6 +84,7 @@ class ReadApi(Core):
         responses: dict[str, list[dict[str, Any]]] = {}
         left: dict[str, dict[str, Any]] = {}
         room = _BATCH_BYTES
+        units: dict[str, float] = {}
         for name, part in requested.items():
             table = self._table(name)
             keys = table.schema.key
@@ -85,7 +99,10 @@ class ReadApi(Core):
                 stored = table.rows.get(key)
                 if room <= 0 or self._is_unprocessed("BatchGetItem", name, wire):
                     left.setdefault(name, {**part, "Keys": []})["Keys"].append(dict(wire))
-                elif stored is not None:
+                    continue
+                size = 0 if stored is None else stored.size
+                units[name] = units.get(name, 0.0) + read_units(size, consistent=part.get("ConsistentRead", False))
+                if stored is not None:
                     items.append(_shown(stored.item, projection))
                     room -= stored.size
         if sum(len(part["Keys"]) for part in left.values()) == sum(len(part["Keys"]) for part in requested.values()):
@@ -93,7 +110,7 @@ class ReadApi(Core):
                 "ProvisionedThroughputExceededException",
                 "The level of configured provisioned throughput for the table was exceeded.",
             )
-        return {"Responses": responses, "UnprocessedKeys": left}
+        return {"Responses": responses, "UnprocessedKeys": left, **_units(request, units)}
 
     @operation(
         "Query",

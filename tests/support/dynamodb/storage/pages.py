@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from tests.support.dynamodb.api.core import asks_for_units
 from tests.support.dynamodb.api.errors import Invalid
 from tests.support.dynamodb.expressions.conditions import Junction, Node
 from tests.support.dynamodb.expressions.key_conditions import key_condition
+from tests.support.dynamodb.storage.sizes import read_units
 from tests.support.dynamodb.storage.table import Index, Ordered, Place, Table
 from tests.support.dynamodb.storage.values import Item, Value, decode_item, encode_item
 
@@ -39,6 +41,7 @@ class Page:
     items: list[Item] = field(default_factory=list)
     scanned: int = 0
     last: Item | None = None
+    size: int = 0
 
     def fill(
         self,
@@ -47,15 +50,14 @@ class Page:
         keep: Holds | None,
         values: Values,
     ) -> None:
-        total = 0
         for value, place in places:
             stored = rows.row(value, place)
             item = stored.item
             self.scanned += 1
-            total += stored.size
+            self.size += stored.size
             if keep is None or keep(item, values):
                 self.items.append(item)
-            if self.scanned == self.limit or (total > PAGE_BYTES and _has_more(places)):
+            if self.scanned == self.limit or (self.size > PAGE_BYTES and _has_more(places)):
                 self.last = item
                 return
 
@@ -173,6 +175,9 @@ def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: 
         answer["Items"] = [
             encode_item(item if shown is None else {n: item[n] for n in shown if n in item}) for item in page.items
         ]
+    if asks_for_units(request):
+        units = read_units(page.size, consistent=request.get("ConsistentRead", False))
+        answer["ConsumedCapacity"] = {"TableName": request["TableName"], "CapacityUnits": units}
     if page.last is not None:
         names = {**dict.fromkeys(table.key.names), **dict.fromkeys(rows.key.names)}
         answer["LastEvaluatedKey"] = encode_item({name: page.last[name] for name in names})

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 ITEM_LIMIT: Final = 400 * 1024
 _NESTED: Final = 3
+_READ_BYTES: Final = 4096
 _LARGEST_NUMBER: Final = 22
 LARGEST_CHARACTER: Final = 4
 
@@ -84,6 +85,12 @@ def attribute_size(name: str, value: Value) -> int:
 def stored_size(item: Mapping[str, Value]) -> int:
     """Return the size in bytes of an item in the engine's form."""
     return sum(attribute_size(name, value) for name, value in item.items())
+
+
+def read_units(size: int, *, consistent: bool) -> float:
+    """Return the units of a read of so many bytes: an item, or a page of a query. A missing item has 0."""
+    units = max(1, -(-size // _READ_BYTES))
+    return float(units) if consistent else units / 2
 
 
 def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:

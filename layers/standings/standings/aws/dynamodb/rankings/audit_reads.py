@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import cast
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item
+from standings.aws.dynamodb.counted_reads import CountedReads
 from standings.aws.dynamodb.keys import entry_key, index_key, node_key
 from standings.aws.dynamodb.rankings.audit_tables import (
-    EVENTUAL,
-    UNIT_BYTES,
     AuditTables,
     decoded_place,
     is_at_home,
@@ -39,28 +39,23 @@ class DynamoAuditReads:
     """
 
     def __init__(self, client: DynamoDBClient, scores: str, rankings: str, clock: Clock) -> None:
-        self._tables = AuditTables(client, scores, rankings, clock)
+        self._counted = CountedReads(client)
+        counted = cast("DynamoDBClient", self._counted)
+        self._tables = AuditTables(counted, scores, rankings, clock)
         self._rolling = RollingAuditReads(self._tables)
         # It only reads members: no receipts table is needed.
-        self._members = DynamoScores(client, scores, "", clock)
+        self._members = DynamoScores(counted, scores, "", clock)
 
     @property
     def units(self) -> float:
-        """The read units used."""
-        return self._tables.units
+        """The read units used so far."""
+        return self._counted.units
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
-        images = self._members.members(board, slot, after, limit)
-        size = sum(
-            len(image.board) + len(image.member) + 60 + 13 * len(image.values) + 20 * len(image.tie_keys)
-            for image in images
-        )
-        self._tables.units += max(1.0, size / UNIT_BYTES)
-        return images
+        return self._members.members(board, slot, after, limit)
 
     def images(self, board: str, members: Sequence[str]) -> dict[str, Image]:
         images = self._members.images([(board, member) for member in members])
-        self._tables.units += EVENTUAL * len(members)
         return {member: image for (_, member), image in images.items()}
 
     def rows(self, keys: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], StoredRow]:

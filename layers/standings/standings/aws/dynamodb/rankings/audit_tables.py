@@ -1,7 +1,7 @@
 """Reads Scores and Rankings for an audit: items by key, items of one moment, and parts of the sorted index."""
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import Any
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, query_items, store_errors
 from standings.aws.dynamodb.keys import PLACES, index_key, member_item_key, shard_of
@@ -10,27 +10,21 @@ from standings.domain.boards.definitions import MAX_UNITS, Metric
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.runtime.retry import Clock
 
-UNIT_BYTES: Final = 4096
-EVENTUAL: Final = 0.5
-TRANSACTIONAL: Final = 2
-
 Key = tuple[str, Item]  # A table, and the key of an item in it
 
 
 class AuditTables:
-    """The tables of Scores and Rankings. `units` counts the read units used, as if items were under 4 KB."""
+    """The tables of Scores and Rankings."""
 
     def __init__(self, client: DynamoDBClient, scores: str, rankings: str, clock: Clock) -> None:
         self._client = client
         self._scores = scores
         self._rankings = rankings
         self._clock = clock
-        self.units = 0.0
 
     def items(self, keys: Collection[str]) -> dict[str, Item]:
         """Items of Rankings by key; they may be a moment old."""
         items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._clock)
-        self.units += EVENTUAL * len(keys)
         return {item["pk"]["S"]: item for item in items}
 
     def at_once(self, *keys: Key) -> list[Item]:
@@ -38,7 +32,6 @@ class AuditTables:
         gets: Any = [{"Get": {"TableName": table, "Key": key}} for table, key in keys]
         with store_errors():
             answer = self._client.transact_get_items(TransactItems=gets)
-        self.units += TRANSACTIONAL * len(gets)
         return [response.get("Item", {}) for response in answer["Responses"]]
 
     def of_member(self, board: str, member: str) -> Key:
@@ -59,8 +52,6 @@ class AuditTables:
             values[":e"] = {"S": before}
             limit += 2
         items = query_items(self._client, limit, self._rankings, condition, values, IndexName=PLACES)
-        size = sum(len(item["pk"]["S"]) + len(item["r"]["S"]) + len(item["s"]["S"]) + 20 for item in items)
-        self.units += max(EVENTUAL, EVENTUAL * size / UNIT_BYTES)
         return [item for item in items if item["s"]["S"] not in {beyond, before}]
 
 

@@ -6,8 +6,6 @@ from typing import Any, Final, NamedTuple
 from standings.aws.dynamodb.calls import Item
 from standings.aws.dynamodb.keys import entry_key, index_key, log_key, node_key
 from standings.aws.dynamodb.rankings.audit_tables import (
-    EVENTUAL,
-    UNIT_BYTES,
     AuditTables,
     decoded_place,
     is_at_home,
@@ -171,7 +169,6 @@ class RollingAuditReads:
         first = items.get(log_key(window, 0), {})
         found = {number: items.get(log_key(window, number), {}) for number in range(log_count(first))}
         logs = {number: _log(item) for number, item in found.items() if item}
-        self._tables.units += sum(EVENTUAL * (log_bytes(item) // UNIT_BYTES) for item in found.values() if item)
         period = range(ranking.period, ranking.period + 1)
         changes = [
             _Change(number, log.base + index, {path: counters for (_, path), counters in deltas.items()})
