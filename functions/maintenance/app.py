@@ -21,18 +21,37 @@ from standings.ports.board_records import DELETE, REBUILD
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, maintenance
 
-_rebuilds, _audits, _dead_letters, _parked = maintenance.maintenance(building_blocks.real_clock())
+_rebuilds, _audits, _turns, _dead_letters, _parked = maintenance.maintenance(building_blocks.real_clock())
 
 _GLOB: Final = frozenset("*?[")
 
 
 def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
     answer = _audits.audit(deadline, **arguments)
-    metrics.add_metric("Drift", MetricUnit.Count, answer["drift"])
-    for board in answer["boards"]:
+    _tell(answer["boards"])
+    return answer
+
+
+def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
+    boards: list[dict[str, Any]] = []
+    try:
+        answer = _turns.go_on(deadline, read_units, boards.append)
+    finally:
+        # What was found before an error counts as well.
+        _tell(boards)
+    return {**answer, "drift": sum(board["drift"] for board in boards), "boards": boards}
+
+
+def _show_turn(_: float) -> dict[str, Any]:
+    return _turns.show()
+
+
+def _tell(boards: list[dict[str, Any]]) -> None:
+    """Count the differences that audits have found, and log them."""
+    metrics.add_metric("Drift", MetricUnit.Count, sum(board["drift"] for board in boards))
+    for board in boards:
         if board["drift"]:
             logger.error("rankings differ from scores", extra=board)
-    return answer
 
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
@@ -62,6 +81,10 @@ def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> T
 
 _TASKS: Final[Tasks] = {
     "audit": Task(_audit, {"board": str, "cursor": dict, "grace_seconds": int}),
+    "audits": {
+        "next": Task(_audit_next, {"read_units": int}, required="read_units"),
+        "show": Task(_show_turn, {}),
+    },
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
     "runtime": Task(_runtime, {}),

@@ -65,10 +65,15 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("event", "why"),
     [
-        (None, "expected an object with one of audit, rebuild, delete, runtime, dead_letters, parked, got None"),
+        (
+            None,
+            "expected an object with one of audit, audits, rebuild, delete, runtime, dead_letters, parked, got None",
+        ),
         ({}, "expected an object with one of"),
         ({"rebuild": {"board": "b"}, "delete": {"board": "b"}}, "expected an object with one of"),
         ({"purge": {}}, "expected one of audit, .*, got 'purge'"),
+        ({"audits": {"next": {}}}, "next: read_units is missing"),
+        ({"audits": {"next": {"read_units": 0}}}, "next: read_units: expected at least 1, got 0"),
         ({"rebuild": {}}, "rebuild: board is missing"),
         ({"delete": {"board": None}}, "delete: board is missing"),
         ({"rebuild": "b"}, "rebuild: expected an object of arguments, got 'b'"),

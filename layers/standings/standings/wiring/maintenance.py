@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from standings.aws.dynamodb.audit_turns import DynamoTurns
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.scores.member_items import decode_parked
@@ -9,6 +10,7 @@ from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.messages import Sender
 from standings.maintain.audit.audit import Audits
+from standings.maintain.audit.turn import AuditTurns
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
@@ -19,7 +21,7 @@ from standings.runtime.retry import Clock
 from standings.wiring import building_blocks, projector
 
 
-def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCare]:
+def maintenance(clock: Clock) -> tuple[Rebuild, Audits, AuditTurns, DeadLetterCare, ParkedCare]:
     """Create the services, which share clients and caches."""
     scores_table, rankings_table = required("SCORES_TABLE"), required("RANKINGS_TABLE")
     dynamodb, boards = building_blocks.client("dynamodb"), building_blocks.boards()
@@ -29,17 +31,22 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, DeadLetterCare, ParkedCa
     purging = DynamoPurging(dynamodb, rankings_table, clock)
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
     sqs = cache(lambda: building_blocks.client("sqs"))  # one client for both queues
+    audits = Audits(catalog, evidence, clock)
     activity = Sender(sqs, required("ACTIVITY_QUEUE_URL"))
 
     def report(bug: Exception) -> None:
         logger.error("parked record not read", exc_info=stack_of(bug))
+
+    def failed(board: str, tries: int) -> None:
+        logger.error("board not audited", extra={"board": board, "tries": tries})
 
     def written(board: str) -> tuple[int, ...]:
         return catalog.written([board])[board]
 
     return (
         Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
-        Audits(catalog, evidence, clock),
+        audits,
+        AuditTurns(audits, DynamoTurns(dynamodb, rankings_table), failed),
         DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
     )

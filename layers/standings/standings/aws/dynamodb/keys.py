@@ -10,6 +10,7 @@
 | a rolling row      | Rankings | board # window code # member       |        |                            |          |
 | a list item        | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
 | a log              | Rankings | board # window code / log + number |        |                            |          |
+| the audits' turn   | Rankings | #audit                             |        |                            |          |
 
 A rolling window has one row for each member, an item for each step of a member, by its first period, in the list of
 the period's slab, and logs. Its window code is a ranking's code without the period.
@@ -55,6 +56,8 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | p0, p1 …        | N    | in a rolling window: position in each log                               |
 | root, in lane 0 | l               | N    | lanes of the tree; absent: 1                                            |
 |                 | n               | NS   | every number of shards that the ranking ever had; absent: 1             |
+| audits' turn    | v               | N    | version: 1 more at every write                                          |
+|                 | d               | S    | where the turn is and what it found, as JSON                            |
 | all but records | e               | N    | when DynamoDB may delete the item, in seconds since 1970; absent: never |
 """
 
@@ -65,6 +68,7 @@ from standings.domain.tiers.tier_path import FANOUT, Path
 from standings.ports.scores import SLOTS
 
 BOARDS: Final = "#boards"
+AUDIT: Final = "#audit"
 PLACES: Final = "places"
 TIE_KEY_PREFIX: Final = "m"
 MEMBER_FIELDS: Final = frozenset({"pk", "sk", "v", "t", "g", "h", "x", "y", "e"})  # All but accumulators and tie keys

@@ -79,7 +79,7 @@ class BoardAudit:
                 after = self._members(slot, cursor["after"] if slot == cursor["slot"] else None)
                 if after is not None:
                     return {"stage": "members", "slot": slot, "after": after}
-                if slot + 1 < SLOTS and self.call.clock.monotonic() >= self.call.deadline:
+                if slot + 1 < SLOTS and self.call.is_over():
                     return {"stage": "members", "slot": slot + 1, "after": None}
             cursor = {"ranking": "", "within": None}
         damaged: set[str] = set()
@@ -90,7 +90,7 @@ class BoardAudit:
                 continue
             within = cursor["within"] if code == cursor["ranking"] else None
             # Leaves in doubt take time to settle: do not begin with less.
-            if not is_first and self.call.clock.monotonic() >= self.call.deadline - ROUNDS * SETTLING:
+            if not is_first and self.call.is_over(ROUNDS * SETTLING):
                 return {"stage": "tiers", "ranking": code, "within": within}
             is_first = False
             self.call.read["rankings"] += within is None
@@ -106,7 +106,7 @@ class BoardAudit:
         return None
 
     def _tiers(self, ranking: Ranking, within: str | None) -> str | None:
-        """Audit a ranking's tiers from a leaf on: the last one audited if the time was over, None when all are."""
+        """Audit a ranking's tiers from a leaf on: the last one audited if the call was over, None when all are."""
         compare = partial(self._compare, ranking)
         if not ranking.window.rolling:
             return TierAudit(self.call, ranking, compare, dict, within).run()
@@ -115,7 +115,7 @@ class BoardAudit:
         return TierAudit(self.call, ranking, compare, moving, within).run()
 
     def _members(self, slot: int, after: str | None) -> str | None:
-        """Compare the members of a slot: the last one compared if the time was over, None when all are done."""
+        """Compare the members of a slot: the last one compared if the call was over, None when all are done."""
         while True:
             images = self.call.reads.members(self.call.board, slot, after, PAGE_SIZE)
             ranked = [(image, ranking) for image in images for ranking in self._ranked(image)]
@@ -131,7 +131,7 @@ class BoardAudit:
             if len(images) < PAGE_SIZE:
                 return None
             after = images[-1].member
-            if self.call.clock.monotonic() >= self.call.deadline:
+            if self.call.is_over():
                 return after
 
     def _windows(self) -> Iterator[StepAudit]:
@@ -183,21 +183,22 @@ class Audits:
     ) -> dict[str, Any]:
         """Audit one board, or all, from a cursor on. `grace_seconds` says how late the stream may be."""
         only, at = board, (cursor or {}).get("at")
-        board = only or (cursor or {}).get("board") or self._next_board(None)
+        board = only or (cursor or {}).get("board") or self.next_board(None)
         answer: dict[str, Any] = {"done": True, "cursor": None, "drift": 0, "boards": []}
         while board is not None:
             if self.clock.monotonic() >= deadline:
                 return {**answer, "done": False, "cursor": {"board": board, "at": at}}
-            report = self._audited(AuditCall(board, self.store, self.clock, deadline, grace_seconds * SECOND), at)
+            report = self.audit_board(AuditCall(board, self.store, self.clock, deadline, grace_seconds * SECOND), at)
             if report is not None:
                 answer["boards"].append(report)
                 answer["drift"] += report["drift"]
                 if not report["done"]:
                     return {**answer, "done": False, "cursor": {"board": board, "at": report["cursor"]}}
-            board, at = None if only else self._next_board(board), None
+            board, at = None if only else self.next_board(board), None
         return answer
 
-    def _audited(self, call: AuditCall, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    def audit_board(self, call: AuditCall, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """One call of an audit of one board; None if there is no such board any more."""
         record = with_retry(lambda: self.catalog.current(call.board), self.clock.backoff(call.deadline))
         if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
             return None
@@ -206,7 +207,8 @@ class Audits:
             raise ValueError(f"no family in boards.toml matches {call.board!r}")
         return BoardAudit(call, family, record.generation, record.coverage).run(cursor)
 
-    def _next_board(self, board: str | None) -> str | None:
+    def next_board(self, board: str | None) -> str | None:
+        """The board after a name, None after the last one."""
         while names := self.catalog.records.names(board, 1):
             (board,) = names
             if self.catalog.boards.family(board) is not None:

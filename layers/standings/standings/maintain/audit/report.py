@@ -120,6 +120,7 @@ NO_DIFFERENCE: Final = frozenset({Kind.BEHIND, Kind.UNSETTLED})
 class AuditCall:
     """One call of an audit of a board. `deadline` is of the monotonic clock, `grace` in milliseconds.
 
+    `most_units` are the read units of the store (`store.units`) at which the call ends; None: it has no such end.
     `read` counts what was compared, `found` the findings by kind. `examples` holds the first differences with their
     keys.
     """
@@ -129,6 +130,7 @@ class AuditCall:
     clock: Clock
     deadline: float
     grace: int
+    most_units: float | None = None
     read: Counter[str] = field(default_factory=Counter)
     found: Counter[Kind] = field(default_factory=Counter)
     examples: list[dict[str, Any]] = field(default_factory=list)
@@ -137,6 +139,11 @@ class AuditCall:
     def reads(self) -> "DynamoAuditReads":
         """The store, for cheap reads: each is retried for up to `READ_TIMEOUT_S`."""
         return retrying(self.store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+
+    def is_over(self, reserve: float = 0.0) -> bool:
+        """Whether the call must end: in `reserve` seconds its time is over, or its read units are used up."""
+        is_spent = self.most_units is not None and self.store.units >= self.most_units
+        return is_spent or self.clock.monotonic() >= self.deadline - reserve
 
     def consistent(self, read: Callable[[], T]) -> T | None:
         """Read one moment; None if writes conflict for `READ_TIMEOUT_S` or until the deadline."""

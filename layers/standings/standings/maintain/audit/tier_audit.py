@@ -70,11 +70,10 @@ class TierAudit:
         self._next = next(self._paths, None)
 
     def run(self) -> str | None:
-        """Returns the last leaf that was audited if the time was over, None when the ranking is done."""
+        """Returns the last leaf that was audited if the call was over, None when the ranking is done."""
         # Settling takes a few rounds: keep their time free.
-        latest = self._call.deadline - ROUNDS * SETTLING
         for leaf in self._node(ROOT, self._nodes([ROOT]).get(ROOT, {})):
-            if self._call.clock.monotonic() >= latest:
+            if self._call.is_over(ROUNDS * SETTLING):
                 self._settle()
                 return bytes(leaf).hex()
             if len(self._doubts) >= MAX_DOUBTS:
