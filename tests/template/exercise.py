@@ -72,6 +72,8 @@ def read(stack: Stack) -> None:
 
 def maintain(stack: Stack) -> None:
     job(stack, "audit")
+    job(stack, "audits", next={"read_units": 100})
+    job(stack, "audits", show={})
     job(stack, "rebuild")
     letters = job(stack, "dead_letters", list={})["messages"]
     job(stack, "dead_letters", delete={"ids": [letters[0]["id"]]})

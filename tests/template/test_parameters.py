@@ -154,6 +154,19 @@ def test_functions_have_reserved_concurrency_where_it_is_asked_for() -> None:
         assert reserved(deployed(**{f"{name}ReservedConcurrency": "7"})) == {f"{name}Function": "7"}
 
 
+def test_audits_run_where_a_schedule_is_given_and_pass_their_units() -> None:
+    def scheduled(stack: Expanded) -> list[str]:
+        return sorted(name for name in stack.resources if name.startswith("Audit"))
+
+    stack = deployed(AuditSchedule="rate(1 hour)", AuditReadUnits="777")
+    (target,) = stack.properties("AuditRule")["Targets"]
+
+    assert scheduled(deployed()) == []
+    assert scheduled(stack) == ["AuditInvokePermission", "AuditRetries", "AuditRule"]
+    assert stack.properties("AuditRule")["ScheduleExpression"] == "rate(1 hour)"
+    assert json.loads(target["Input"]) == {"audits": {"next": {"read_units": 777}}}
+
+
 def test_throw_away_stacks_leave_nothing() -> None:
     stack = deployed(DataDeletionPolicy="Delete")
 
@@ -170,6 +183,7 @@ def test_throw_away_stacks_leave_nothing() -> None:
         ("WriterMaximumConcurrency", ["0", "2", "1000"], ["1", "1001", ""]),
         ("RequestsPerSecond", ["0", "1", "10000"], ["-1", "1e3", ""]),
         ("QueryReservedConcurrency", ["0", "1", "1000"], ["-1", "01", ""]),
+        ("AuditSchedule", ["", "rate(1 hour)", "cron(0 3 * * ? *)"], ["1 hour", "rate()", "at(2026-11-22T10:00:00)"]),
         ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),
         ("JwtAudience", ["", "a", "a,b"], ["a, b", ",", "a,"]),
         ("CorsOrigins", ["", "*", "https://a.example", "https://a.example,http://localhost:8000"], ["a.example", "*,"]),

@@ -35,6 +35,7 @@ TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings"}
         {"WarmWriteUnits": "8000"},
         {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"},
         {"DataDeletionPolicy": "Retain", "LogRetentionDays": "1"},
+        {"AuditSchedule": "rate(1 hour)"},
     ],
     ids=",".join,
 )

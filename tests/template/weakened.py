@@ -68,5 +68,18 @@ WEAKENED: dict[Weakening, dict[str, str]] = {
     },
     weakenings.stacks_that_mix: {"metrics_exist": "two stacks mix their metrics"},
     weakenings.not_traced: {"functions_are_traced": "WriterFunction: is not traced"},
+    weakenings.a_rule_without_a_schedule: {"schedules_audit_within_read_units": "exists without a schedule"},
+    weakenings.a_schedule_of_another_function: {
+        "schedules_audit_within_read_units": "expected MaintenanceFunction as its target"
+    },
+    weakenings.an_audit_without_a_budget: {"schedules_audit_within_read_units": "expected the task audits.next"},
+    weakenings.any_rule_may_audit: {
+        "only_a_rule_of_the_stack_may_start_a_task": "lets any rule of any account start MaintenanceFunction"
+    },
+    weakenings.a_schedule_without_permission: {
+        "only_a_rule_of_the_stack_may_start_a_task": "AuditRule: may not start its function"
+    },
+    weakenings.failed_audits_repeated: {"scheduled_runs_are_not_repeated": "repeats a run that fails"},
+    weakenings.audits_held_back_for_a_day: {"scheduled_runs_are_not_repeated": "expected a MaximumEventAgeInSeconds"},
     weakenings.an_output_missing: {"outputs_exist": "ActivityQueueUrl: "},
 }

@@ -202,3 +202,42 @@ def not_traced(template: Template) -> None:
 
 def an_output_missing(template: Template) -> None:
     del template["Outputs"]["ActivityQueueUrl"]
+
+
+def _with_a_schedule(template: Template) -> Any:
+    """Schedule audits, and return the rule's target."""
+    template["Parameters"]["AuditSchedule"]["Default"] = "rate(1 hour)"
+    return properties(template, "AuditRule")["Targets"][0]
+
+
+def a_rule_without_a_schedule(template: Template) -> None:
+    for name in ("AuditRule", "AuditInvokePermission", "AuditRetries"):
+        del template["Resources"][name]["Condition"]
+
+
+def a_schedule_of_another_function(template: Template) -> None:
+    _with_a_schedule(template)["Arn"] = {"Fn::GetAtt": ["WriterFunction", "Arn"]}
+    properties(template, "AuditRetries")["FunctionName"] = {"Ref": "WriterFunction"}
+
+
+def an_audit_without_a_budget(template: Template) -> None:
+    _with_a_schedule(template)["Input"] = '{"audit":{}}'
+
+
+def any_rule_may_audit(template: Template) -> None:
+    _with_a_schedule(template)
+    del properties(template, "AuditInvokePermission")["SourceArn"]
+
+
+def a_schedule_without_permission(template: Template) -> None:
+    _with_a_schedule(template)
+    del template["Resources"]["AuditInvokePermission"]
+
+
+def failed_audits_repeated(template: Template) -> None:
+    _with_a_schedule(template)
+    del template["Resources"]["AuditRetries"]
+
+
+def audits_held_back_for_a_day(template: Template) -> None:
+    del _with_a_schedule(template)["RetryPolicy"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tests.template.expansion import Expanded
-from tests.template.rules import access, pipeline, watching
+from tests.template.rules import access, pipeline, schedules, watching
 
 Rule = Callable[[Expanded], Iterator[str]]
 OUTPUTS: Final = {
@@ -45,6 +45,9 @@ RULES: Final[tuple[Rule, ...]] = (
     watching.sources_count_their_events,
     watching.metrics_exist,
     watching.functions_are_traced,
+    schedules.schedules_audit_within_read_units,
+    schedules.only_a_rule_of_the_stack_may_start_a_task,
+    schedules.scheduled_runs_are_not_repeated,
     outputs_exist,
 )
 
