@@ -26,6 +26,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     watching.alarms,
     watching.refused,
     watching.parked,
+    watching.audits,
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from standings.domain.events.instants import instant
 from standings_cli.doctor.deployed import Deployed
 from standings_cli.doctor.finding import Finding, failed, note, ok
 
@@ -39,6 +40,27 @@ def refused(deployed: Deployed) -> Iterator[Finding]:
 def parked(deployed: Deployed) -> Iterator[Finding]:
     """No record of the stream is parked."""
     yield _left(deployed, "parked", "parked records", "standings parked list")
+
+
+def audits(deployed: Deployed) -> Iterator[Finding]:
+    """Audits run on a schedule; those of this turn and the one before found no difference and left no board out."""
+    about = "scheduled audits"
+    if not deployed.parameter("AuditSchedule"):
+        yield note(about, "none, so only who asks learns of drift: deploy with AuditSchedule, such as 'rate(1 hour)'")
+        return
+    (answer,) = deployed.connection.maintenance.answers("audits", {}, "show")
+    turns = [turn for turn in (answer["turn"], answer["last"]) if turn is not None]
+    left_out = sorted({board for turn in turns for board in turn["failed"]})
+    if not turns:
+        yield note(about, "none has run yet")
+    elif left_out:
+        yield failed(about, f"left out {', '.join(left_out)}: the log of the maintenance function says why")
+    elif drift := sum(turn["drift"] for turn in turns):
+        yield failed(
+            about, f"{drift} differences since {instant(turns[-1]['since'])}: `standings audit` shows what is left"
+        )
+    else:
+        yield ok(about, f"no difference; the last run was at {instant(answer['ran_at'])}")
 
 
 def _left(deployed: Deployed, task: str, about: str, command: str) -> Finding:

@@ -24,6 +24,7 @@ class Stack:
 
     def __init__(self) -> None:
         self.parameters = {
+            "AuditSchedule": "rate(1 hour)",
             "AlarmTopicArn": "arn:aws:sns:eu-central-1:123456789012:ops",
             "DataDeletionPolicy": "RetainExceptOnCreate",
             "DeletionProtection": "true",
@@ -65,6 +66,8 @@ class Stack:
         }
         self.botocore = "1.44.5"
         self.left: dict[str, list[dict[str, str]]] = {"dead_letters": [], "parked": []}
+        turn = {"since": 1_795_256_100_000, "drift": 0, "failed": []}
+        self.audits: dict[str, Any] = {"done": True, "ran_at": 1_795_256_100_000, "turn": None, "last": turn}
         self.statuses = {"GET": 403, "POST": 403}
         self.denied: set[str] = set()
 
@@ -142,6 +145,8 @@ class _Client:
         if task == "runtime":
             answer = {"python": "3.13.1", "botocore": self._stack.botocore, "done": True}
             return {"Payload": io.BytesIO(json.dumps(answer).encode())}
+        if action == {"show": {}}:
+            return {"Payload": io.BytesIO(json.dumps({"audits": self._stack.audits}[task]).encode())}
         assert action == {"list": {"limit": 1}}
         name = {"dead_letters": "messages", "parked": "objects"}[task]
         return {"Payload": io.BytesIO(json.dumps({name: self._stack.left[task], "done": True}).encode())}

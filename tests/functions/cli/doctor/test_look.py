@@ -129,6 +129,22 @@ def a_parked_record(stack: Stack) -> None:
     stack.left["parked"] = [{"key": "parked/1"}]
 
 
+def no_scheduled_audits(stack: Stack) -> None:
+    stack.parameters["AuditSchedule"] = ""
+
+
+def audits_that_never_ran(stack: Stack) -> None:
+    stack.audits |= {"ran_at": None, "last": None}
+
+
+def drift_in_the_last_turn(stack: Stack) -> None:
+    stack.audits["last"]["drift"] = 3
+
+
+def a_board_that_audits_left_out(stack: Stack) -> None:
+    stack.audits["turn"] = {**stack.audits["last"], "failed": ["berlin-2026"]}
+
+
 Break = Callable[[Stack], None]
 BROKEN: list[tuple[Break, Verdict, str, str]] = [
     (no_mapping, FAILED, "ProjectorFunction reads its source", "got nothing: deploy again"),
@@ -165,6 +181,10 @@ BROKEN: list[tuple[Break, Verdict, str, str]] = [
     (an_alarm_that_nobody_hears, FAILED, "topic of the alarms", "without an action: DriftAlarm"),
     (a_dead_letter, FAILED, "refused messages", "standings dlq list"),
     (a_parked_record, FAILED, "parked records", "standings parked list"),
+    (no_scheduled_audits, NOTE, "scheduled audits", "deploy with AuditSchedule"),
+    (audits_that_never_ran, NOTE, "scheduled audits", "none has run yet"),
+    (drift_in_the_last_turn, FAILED, "scheduled audits", "3 differences since 2026-11-21T10:15:00.000Z"),
+    (a_board_that_audits_left_out, FAILED, "scheduled audits", "left out berlin-2026"),
 ]
 
 

@@ -125,7 +125,7 @@ def operation(
 
 def asks_for_units(request: Mapping[str, Any]) -> bool:
     """Whether a request asks for the units that it consumes."""
-    return request.get("ReturnConsumedCapacity", "NONE") != "NONE"
+    return bool(request.get("ReturnConsumedCapacity", "NONE") != "NONE")
 
 
 def _check_parameters(request: Mapping[str, Any], required: tuple[str, ...], known: frozenset[str]) -> None:
