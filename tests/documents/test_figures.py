@@ -16,10 +16,12 @@ from benchmarks.members.events import STEPS
 from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.models import ceiling, grid
 from benchmarks.models.cost import cost, usage
+from benchmarks.models.cost.prices import MILLION, Bill, read_prices
 from benchmarks.pages import budgets, peers
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
 from tests.faults.safeguards import search
+from tests.template.expansion import source
 
 COMMITTED = Output()
 READS = COMMITTED.result("reads")
@@ -180,6 +182,14 @@ def test_the_capacity_model_is_close_to_the_real_projectors() -> None:
     for row in CEILING["scenes"]:
         if row["boards"] == 1 and row["set"]:
             assert row["set"]["shards"] * 500 >= row["events_per_second"]
+
+
+def test_operations_say_what_scheduled_audits_cost() -> None:
+    units = 365 / 12 * 24 * int(source()["Parameters"]["AuditReadUnits"]["Default"])
+    dollars = read_prices().total(Bill(read_units=units))
+    said = f"{units / MILLION:.1f} million a month, which [cost](cost.md#prices) ${dollars:.2f};"
+
+    assert said in (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
 
 
 def test_the_readme_says_how_soon_standings_are_served() -> None:
