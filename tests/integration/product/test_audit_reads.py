@@ -1,5 +1,6 @@
 """Reads of an audit keep their contract on the engine, on DynamoDB Local and on moto."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from standings.domain.tiers.tier_path import ROOT
 from standings.maintain.audit.report import Listed, Root, StoredRow
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import Rewrite
+from tests.support.dynamodb.tables import create_tables
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000
@@ -152,3 +154,18 @@ def test_a_cancelled_picture_can_be_tried_again(evidence: DynamoAuditReads) -> N
     busy = DynamoAuditReads(Conflict(), "Scores", "Rankings", faulty_client.Time(NOW).clock())  # type: ignore[arg-type]
     with pytest.raises(StoreUnavailableError, match="TransactionConflict"):
         busy.pair(ranking(), "m")
+
+
+def test_read_units_are_those_that_dynamodb_names(local_client: Any) -> None:
+    tables, clock = create_tables(local_client), faulty_client.Time(NOW).clock()
+    evidence = DynamoAuditReads(local_client, tables["ScoresTable"], tables["RankingsTable"], clock)
+    place(DynamoRankings(local_client, tables["RankingsTable"], clock), {"m": -5, "n": 300})
+
+    def units(read: Callable[[], Any]) -> float:
+        before = evidence.units
+        read()
+        return evidence.units - before
+
+    assert units(lambda: evidence.rows([(ranking(), "m"), (ranking(), "n")])) == 1
+    assert units(lambda: evidence.pair(ranking(), "m")) == 6
+    assert units(lambda: evidence.entries(ranking(), 0, " ", None, 10)) == 0.5
