@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.template.expansion import Expanded, expanded, named, source
+from tests.template.optional_weakenings import KEY
 from tests.template.rules.watching import DAMAGE, FUNCTIONS, emitted
 
 _RESERVED = "ReservedConcurrentExecutions"
@@ -187,6 +188,11 @@ def test_throw_away_stacks_leave_nothing() -> None:
         ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),
         ("JwtAudience", ["", "a", "a,b"], ["a, b", ",", "a,"]),
         ("CorsOrigins", ["", "*", "https://a.example", "https://a.example,http://localhost:8000"], ["a.example", "*,"]),
+        (
+            "KmsKeyArn",
+            ["", KEY, KEY.replace("1111", "mrk-")],
+            ["alias/mine", KEY.replace(":key/", ":alias/"), KEY + "*"],
+        ),
         ("AlarmTopicArn", ["", TOPIC, TOPIC.replace("aws", "aws-cn")], ["ops", TOPIC.replace("sns", "sqs")]),
     ],
 )
@@ -216,7 +222,7 @@ def test_every_parameter_is_described_and_in_one_group() -> None:
 
 def test_a_token_needs_issuer_and_audience() -> None:
     """`tests/e2e/test_jwt.py` shows how it fails."""
-    (rule,) = template()["Rules"].values()
+    rule = template()["Rules"]["TokensNeedIssuerAndAudience"]
     assert [assertion["AssertDescription"].partition(".")[0] for assertion in rule["Assertions"]] == [
         "JwtIssuer is given without JwtAudience",
         "JwtAudience is given without JwtIssuer",

@@ -10,6 +10,7 @@ import pytest
 from tests.template import weakenings
 from tests.template.__main__ import main
 from tests.template.expansion import expanded, source
+from tests.template.optional_weakenings import KEYED, OPTIONALLY_WEAKENED, PROVISIONED
 from tests.template.rules import RULES, complaints
 from tests.template.weakened import WEAKENED, Weakening
 from tests.template.weakenings import Template
@@ -36,6 +37,9 @@ TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings"}
         {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"},
         {"DataDeletionPolicy": "Retain", "LogRetentionDays": "1"},
         {"AuditSchedule": "rate(1 hour)"},
+        {"Tracing": "Active", **KEYED},
+        {"WarmWriteUnits": "8000", **PROVISIONED},
+        {**KEYED, **PROVISIONED},
     ],
     ids=",".join,
 )
@@ -57,14 +61,14 @@ def test_what_parameters_open_is_seen() -> None:
     assert {rule for rule, _ in throw_away} == {"tables_are_protected", "buckets_are_closed_and_encrypted"}
 
 
-@pytest.mark.parametrize("weakening", WEAKENED, ids=lambda weakening: weakening.__name__)
+@pytest.mark.parametrize("weakening", [*WEAKENED, *OPTIONALLY_WEAKENED], ids=lambda weakening: weakening.__name__)
 def test_a_weakened_template_fails_by_its_own_rule(weakening: Weakening) -> None:
     template = deepcopy(read())
     weakening(template)
+    parameters, expected = OPTIONALLY_WEAKENED.get(weakening) or ({}, WEAKENED[weakening])
 
-    found = complaints(expanded(template))
+    found = complaints(expanded(template, parameters))
 
-    expected = WEAKENED[weakening]
     assert {rule for rule, _ in found} == expected.keys(), found
     for rule, words in expected.items():
         assert any(words in wrong for by, wrong in found if by == rule), found
@@ -80,7 +84,8 @@ def test_a_rebuild_that_waits_less_for_an_attempt_fails_the_rule(monkeypatch: py
 
 
 def test_every_rule_can_fail() -> None:
-    assert {rule for expected in WEAKENED.values() for rule in expected} == {rule.__name__ for rule in RULES}
+    expectations = [*WEAKENED.values(), *(expected for _, expected in OPTIONALLY_WEAKENED.values())]
+    assert {rule for expected in expectations for rule in expected} == {rule.__name__ for rule in RULES}
 
 
 def test_a_template_weakened_six_ways_fails_the_check_in_six_ways(

@@ -67,7 +67,6 @@ WEAKENED: dict[Weakening, dict[str, str]] = {
         "failures_have_alarms": "maintenance: has no alarm on Drift",
     },
     weakenings.stacks_that_mix: {"metrics_exist": "two stacks mix their metrics"},
-    weakenings.not_traced: {"functions_are_traced": "WriterFunction: is not traced"},
     weakenings.a_rule_without_a_schedule: {"schedules_audit_within_read_units": "exists without a schedule"},
     weakenings.a_schedule_of_another_function: {
         "schedules_audit_within_read_units": "expected MaintenanceFunction as its target"
@@ -81,5 +80,7 @@ WEAKENED: dict[Weakening, dict[str, str]] = {
     },
     weakenings.failed_audits_repeated: {"scheduled_runs_are_not_repeated": "repeats a run that fails"},
     weakenings.audits_held_back_for_a_day: {"scheduled_runs_are_not_repeated": "expected a MaximumEventAgeInSeconds"},
+    weakenings.not_traced: {"functions_can_be_traced": "WriterFunction: cannot be traced"},
+    weakenings.traces_that_nobody_may_send: {"functions_can_be_traced": "ProjectorFunction: may not send its traces"},
     weakenings.an_output_missing: {"outputs_exist": "ActivityQueueUrl: "},
 }

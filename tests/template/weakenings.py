@@ -200,6 +200,10 @@ def not_traced(template: Template) -> None:
     del template["Globals"]["Function"]["Tracing"]
 
 
+def traces_that_nobody_may_send(template: Template) -> None:
+    properties(template, "ProjectorFunctionRole")["ManagedPolicyArns"].pop()
+
+
 def an_output_missing(template: Template) -> None:
     del template["Outputs"]["ActivityQueueUrl"]
 

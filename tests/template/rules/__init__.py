@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tests.template.expansion import Expanded
-from tests.template.rules import access, pipeline, schedules, watching
+from tests.template.rules import access, capacity, encryption, pipeline, schedules, watching
 
 Rule = Callable[[Expanded], Iterator[str]]
 OUTPUTS: Final = {
@@ -34,6 +34,9 @@ RULES: Final[tuple[Rule, ...]] = (
     access.a_first_deployment_can_be_rolled_back,
     access.buckets_are_closed_and_encrypted,
     access.queues_are_encrypted_and_require_tls,
+    encryption.one_key_encrypts_all,
+    encryption.roles_may_use_the_key_and_no_other,
+    capacity.provisioned_capacity_is_scaled,
     access.routes_authenticate,
     access.the_api_is_throttled_and_logged,
     watching.logs_expire,
@@ -44,7 +47,7 @@ RULES: Final[tuple[Rule, ...]] = (
     watching.damage_is_not_called_mended,
     watching.sources_count_their_events,
     watching.metrics_exist,
-    watching.functions_are_traced,
+    watching.functions_can_be_traced,
     schedules.schedules_audit_within_read_units,
     schedules.only_a_rule_of_the_stack_may_start_a_task,
     schedules.scheduled_runs_are_not_repeated,

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from tests.template.expansion import Expanded, named
 
-READS: Final = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"}
+READS: Final = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "kms:Decrypt"}
 MANAGED: Final = {
     "AWSLambdaBasicExecutionRole": "every function needs it for its log",
     "AWSXrayWriteOnlyAccess": "tracing needs it; traces have no ARN",

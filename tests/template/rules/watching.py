@@ -146,7 +146,11 @@ def _metrics(code: ast.AST) -> Iterator[str]:
             yield str(name.value)
 
 
-def functions_are_traced(template: Expanded) -> Iterator[str]:
+def functions_can_be_traced(template: Expanded) -> Iterator[str]:
+    """Also with PassThrough: Lambda then sends the traces that a caller asks for."""
     for name, function in template.of("Lambda::Function"):
-        if function.get("TracingConfig", {}).get("Mode") != "Active":
-            yield f"{name}: is not traced"
+        if "Mode" not in function.get("TracingConfig", {}):
+            yield f"{name}: cannot be traced, whatever Tracing says"
+        managed = template.properties(named(function["Role"])).get("ManagedPolicyArns", [])
+        if not any(str(policy).endswith("/AWSXrayWriteOnlyAccess") for policy in managed):
+            yield f"{name}: may not send its traces"

@@ -1,0 +1,105 @@
+"""Templates with one mistake each, which shows with other parameters than the defaults; and the complaints due."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tests.template.weakenings import Template, properties, statement
+
+KEY: Final = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
+KEYED: Final = {"KmsKeyArn": KEY}
+PROVISIONED: Final = {"TableCapacity": "provisioned"}
+Expected = tuple[dict[str, str], dict[str, str]]
+"""The parameters, and words of the complaint by rule."""
+
+
+def an_index_without_capacity(template: Template) -> None:
+    del properties(template, "RankingsTable")["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]
+
+
+def an_index_that_is_not_scaled(template: Template) -> None:
+    for name in ("PlacesReadTarget", "PlacesReadScaling", "PlacesWriteTarget", "PlacesWriteScaling"):
+        del template["Resources"][name]
+
+
+def reads_that_are_not_scaled(template: Template) -> None:
+    for name in ("ReceiptsReadTarget", "ReceiptsReadScaling"):
+        del template["Resources"][name]
+
+
+def a_target_without_a_policy(template: Template) -> None:
+    del template["Resources"]["ScoresWriteScaling"]
+
+
+def a_policy_that_tracks_the_other_side(template: Template) -> None:
+    configuration = properties(template, "ScoresReadScaling")["TargetTrackingScalingPolicyConfiguration"]
+    configuration["PredefinedMetricSpecification"]["PredefinedMetricType"] = "DynamoDBWriteCapacityUtilization"
+
+
+def an_index_scaled_as_a_table(template: Template) -> None:
+    properties(template, "PlacesWriteTarget")["ScalableDimension"] = "dynamodb:table:WriteCapacityUnits"
+
+
+def a_target_of_a_table_on_demand(template: Template) -> None:
+    del template["Resources"]["RankingsReadTarget"]["Condition"]
+
+
+def a_minimum_above_the_maximum(template: Template) -> None:
+    properties(template, "RankingsWriteTarget")["MinCapacity"] = 5000
+
+
+def a_table_with_aws_s_key(template: Template) -> None:
+    del properties(template, "ReceiptsTable")["SSESpecification"]["KMSMasterKeyId"]
+
+
+def a_queue_with_aws_s_key(template: Template) -> None:
+    queue = properties(template, "ActivityDeadLetterQueue")
+    del queue["KmsMasterKeyId"]
+    queue["SqsManagedSseEnabled"] = True
+
+
+def a_bucket_with_aws_s_key(template: Template) -> None:
+    (rule,) = properties(template, "FailureBucket")["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    del rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"]
+
+
+def a_reader_without_the_key(template: Template) -> None:
+    properties(template, "QueryFunction")["Policies"][0]["Statement"].pop()
+
+
+def a_sender_that_cannot_encrypt(template: Template) -> None:
+    _of_the_key(properties(template, "CommandFunction")["Policies"][0])["Action"] = "kms:Decrypt"
+
+
+def a_writer_that_may_use_any_key_of_the_account(template: Template) -> None:
+    (policy,) = properties(template, "WriterFunctionRole")["Policies"]
+    _of_the_key(policy["PolicyDocument"])["Resource"] = f"{KEY.rpartition('/')[0]}/another"
+
+
+def keys_without_a_key(template: Template) -> None:
+    statement(template, "QueryFunction", "Scores")["Action"].append("kms:Decrypt")
+
+
+def _of_the_key(policy: dict[str, Any]) -> Any:
+    return policy["Statement"][-1]["Fn::If"][1]
+
+
+_SCALED: Final = "provisioned_capacity_is_scaled"
+_ENCRYPTED: Final = "one_key_encrypts_all"
+_ALLOWED: Final = "roles_may_use_the_key_and_no_other"
+OPTIONALLY_WEAKENED: Final[dict[Callable[[Template], None], Expected]] = {
+    an_index_without_capacity: (PROVISIONED, {_SCALED: "RankingsTable/places: expected a ProvisionedThroughput"}),
+    an_index_that_is_not_scaled: (PROVISIONED, {_SCALED: "RankingsTable/places: expected a scalable target for Read"}),
+    reads_that_are_not_scaled: (PROVISIONED, {_SCALED: "ReceiptsTable: expected a scalable target for Read"}),
+    a_target_without_a_policy: (PROVISIONED, {_SCALED: "ScoresWriteTarget: expected a policy"}),
+    a_policy_that_tracks_the_other_side: (PROVISIONED, {_SCALED: "ScoresReadTarget: expected a policy"}),
+    an_index_scaled_as_a_table: (PROVISIONED, {_SCALED: "PlacesWriteTarget: scales dynamodb:table"}),
+    a_target_of_a_table_on_demand: ({}, {_SCALED: "RankingsReadTarget: scales"}),
+    a_minimum_above_the_maximum: (PROVISIONED, {_SCALED: "RankingsWriteTarget: its minimum"}),
+    a_table_with_aws_s_key: (KEYED, {_ENCRYPTED: "ReceiptsTable: is not encrypted"}),
+    a_queue_with_aws_s_key: (KEYED, {_ENCRYPTED: "ActivityDeadLetterQueue: is not encrypted"}),
+    a_bucket_with_aws_s_key: (KEYED, {_ENCRYPTED: "FailureBucket: is not encrypted"}),
+    a_reader_without_the_key: (KEYED, {_ALLOWED: "QueryFunction: expected kms:Decrypt, got no permission"}),
+    a_sender_that_cannot_encrypt: (KEYED, {_ALLOWED: "CommandFunction: expected kms:Decrypt and kms:GenerateDataKey"}),
+    a_writer_that_may_use_any_key_of_the_account: (KEYED, {_ALLOWED: "WriterFunction: may use a key that"}),
+    keys_without_a_key: ({}, {_ALLOWED: "QueryFunction: expected no permission for keys"}),
+}

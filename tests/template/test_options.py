@@ -1,0 +1,82 @@
+"""What tracing, a key of one's own and provisioned tables are set by; by default they cost nothing."""
+
+from functools import cache
+from typing import Any
+
+from tests.template.expansion import Expanded, expanded, source
+from tests.template.optional_weakenings import KEY
+
+
+@cache
+def template() -> dict[str, Any]:
+    return source()
+
+
+def deployed(**parameters: str) -> Expanded:
+    return expanded(template(), parameters)
+
+
+def test_functions_are_traced_as_it_is_asked_for() -> None:
+    def modes(stack: Expanded) -> set[str]:
+        return {function["TracingConfig"]["Mode"] for _, function in stack.of("Lambda::Function")}
+
+    assert modes(deployed()) == {"PassThrough"}
+    assert modes(deployed(Tracing="Active")) == {"Active"}
+
+
+def test_a_key_encrypts_where_it_is_given() -> None:
+    default, keyed = deployed(), deployed(KmsKeyArn=KEY)
+
+    assert [table["SSESpecification"] for _, table in default.of("DynamoDB::Table")] == [{"SSEEnabled": True}] * 3
+    assert [table["SSESpecification"] for _, table in keyed.of("DynamoDB::Table")] == [
+        {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
+    ] * 3
+    for _, queue in default.of("SQS::Queue"):
+        assert queue["SqsManagedSseEnabled"] is True
+        assert "KmsMasterKeyId" not in queue
+    # SQS refuses both kinds of encryption together.
+    for _, queue in keyed.of("SQS::Queue"):
+        assert "SqsManagedSseEnabled" not in queue
+        assert queue["KmsMasterKeyId"] == KEY
+    rules = [
+        stack.properties("FailureBucket")["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        for stack in (default, keyed)
+    ]
+    assert rules == [
+        [{"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}],
+        [
+            {
+                "ServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY},
+                "BucketKeyEnabled": True,
+            }
+        ],
+    ]
+
+
+def test_tables_are_provisioned_where_it_is_asked_for() -> None:
+    default = deployed()
+    stack = deployed(
+        TableCapacity="provisioned",
+        ProvisionedMinimumUnits="10",
+        ProvisionedMaximumUnits="500",
+        TargetUtilization="50",
+    )
+
+    assert {table["BillingMode"] for _, table in default.of("DynamoDB::Table")} == {"PAY_PER_REQUEST"}
+    assert not list(default.of("ApplicationAutoScaling::ScalableTarget"))
+    tables = dict(stack.of("DynamoDB::Table"))
+    assert {table["BillingMode"] for table in tables.values()} == {"PROVISIONED"}
+    for part in (*tables.values(), *tables["RankingsTable"]["GlobalSecondaryIndexes"]):
+        assert part["ProvisionedThroughput"] == {"ReadCapacityUnits": "10", "WriteCapacityUnits": "10"}
+    targets = [target for _, target in stack.of("ApplicationAutoScaling::ScalableTarget")]
+    assert [(target["MinCapacity"], target["MaxCapacity"]) for target in targets] == [("10", "500")] * 8
+    for _, policy in stack.of("ApplicationAutoScaling::ScalingPolicy"):
+        assert policy["TargetTrackingScalingPolicyConfiguration"]["TargetValue"] == "50"
+
+
+def test_provisioned_tables_need_auto_scaling() -> None:
+    rule = template()["Rules"]["ProvisionedTablesNeedAutoScaling"]
+    (assertion,) = rule["Assertions"]
+
+    assert rule["RuleCondition"] == {"Fn::Equals": [{"Ref": "TableCapacity"}, "provisioned"]}
+    assert assertion["Assert"] == {"Fn::Equals": [{"Ref": "EndpointUrl"}, ""]}
