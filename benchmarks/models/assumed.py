@@ -51,6 +51,22 @@ https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 LONG_POLL: Final = 20.0
 """Seconds of a long poll of an empty queue."""
 
+KEY_REUSED: Final = 300.0
+"""Seconds for which DynamoDB and SQS use a key before they ask KMS again.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.howitworks.html
+"""
+
+TABLE_READERS: Final = 8
+"""Pairs of a role and a table or stream that it calls. DynamoDB keeps a table's key for each caller.
+
+Writer: Scores, Receipts. Projector: Scores, its stream, Rankings. Query: Scores, Rankings. Command: Scores. AWS does
+not say how many of its servers keep one: each further costs the same again.
+"""
+
+PRODUCERS: Final = 2
+"""Roles that send to the queue of events: the command function, and a producer of yours."""
+
 MONTH: Final = 730 * 3600.0
 """Seconds of a month in AWS's price pages."""
 

@@ -15,7 +15,7 @@ from benchmarks.measure.speed import speed
 from benchmarks.members.events import STEPS
 from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.models import ceiling, grid
-from benchmarks.models.cost import cost, usage
+from benchmarks.models.cost import cost, cost_tables, provisioned, usage
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices
 from benchmarks.pages import budgets, peers
 from benchmarks.rivals.board import OURS
@@ -53,6 +53,7 @@ TABLES = {
         )
         for name, lines in benchmark.TABLES.items()
     },
+    **{f"operated {name}": (cost.OPERATIONS, lines(COST)) for name, lines in cost_tables.OPERATED.items()},
     "budgets": (budgets.PAGE, budgets.table(budgets.read_results(COMMITTED))),
     "noticed": (search.PAGE, search.noticed(SAFEGUARDS)),
     "unneeded": (search.PAGE, search.unneeded(SAFEGUARDS)),
@@ -170,6 +171,25 @@ def test_the_cost_model_is_close_to_the_measured_costs() -> None:
     for windows, settings in ((units.ALL, grid.ALL), (units.SHIPPED, grid.SHIPPED)):
         modelled = usage.usage(settings, grid.POINTS).write_units
         assert modelled == pytest.approx(measured[windows.text], rel=0.02)
+
+
+def test_provisioned_tables_pay_where_the_pages_say_so() -> None:
+    found = COST["provisioned"]
+    page = (REPOSITORY / cost.PAGE).read_text(encoding="utf-8")
+    operations = (REPOSITORY / cost.OPERATIONS).read_text(encoding="utf-8")
+
+    assert found["pays_above"]["write"] == found["pays_above"]["read"]
+    for text in (page, operations):
+        assert f"{100 * found['pays_above']['write']:.0f} % of the provisioned units" in text
+        assert f"${found['idle']:.2f} a month" in text
+    assert f"${100 * COST['keys'][0]['dollars']:.0f} a month" in page
+    for row in found["months"]:
+        assert row["steady"] < row["daily wave"] < row["on demand"] < row["daily rush"]
+    # The model is told for the template's own defaults.
+    defaults = {name: one["Default"] for name, one in source()["Parameters"].items()}
+    assert (found["target"], found["minimum"]) == (provisioned.TARGET, provisioned.MINIMUM)
+    assert defaults["TargetUtilization"] == round(100 * provisioned.TARGET)
+    assert defaults["ProvisionedMinimumUnits"] == provisioned.MINIMUM
 
 
 def test_the_capacity_model_is_close_to_the_real_projectors() -> None:

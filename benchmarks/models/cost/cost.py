@@ -4,25 +4,36 @@ Prices are inputs: `benchmarks/models/cost/prices.toml`, or your own `--price-fi
 with units counted over the real requests, and writes `benchmarks/results/cost.json` and the tables of `docs/cost.md`.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from statistics import mean
 from typing import Any, Final
 
 from benchmarks.harness.results_file import SIZES, Output
 from benchmarks.models import grid
 from benchmarks.models.alternatives import ALTERNATIVES
-from benchmarks.models.cost.cost_tables import TABLES
+from benchmarks.models.cost import provisioned
+from benchmarks.models.cost.arguments import load_of, parser
+from benchmarks.models.cost.cost_tables import OPERATED, TABLES
 from benchmarks.models.cost.load_inputs import Settings, Traffic
-from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_prices
-from benchmarks.models.cost.spending import READS, Load, gathered, of_event, of_month, of_read, read_units
+from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
+from benchmarks.models.cost.spending import (
+    READS,
+    Load,
+    gathered,
+    of_event,
+    of_month,
+    of_read,
+    of_table_keys,
+    read_units,
+)
+from benchmarks.models.cost.tracing_and_keys import of_own_key, of_tracing, traces
 from benchmarks.models.cost.usage import usage
 
 PAGE: Final = "docs/cost.md"
+OPERATIONS: Final = "docs/operations.md"
 COMMAND: Final = "make bench"
 
 BOARDS: Final[dict[str, Settings]] = {
@@ -52,64 +63,21 @@ PEERED: Final = ((1.0, 10.0, 1_000), *MONTHS)
 
 def main(arguments: list[str]) -> int:
     """Print what a load costs; with `--size`, measure, write the result and update the page."""
-    options = _parser().parse_args(arguments)
+    options = parser(__doc__).parse_args(arguments)
     reads = Output().result("reads")
     if options.size is not None:
         out = Output(small=options.size == SIZES[1])
-        out.publish("cost", measure(reads, small=out.small), PAGE, COMMAND, TABLES)
+        result = measure(reads, small=out.small)
+        out.publish("cost", result, PAGE, COMMAND, TABLES)
+        for name, lines in OPERATED.items():
+            out.table(OPERATIONS, name, COMMAND, lines(result))
         return 0
-    costs = estimate(load_of(options), read_prices(options.price_file), reads)
+    load, prices = load_of(options), read_prices(options.price_file)
+    costs = estimate(load, prices, reads)
+    if options.provisioned:
+        costs["tables"] = provisioned.compared(prices, load, reads, options.target / 100, options.minimum_units)
     print(json.dumps(costs, indent=2) if options.json else "\n".join(as_table(costs)))
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="make cost COST_ARGS=", description=__doc__)
-    board = parser.add_argument_group("settings in boards.toml")
-    board.add_argument("--windows", default="all,day,last-7-days", help="separated by commas (%(default)s)")
-    board.add_argument("--aggregate", default="sum", choices=["sum", "max", "min", "last"])
-    board.add_argument("--ties", default="member", choices=["member", "first"])
-    board.add_argument("--metrics", type=int, default=1, help="number of metrics, all with these windows (%(default)s)")
-    board.add_argument("--shards", type=int, default=1)
-    load = parser.add_argument_group("load")
-    load.add_argument("--events-per-second", type=float, default=10, help="of all boards together (%(default)s)")
-    load.add_argument("--reads-per-second", type=float, default=100, help="(%(default)s)")
-    load.add_argument("--read", default="rank", choices=READS, help="kind of read (%(default)s)")
-    load.add_argument("--members", type=int, default=100_000, help="of each board (%(default)s)")
-    load.add_argument("--boards", type=int, default=1, help="(%(default)s)")
-    load.add_argument("--active", type=int, help="members from whom the events of a board come now (all different)")
-    load.add_argument("--median", type=float, default=400, help="median score (%(default)s)")
-    load.add_argument("--steps", default="1-100", help="least and largest change of a score by an event (%(default)s)")
-    load.add_argument(
-        "--improving", type=float, default=0.5, help="share of events that improve a max or min (%(default)s)"
-    )
-    load.add_argument("--batch", type=int, help="events in a writer's batch (a poller's share of a batching window)")
-    load.add_argument("--batching-window", type=float, default=1, help="WriterBatchingWindow, seconds (%(default)s)")
-    load.add_argument("--sent-together", type=int, default=1, help="events in a producer's request (%(default)s)")
-    parser.add_argument("--price-file", type=Path, default=SHIPPED)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument(
-        "--size", choices=SIZES, help="measure, write the result and the page; small: below .local/bench"
-    )
-    return parser
-
-
-def load_of(options: argparse.Namespace) -> Load:
-    """Return the load of a command line."""
-    settings = Settings(
-        tuple(options.windows.split(",")),
-        # A min costs the same as a max.
-        "max" if options.aggregate == "min" else options.aggregate,
-        options.ties,
-        options.metrics,
-        options.shards,
-    )
-    least, most = map(int, options.steps.split("-"))
-    daily = options.events_per_second * 86_400 / options.boards / options.members
-    batch = options.batch or gathered(options.events_per_second, options.batching_window)
-    traffic = Traffic(options.members, options.median, (least, most), batch, options.active, daily, options.improving)
-    rates = options.events_per_second, options.reads_per_second
-    return Load(settings, traffic, options.boards, *rates, options.read, options.sent_together)
 
 
 def estimate(load: Load, prices: Prices, reads: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,8 +91,15 @@ def estimate(load: Load, prices: Prices, reads: Mapping[str, Any]) -> dict[str, 
         "million_events": _parts(prices, event.times(MILLION)),
         "million_reads": _parts(prices, read.times(MILLION)),
         "month": {name: round(prices.total(bill), 2) for name, bill in month.items()},
+        "options": {name: round(dollars, 2) for name, dollars in _options(prices, load).items()},
         "alternatives": {name: round(prices.total(ask(load)), 2) for name, ask in ALTERNATIVES.items()},
     }
+
+
+def _options(prices: Prices, load: Load) -> dict[str, float]:
+    """Return what parameters of the template add to a month."""
+    own_key = prices.total(of_own_key()) - prices.total(of_table_keys())
+    return {"Tracing=Active": prices.total(of_tracing(load)), "KmsKeyArn": own_key}
 
 
 def _parts(prices: Prices, bill: Bill) -> dict[str, float]:
@@ -144,6 +119,13 @@ def as_table(costs: Mapping[str, Any]) -> Iterator[str]:
     total = sum(costs["month"].values())
     yield f"{'a month':20}{total:>14,.2f} $"
     yield from (f"    {part:24}{dollars:>10,.2f} $" for part, dollars in costs["month"].items())
+    yield from (f"    with {option:19}{dollars:>+10,.2f} $" for option, dollars in costs["options"].items())
+    if tables := costs.get("tables"):
+        yield f"a month of the tables{tables['on demand']:>13,.2f} $ on demand"
+        yield from (
+            f"    provisioned, {shape:15}{tables[shape]:>10,.2f} $ ({100 * tables[shape] / tables['on demand']:.0f} %)"
+            for shape in provisioned.SHAPES
+        )
     yield "a month with other ways to rank"
     yield from (f"    {name:36}{dollars:>14,.2f} $" for name, dollars in costs["alternatives"].items())
 
@@ -175,6 +157,15 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
             for name in ("`all`", "`all`, `day`, `last-7-days` (as shipped)")
             for rates, load in _loads(BOARDS[name], MONTHS)
         ],
+        "tracing": [
+            {**rates, "traces_per_second": round(traces(load), 2), "dollars": round(prices.total(of_tracing(load)), 2)}
+            for rates, load in _loads(grid.ALL, MONTHS)
+        ],
+        "keys": [
+            {"key": name, "requests": round(bill.key_requests), "dollars": round(prices.total(bill), 2)}
+            for name, bill in (("AWS's (default)", of_table_keys()), ("yours (`KmsKeyArn`)", of_own_key()))
+        ],
+        "provisioned": _provisioned(prices, reads),
         "peers": [
             {
                 **rates,
@@ -183,6 +174,19 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
             }
             for rates, load in _loads(grid.ALL, PEERED)
         ],
+    }
+
+
+def _provisioned(prices: Prices, reads: Mapping[str, Any]) -> dict[str, Any]:
+    loads = list(_loads(Settings(), MONTHS))
+    busy = loads[2][1]
+    return {
+        "target": provisioned.TARGET,
+        "minimum": provisioned.MINIMUM,
+        "pays_above": provisioned.pays_above(prices),
+        "idle": provisioned.idle(prices, busy, reads),
+        "months": [{**rates, **provisioned.compared(prices, load, reads)} for rates, load in loads],
+        "by_target": list(provisioned.by_target(prices, busy, reads)),
     }
 
 

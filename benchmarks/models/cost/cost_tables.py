@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from benchmarks.models.alternatives import ALTERNATIVES
 from benchmarks.models.cost.load_inputs import Settings, Traffic
+from benchmarks.models.cost.provisioned import SHAPES
 
 
 def of_events(result: Mapping[str, Any]) -> Iterator[str]:
@@ -48,6 +49,44 @@ def of_peers(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {row['events_per_second']:,g} | {row['reads_per_second']:,g} | {row['members']:,} | {cells} |"
 
 
+def of_tracing(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of what traces add to a month, on a board with `all` alone."""
+    yield "| events/s | reads/s | traces/s | a month | beside the rest |"
+    yield "|---" * 5 + "|"
+    for row, month in zip(result["tracing"], result["months"], strict=False):
+        share = row["dollars"] / sum(month["month"].values())
+        yield (
+            f"| {row['events_per_second']:,g} | {row['reads_per_second']:,g} | {row['traces_per_second']:,.2f} | "
+            f"${row['dollars']:,.0f} | {100 * share:+.0f} % |"
+        )
+
+
+def of_keys(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of a month of keys."""
+    yield "| key | requests a month | a month |"
+    yield "|---" * 3 + "|"
+    for row in result["keys"]:
+        yield f"| {row['key']} | {row['requests']:,} | ${row['dollars']:,.2f} |"
+
+
+def of_provisioned(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of months of the tables, on demand and provisioned, on a board as shipped."""
+    yield f"| events/s | reads/s | on demand | {' | '.join(f'provisioned, {shape}' for shape in SHAPES)} |"
+    yield "|---" * (3 + len(SHAPES)) + "|"
+    for row in result["provisioned"]["months"]:
+        cells = " | ".join(f"${row[name]:,.0f}" for name in ("on demand", *SHAPES))
+        yield f"| {row['events_per_second']:,g} | {row['reads_per_second']:,g} | {cells} |"
+
+
+def of_targets(result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the table of what provisioned tables cost beside tables on demand, by target and shape of the day."""
+    yield f"| `TargetUtilization` | {' | '.join(SHAPES)} |"
+    yield "|---" * (1 + len(SHAPES)) + "|"
+    for row in result["provisioned"]["by_target"]:
+        cells = " | ".join(f"{100 * row[shape]:.0f} %" for shape in SHAPES)
+        yield f"| {100 * row['target']:.0f} | {cells} |"
+
+
 def of_model(result: Mapping[str, Any]) -> Iterator[str]:
     """Return the table of the model and of the counted units."""
     model = result["model"]
@@ -84,7 +123,7 @@ def of_prices(result: Mapping[str, Any]) -> Iterator[str]:
     yield "| item | dollars | per | source | read on |"
     yield "|---" * 5 + "|"
     for one in result["prices"]["of"]:
-        read = f"[{result['prices']['read_on']}]({one['read']})" if one["confirmed"] else "not confirmed"
+        read = f"[{one['read_on']}]({one['read']})" if one["confirmed"] else "not confirmed"
         name = one["name"].replace("_", " ")
         yield f"| {name} | {one['dollars']:.10g} | {one['per']:,} | <{one['source']}> | {read} |"
 
@@ -93,7 +132,12 @@ TABLES: Final = {
     "events": of_events,
     "reads": of_reads,
     "months": of_months,
+    "tracing": of_tracing,
+    "keys": of_keys,
+    "provisioned": of_provisioned,
     "peers": of_peers,
     "model": of_model,
     "prices": of_prices,
 }
+OPERATED: Final = {"targets": of_targets}
+"""The tables of `docs/operations.md`."""

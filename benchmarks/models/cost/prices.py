@@ -26,6 +26,11 @@ class Bill:
     logged_gigabytes: float = 0.0
     custom_metrics: float = 0.0
     cache_node_hours: float = 0.0
+    write_unit_hours: float = 0.0
+    read_unit_hours: float = 0.0
+    traces: float = 0.0
+    key_months: float = 0.0
+    key_requests: float = 0.0
 
     def __add__(self, other: "Bill") -> "Bill":
         return Bill(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
@@ -37,12 +42,13 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The dollars of `per` units, and the source. `confirmed`: the page `read` states the number as text."""
+    """The dollars of `per` units, and the source. `confirmed`: the page `read`, on `read_on`, states them as text."""
 
     dollars: float
     per: float
     source: str
     confirmed: bool
+    read_on: str
     read: str = ""
 
 
@@ -67,11 +73,12 @@ class Prices:
 def read_prices(file: Path = SHIPPED) -> Prices:
     """Read a file of prices; ValueError if some are missing or unknown."""
     content = tomllib.loads(file.read_text(encoding="utf-8"))
-    prices = {name: Price(**price) for name, price in content["prices"].items()}
+    day = str(content["read_on"])
+    prices = {name: Price(**{"read_on": day, **price}) for name, price in content["prices"].items()}
     names = {one.name for one in fields(Bill)}
     if prices.keys() != names:
         differing = ", ".join(sorted(prices.keys() ^ names))
         raise ValueError(
             f"{file}: expected one price for each of {', '.join(sorted(names))}, got a difference: {differing}"
         )
-    return Prices(content["region"], str(content["read_on"]), prices)
+    return Prices(content["region"], day, prices)

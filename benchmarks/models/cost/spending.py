@@ -45,10 +45,15 @@ def gathered(events_per_second: float, window: float) -> int:
     return max(1, min(1_000, round(events_per_second * window / assumed.POLLERS)))
 
 
+def of_one_board(load: Load) -> Traffic:
+    """Return the traffic of one of the boards: its share of a batch."""
+    return replace(load.traffic, batch=max(1, round(load.traffic.batch / load.boards)))
+
+
 def of_event(load: Load) -> Bill:
     """Return the amounts of one event, from the queue to the index."""
     batch = load.traffic.batch
-    traffic = replace(load.traffic, batch=max(1, round(batch / load.boards)))  # of one board
+    traffic = of_one_board(load)
     used = usage(load.settings, traffic)
     writer = (
         assumed.INVOCATION
@@ -102,9 +107,14 @@ def of_storage(load: Load) -> Bill:
 
 
 def at_rest() -> Bill:
-    """Return the amounts of a month without load: pollers at the queue, and the stack's own metrics."""
+    """Return the amounts of a month without load: pollers at the queue, the stack's own metrics, the tables' keys."""
     polls = assumed.POLLERS * assumed.MONTH / assumed.LONG_POLL
-    return Bill(queue_requests=polls, custom_metrics=assumed.METRICS)
+    return Bill(queue_requests=polls, custom_metrics=assumed.METRICS) + of_table_keys()
+
+
+def of_table_keys() -> Bill:
+    """Return the requests to KMS of a month for the keys of the tables, whoever's they are; none without load."""
+    return Bill(key_requests=assumed.TABLE_READERS * assumed.MONTH / assumed.KEY_REUSED)
 
 
 def of_month(load: Load, reads: Mapping[str, Any]) -> dict[str, Bill]:
