@@ -1,10 +1,14 @@
-"""What tracing, a key of one's own and provisioned tables are set by; by default they cost nothing."""
+"""What capacity, protection, tracing and a key of one's own are set by; by default they cost nothing."""
 
 from functools import cache
 from typing import Any
 
+import pytest
+
 from tests.template.expansion import Expanded, expanded, source
 from tests.template.optional_weakenings import KEY
+
+_RESERVED = "ReservedConcurrentExecutions"
 
 
 @cache
@@ -80,3 +84,42 @@ def test_provisioned_tables_need_auto_scaling() -> None:
 
     assert rule["RuleCondition"] == {"Fn::Equals": [{"Ref": "TableCapacity"}, "provisioned"]}
     assert assertion["Assert"] == {"Fn::Equals": [{"Ref": "EndpointUrl"}, ""]}
+
+
+def test_tables_and_the_index_are_warm_where_it_is_asked_for() -> None:
+    def warm(stack: Expanded) -> list[Any]:
+        tables = dict(stack.of("DynamoDB::Table"))
+        return [
+            one.get("WarmThroughput") for one in (*tables.values(), *tables["RankingsTable"]["GlobalSecondaryIndexes"])
+        ]
+
+    assert warm(deployed()) == [None] * 4
+    # Warm throughput cannot be lowered, so a side that nobody asked for is left as it is.
+    assert warm(deployed(WarmWriteUnits="8000")) == [{"WriteUnitsPerSecond": "8000"}] * 4
+    assert warm(deployed(WarmReadUnits="50000")) == [{"ReadUnitsPerSecond": "50000"}] * 4
+    both = {"WriteUnitsPerSecond": "8000", "ReadUnitsPerSecond": "50000"}
+    assert warm(deployed(WarmWriteUnits="8000", WarmReadUnits="50000")) == [both] * 4
+
+
+@pytest.mark.parametrize(
+    ("parameters", "locked"),
+    [
+        ({}, False),
+        ({"DeletionProtection": "true"}, True),
+        ({"DeletionProtection": "true", "DataDeletionPolicy": "Delete"}, False),
+    ],
+)
+def test_tables_are_locked_where_it_is_asked_for(parameters: dict[str, str], *, locked: bool) -> None:
+    tables = dict(deployed(**parameters).of("DynamoDB::Table"))
+
+    assert {name: table["DeletionProtectionEnabled"] for name, table in tables.items()} == dict.fromkeys(tables, locked)
+
+
+def test_functions_have_reserved_concurrency_where_it_is_asked_for() -> None:
+    def reserved(stack: Expanded) -> dict[str, Any]:
+        functions = dict(stack.of("Lambda::Function"))
+        return {name: one[_RESERVED] for name, one in functions.items() if _RESERVED in one}
+
+    assert reserved(deployed()) == {}
+    for name in ("Writer", "Projector", "Query"):
+        assert reserved(deployed(**{f"{name}ReservedConcurrency": "7"})) == {f"{name}Function": "7"}

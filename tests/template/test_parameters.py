@@ -12,7 +12,6 @@ from tests.template.expansion import Expanded, expanded, named, source
 from tests.template.optional_weakenings import KEY
 from tests.template.rules.watching import DAMAGE, FUNCTIONS, emitted
 
-_RESERVED = "ReservedConcurrentExecutions"
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
 TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
 READ, POST, PUT, DELETE = "$default", "POST /events", "PUT /boards/{board}/member", "DELETE /boards/{board}/member"
@@ -114,45 +113,6 @@ def test_alarms_go_to_the_topic_if_there_is_one() -> None:
         assert alarm.get("AlarmActions") == [TOPIC], name
         assert alarm.get("OKActions") == (None if alarm["MetricName"] in DAMAGE else [TOPIC]), name
         assert not silent.properties(name).keys() & {"AlarmActions", "OKActions"}, name
-
-
-def test_tables_and_the_index_are_warm_where_it_is_asked_for() -> None:
-    def warm(stack: Expanded) -> list[Any]:
-        tables = dict(stack.of("DynamoDB::Table"))
-        return [
-            one.get("WarmThroughput") for one in (*tables.values(), *tables["RankingsTable"]["GlobalSecondaryIndexes"])
-        ]
-
-    assert warm(deployed()) == [None] * 4
-    # Warm throughput cannot be lowered, so a side that nobody asked for is left as it is.
-    assert warm(deployed(WarmWriteUnits="8000")) == [{"WriteUnitsPerSecond": "8000"}] * 4
-    assert warm(deployed(WarmReadUnits="50000")) == [{"ReadUnitsPerSecond": "50000"}] * 4
-    both = {"WriteUnitsPerSecond": "8000", "ReadUnitsPerSecond": "50000"}
-    assert warm(deployed(WarmWriteUnits="8000", WarmReadUnits="50000")) == [both] * 4
-
-
-@pytest.mark.parametrize(
-    ("parameters", "locked"),
-    [
-        ({}, False),
-        ({"DeletionProtection": "true"}, True),
-        ({"DeletionProtection": "true", "DataDeletionPolicy": "Delete"}, False),
-    ],
-)
-def test_tables_are_locked_where_it_is_asked_for(parameters: dict[str, str], *, locked: bool) -> None:
-    tables = dict(deployed(**parameters).of("DynamoDB::Table"))
-
-    assert {name: table["DeletionProtectionEnabled"] for name, table in tables.items()} == dict.fromkeys(tables, locked)
-
-
-def test_functions_have_reserved_concurrency_where_it_is_asked_for() -> None:
-    def reserved(stack: Expanded) -> dict[str, Any]:
-        functions = dict(stack.of("Lambda::Function"))
-        return {name: one[_RESERVED] for name, one in functions.items() if _RESERVED in one}
-
-    assert reserved(deployed()) == {}
-    for name in ("Writer", "Projector", "Query"):
-        assert reserved(deployed(**{f"{name}ReservedConcurrency": "7"})) == {f"{name}Function": "7"}
 
 
 def test_audits_run_where_a_schedule_is_given_and_pass_their_units() -> None:

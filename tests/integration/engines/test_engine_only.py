@@ -64,6 +64,32 @@ def test_an_argument_that_the_engine_does_not_know_is_refused(engine: Engine) ->
         engine.put_item(TableName="Scores", Item=_key("a"), Expected={})
 
 
+def test_an_index_can_be_behind_its_table() -> None:
+    now = 0.0
+    made = Engine(clock=lambda: now)
+    create_tables(made)
+    index = made._tables["Rankings"].indexes["places"]
+
+    def listed() -> list[str]:
+        query = {"KeyConditionExpression": "r = :r", "ExpressionAttributeValues": {":r": {"S": "list"}}}
+        return [item["s"]["S"] for item in made.query(TableName="Rankings", IndexName="places", **query)["Items"]]
+
+    def put(name: str) -> None:
+        made.put_item(TableName="Rankings", Item={"pk": {"S": name}, "r": {"S": "list"}, "s": {"S": name}})
+
+    put("a")
+    assert (listed(), index.is_behind) == (["a"], False)
+    index.behind = 60.0
+    put("b")
+    now = 59.0
+    put("c")
+    assert (listed(), index.is_behind) == (["a"], True)
+    now = 60.0
+    assert (listed(), index.is_behind) == (["a", "b"], True)
+    index.behind = 0.0
+    assert (listed(), index.is_behind) == (["a", "b", "c"], False)
+
+
 def test_a_token_is_forgotten_after_ten_minutes() -> None:
     moment = 0.0
     made = Engine(clock=lambda: moment)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.awslambda.failure_records import OUT_OF_TRIES, TOO_OLD
 from tests.support.awslambda.pollers import Killed, LocalStream, StreamPoller
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -118,63 +117,6 @@ def test_a_failing_batch_is_split_in_halves_and_the_second_half_is_not_cut_anew(
     StreamPoller(handler, engine.stream("Scores"), batch_size=9).drain()
 
     assert attempts == [list(range(9)), [0, 1, 2, 3], [4, 5, 6, 7, 8], list(range(9, 18)), [18, 19]]
-
-
-class _Aging:
-    """A stream with two records of one instant and a third one an hour later, and a mapping of twelve hours."""
-
-    def __init__(self, max_retries: int) -> None:
-        self.now = 0.0
-        self.given_up: list[tuple[list[int], str]] = []
-        self.attempts: list[list[int]] = []
-        self._engine = Engine(clock=lambda: self.now)
-        create_tables(self._engine)
-        for at in (0.0, 0.0, 3600.0):
-            self.now = at
-            self._engine.put_item(TableName="Scores", Item={**key("b#0", "m"), "v": {"N": str(len(self._shard))}})
-        self.poller = StreamPoller(
-            self._down,
-            self._engine.stream("Scores"),
-            max_retries=max_retries,
-            max_record_age=12 * 3600,
-            clock=lambda: self.now,
-            on_failure=lambda records, why: self.given_up.append((_versions({"Records": records}), why)),
-        )
-
-    @property
-    def _shard(self) -> Any:
-        return self._engine.stream("Scores")[0]
-
-    def _down(self, event: Event, _: Any) -> Answer:
-        self.attempts.append(_versions(event))
-        self.now += 60
-        return _failures(_number(event["Records"][0]))
-
-
-def test_a_batch_is_tried_until_its_records_are_too_old() -> None:
-    aging = _Aging(max_retries=-1)
-    aging.poller.drain()
-
-    assert len(aging.attempts) > 100
-    assert aging.given_up == [([0, 1], TOO_OLD), ([2], TOO_OLD)]
-    assert aging.now == pytest.approx(13 * 3600, abs=60)
-
-
-def test_the_age_is_looked_at_before_the_tries() -> None:
-    aging = _Aging(max_retries=0)
-    aging.now = 12 * 3600 - 30
-    aging.poller.drain()
-
-    assert aging.attempts == [[0, 1, 2], [2]]
-    assert aging.given_up == [([0, 1], TOO_OLD), ([2], OUT_OF_TRIES)]
-
-
-def test_the_stream_drops_what_is_older_than_a_day() -> None:
-    aging = _Aging(max_retries=-1)
-    aging.now = 24.5 * 3600
-    aging.poller.drain()
-
-    assert (aging.poller.lost, aging.attempts, aging.given_up) == (2, [], [([2], TOO_OLD)])
 
 
 def test_progress_resets_the_count_of_retries() -> None:

@@ -9,10 +9,10 @@ from typing import Any, Final
 import yaml  # type: ignore[import-untyped]  # no type stubs
 
 TEMPLATE: Final = Path(__file__).parents[3] / "template.yaml"
-_COPIED: Final = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode")
+_COPIED: Final = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
 _SUFFIX: Final = "Table"
-_WARMTH: Final = "WarmThroughput"
-"""Left out: a template parameter sets it, and by default there is none."""
+_OPTIONAL: Final = frozenset({"WarmThroughput", "ProvisionedThroughput"})
+"""Left out: parameters of the template set them, and by default there are none."""
 
 
 class _TemplateLoader(yaml.SafeLoader):  # type: ignore[misc]  # no type stubs
@@ -52,7 +52,8 @@ def definitions() -> dict[str, dict[str, Any]]:
         if resource["Type"] != "AWS::DynamoDB::Table":
             continue
         properties = resource["Properties"]
-        arguments = {name: _without(_WARMTH, properties[name]) for name in _COPIED if name in properties}
+        arguments = {name: _without(_OPTIONAL, properties[name]) for name in _COPIED if name in properties}
+        arguments["BillingMode"] = "PAY_PER_REQUEST"  # as by default
         if "StreamSpecification" in properties:
             # CloudFormation enables a stream by naming its view.
             arguments["StreamSpecification"] = {"StreamEnabled": True, **properties["StreamSpecification"]}
@@ -60,10 +61,10 @@ def definitions() -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _without(unwanted: str, value: Any) -> Any:
-    """Return a value without an attribute, which is left out of its mappings at any depth."""
+def _without(unwanted: frozenset[str], value: Any) -> Any:
+    """Return a value without these attributes, which are left out of its mappings at any depth."""
     if isinstance(value, dict):
-        return {name: _without(unwanted, inner) for name, inner in value.items() if name != unwanted}
+        return {name: _without(unwanted, inner) for name, inner in value.items() if name not in unwanted}
     return [_without(unwanted, inner) for inner in value] if isinstance(value, list) else value
 
 

@@ -139,8 +139,8 @@ class Index(Ordered):
 
     def bring_in(self) -> None:
         added: dict[Value, list[Place]] = {}
-        until = self.clock() - self.behind if self.behind else 0.0
-        due = [key for key, at in self._marked.items() if at <= until]
+        until = self.clock() - self.behind
+        due = [key for key, at in self._marked.items() if not self.behind or at <= until]
         for key in due:
             del self._marked[key]
             stored = self._table.rows.get(key)
