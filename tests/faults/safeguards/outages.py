@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from standings.maintain.failures.parked_objects import LAMBDA_PREFIX
 from standings.ports.rankings import Span
 
-from .replacing import Change, Safeguard, Setting, becomes, returns
+from .replacing import Change, Safeguard, Setting, returns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,10 @@ def _from_the_index(_: Callable[..., Any]) -> Callable[..., Any]:
         return {key: listed[key] for key in wanted if key in listed}
 
     return entries
+
+
+def _none_of_lambda(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda key, content: ("by Lambda", []) if key.startswith(LAMBDA_PREFIX) else original(key, content)
 
 
 _ALL: Final = Span(0, None, 1000)
@@ -57,8 +62,8 @@ OUTAGES: Final = (
     ),
     Safeguard(
         "a replay also reads what Lambda has parked",
-        "the changes of a mapping that was disabled stay in the bucket",
-        (Change("maintain.failures.parked_objects:LAMBDA_PREFIX", becomes("aws/other/")),),
+        "the changes of a mapping that was disabled are lost",
+        (Change("maintain.failures.parked_objects:_records", _none_of_lambda),),
         written="disabled_for_most_of_a_day",
     ),
     Safeguard(
