@@ -12,6 +12,7 @@ from unittest import mock
 
 from standings.domain.windows.calendar import DAY
 from standings.domain.windows.window import parse_window
+from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
@@ -20,7 +21,9 @@ from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import Faulty, error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from standings.project.outcome import Outcome
 
 NOW: Final = 1_795_256_100_000
 """2026-11-21T10:15:00Z."""
@@ -43,6 +46,20 @@ class DiedError(Exception):
     """A process has died."""
 
 
+def to_the_end(jobs: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
+    """Run jobs one after the other. If one dies, the others are as far as they would be in threads of their own."""
+    outcomes: list[Outcome] = []
+    died: list[DiedError] = []
+    for job in jobs:
+        try:
+            outcomes.append(job())
+        except DiedError as error:
+            died.append(error)
+    if died:
+        raise died[0]
+    return outcomes
+
+
 @dataclass
 class Rig:
     """The functions on one engine. Each step is a call; time passes only when something waits."""
@@ -60,6 +77,7 @@ class Rig:
         self.client = Faulty(self.engine)
         self.stacks.enter_context(mock.patch("time.monotonic", self._monotonic))
         self.stacks.enter_context(mock.patch("time.sleep", self._sleep))
+        self.stacks.enter_context(mock.patch.object(projector, "run_parallel", return_value=to_the_end))
 
     def _monotonic(self) -> float:
         return self.clock() / 1000
