@@ -13,9 +13,9 @@ https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from tests.faults.clockwork import DAY
+from tests.faults.clockwork import DAY, SECOND
 from tests.support.awslambda import settings
 from tests.support.awslambda.batch_answers import BadAnswerError, failed_ids
 
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from tests.faults.clockwork import Process
 
     from .stream import Poller
+
+
+IN_A_HURRY: Final = 300
+"""Tries of a batch after which Lambda waits longer and longer. Else hours of faults at every other call had no end."""
+LONGEST_WAIT: Final = 600 * SECOND
 
 
 @dataclass(eq=False)
@@ -84,8 +89,10 @@ class Reader:
         if self._busy or self.position >= len(self.records):
             return
         self._busy = True
-        at = self._world.round(self._rng.randint(10_000, self._poller.longest_wait))
-        self._world.clock.at(max(at, self._poller.paused_until), self._begin)
+        wait = self._rng.randint(10_000, self._poller.longest_wait)
+        if self._tries > IN_A_HURRY:
+            wait = min(wait << min(self._tries - IN_A_HURRY, 20), LONGEST_WAIT)
+        self._world.clock.at(max(self._world.round(wait), self._poller.paused_until), self._begin)
 
     def _begin(self) -> None:
         if self._world.clock.now < self._poller.paused_until:  # disabled in the meantime
