@@ -11,17 +11,16 @@ from typing import Final
 
 import pytest
 
-from demo.embedded.stack import LOCAL, PROJECT, Deployment, deployed
+from demo.embedded.stack import PROJECT, Deployment, deployed
 from demo.serve import ADDRESSES
+from tests.support.aws.embedded_tools import skip_without_tools
 
 _PATIENCE_S: Final = 300
 
 
 @pytest.fixture(scope="session")
 def deployment() -> Iterator[Deployment]:
-    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
-        if not (LOCAL / "tools" / tool).exists():
-            pytest.skip(f"{tool} is missing, `make setup` installs it")
+    skip_without_tools()
     with deployed(print) as stack:
         yield stack
 
@@ -29,9 +28,7 @@ def deployment() -> Iterator[Deployment]:
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Run `make serve`, as in another terminal. The tests of the xdist group `serve` share it, in one process."""
-    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
-        if not (LOCAL / "tools" / tool).exists():
-            pytest.skip(f"{tool} is missing, `make setup` installs it")
+    skip_without_tools()
     if ADDRESSES.exists():
         pytest.skip(f"someone is serving here already: {ADDRESSES}")
     log = tmp_path_factory.mktemp("serve") / "log"

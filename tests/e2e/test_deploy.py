@@ -20,6 +20,7 @@ from demo.activity import generate
 from demo.embedded import emulator, stack
 from demo.embedded.processes import run
 from demo.embedded.stack import LOCAL, PROJECT, Deployment
+from tests.support.aws.embedded_tools import skip_without_tools
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
@@ -80,9 +81,7 @@ class Trial:
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
-    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
-        if not (LOCAL / "tools" / tool).exists():
-            pytest.skip(f"{tool} is missing, `make setup` installs it")
+    skip_without_tools()
     directory = tmp_path_factory.mktemp("deploy")
     project = directory / "project"
     for name in ("functions", "layers"):

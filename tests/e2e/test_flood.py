@@ -19,8 +19,9 @@ import pytest
 
 from demo import feed
 from demo.embedded import stack
-from demo.embedded.stack import LOCAL, Deployment, deployed
+from demo.embedded.stack import Deployment, deployed
 from demo.reads import Reader
+from tests.support.aws.embedded_tools import skip_without_tools
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
@@ -35,9 +36,7 @@ DENSE: Final = f"boards/{BOARD}/points/all/rank?member=member-0&method=dense"
 @pytest.fixture
 def deployment() -> Iterator[Deployment]:
     """A stack in a small account."""
-    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
-        if not (LOCAL / "tools" / tool).exists():
-            pytest.skip(f"{tool} is missing, `make setup` installs it")
+    skip_without_tools()
     with deployed(print, functions=FUNCTIONS) as found:
         functions = stack._client("lambda", found.endpoint)
         for output, reserved in RESERVED.items():

@@ -26,7 +26,8 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from demo.embedded.stack import LOCAL, Deployment, deployed
+from demo.embedded.stack import Deployment, deployed
+from tests.support.aws.embedded_tools import skip_without_tools
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("tokens")]
 
@@ -126,9 +127,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture(scope="module")
 def deployment(issuer: Issuer) -> Iterator[Deployment]:
-    for tool in ("sam/bin/sam", "ministack/bin/ministack"):
-        if not (LOCAL / "tools" / tool).exists():
-            pytest.skip(f"{tool} is missing, `make setup` installs it")
+    skip_without_tools()
     parameters = {
         "JwtIssuer": issuer.address,
         "JwtAudience": f"another,{AUDIENCE}",

@@ -36,15 +36,16 @@ class Limits(NamedTuple):
     entries: int = 200_000
 
 
+USUAL: Final = Limits()
 OPEN: Final = Limits(1_000, 5_000, 5_000)
-"""Where anyone may read: a request costs some 70 read units at most, so that nobody starves the pipeline with a few."""
+"""Where anyone may read: a request costs some hundred read units at most, so that a few of them starve nobody."""
 
 
 class Reader:
     """The boards, the store, and caches of board records and shard counts. Requests share them."""
 
-    def __init__(self, boards: Boards, store: RankingsReader, clock: Clock, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, boards: Boards, store: RankingsReader, clock: Clock, limits: Limits = USUAL) -> None:
+        self.limits = limits
         self.boards = boards
         self.store = store
         self.clock = clock

@@ -1,11 +1,10 @@
 """Reads and writes where the audit of all boards is. That is in Rankings: without them, the turn begins anew."""
 
 from dataclasses import asdict
-from typing import Any
 
 import orjson
 
-from standings.aws.dynamodb.calls import DynamoDBClient, get_item, put_if
+from standings.aws.dynamodb.calls import DynamoDBClient, get_item, put_version
 from standings.aws.dynamodb.keys import AUDIT
 from standings.maintain.audit.turn import Tally, TurnRecord
 
@@ -31,8 +30,4 @@ class DynamoTurns:
         content = asdict(record)
         version = content.pop("version")
         item = {"pk": {"S": AUDIT}, "v": {"N": str(version)}, "d": {"S": orjson.dumps(content).decode()}}
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}
-        if version > 1:
-            seen = {":v": {"N": str(version - 1)}}
-            condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": seen}
-        return put_if(self._client, {"TableName": self._rankings, "Item": item, **condition})
+        return put_version(self._client, self._rankings, item, version - 1 if version > 1 else None)

@@ -156,6 +156,14 @@ def put_if(client: DynamoDBClient, request: Mapping[str, Any]) -> bool:
     return True
 
 
+def put_version(client: DynamoDBClient, table: str, item: Item, seen: int | None) -> bool:
+    """Put an item over its version `seen` (None: no item). Returns False if there is another version."""
+    condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}
+    if seen is not None:
+        condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(seen)}}}
+    return put_if(client, {"TableName": table, "Item": item, **condition})
+
+
 def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool, Item | None]:
     """Update an item on a condition. If it does not hold, returns False and the stored item, if there is one."""
     with store_errors():

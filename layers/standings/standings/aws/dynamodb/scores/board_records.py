@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, put_if, query_items
+from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, put_version, query_items
 from standings.aws.dynamodb.keys import BOARDS
 from standings.domain.boards.coverage import BucketCoverage, Coverage
 from standings.ports.board_records import BoardRecord, Job
@@ -52,10 +52,7 @@ class DynamoBoards:
         return names
 
     def put(self, record: BoardRecord, seen: int | None) -> bool:
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}
-        if seen is not None:
-            condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(seen)}}}
-        return put_if(self._client, {"TableName": self._scores, "Item": encode_record(record), **condition})
+        return put_version(self._client, self._scores, encode_record(record), seen)
 
 
 def _key(board: str) -> Item:
