@@ -10,7 +10,7 @@ from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
 from standings_cli.terminal.tables import console, table
-from standings_cli.terminal.text import as_json, period, shown
+from standings_cli.terminal.text import as_json, number, period, shown
 
 FILE: Final = Path("layers/standings/boards.toml")
 _PAGE_SIZE: Final = 1_000
@@ -63,10 +63,11 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
         return OK
     screen = console()
     screen.print(_DEFINITION.format_map(answer))
-    columns = ("metric", "aggregate", "decimals", "order", "ties by", "window", "current period")
+    columns = ("metric", "aggregate", "decimals", "order", "ties by", "amounts", "window", "current period")
     rows = table(*columns, right=("decimals",))
     for metric in answer["metrics"]:
         cells = [metric["metric"], metric["aggregate"], str(metric["precision"]), metric["order"], metric["ties"]]
+        cells.append(_amounts(metric["least"], metric["most"]))
         if not metric["windows"]:
             rows.add_row(*cells, "not ranked")
         for window in metric["windows"]:
@@ -74,6 +75,13 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
             cells = [""] * len(cells)
     screen.print(rows)
     return OK
+
+
+def _amounts(least: float | None, most: float | None) -> str:
+    """The amounts that an event may add."""
+    if least is None and most is None:
+        return ""
+    return f"from {'any' if least is None else number(least)} to {'any' if most is None else number(most)}"
 
 
 def _check(_: Connection, options: argparse.Namespace) -> int:

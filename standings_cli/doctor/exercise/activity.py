@@ -43,7 +43,7 @@ def activity(rules: Rules, rng: Random, now: datetime) -> Activity:
 
 def message(event: Event, rules: Rules) -> str:
     """An event as the body of a message."""
-    metrics = {metric.name: event.amount for metric in rules.metrics}
+    metrics = {metric.name: metric.within(event.amount) for metric in rules.metrics}
     shares = [{"board": rules.board, "member": member, "metrics": metrics} for member in event.members]
     content = shares[0] if len(shares) == 1 else {"updates": shares}
     return json.dumps({"id": event.id, "at": event.at.isoformat(), **content})

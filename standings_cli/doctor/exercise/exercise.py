@@ -50,6 +50,9 @@ def exercise(tools: Tools, board: str, record: Record = lambda _: iter(())) -> I
     if not rules.is_open:
         yield failed("exercise", f"{board} takes registered members alone: name another with --board")
         return
+    if narrow := [metric.name for metric in rules.metrics if not metric.takes_whole_numbers]:
+        yield failed("exercise", f"{board} takes no whole numbers for {narrow[0]}: name another with --board")
+        return
     if (total := _total(tools.api, rules)) != 0:
         yield failed("exercise", f"expected a board without members, got {total} on {board}: name another with --board")
         return

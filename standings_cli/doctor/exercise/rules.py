@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from math import ceil, floor
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,18 @@ class Metric:
     aggregate: str
     descending: bool
     windows: tuple[str, ...]
+    least: int | None = None
+    most: int | None = None
+
+    def within(self, amount: int) -> int:
+        """The whole number nearest to an amount that the metric's limits allow."""
+        raised = amount if self.least is None else max(amount, self.least)
+        return raised if self.most is None else min(raised, self.most)
+
+    @property
+    def takes_whole_numbers(self) -> bool:
+        """Whether any whole number is within the limits."""
+        return self.least is None or self.most is None or self.least <= self.most
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +55,8 @@ def rules_of(answer: Mapping[str, Any]) -> Rules:
             one["aggregate"],
             one["order"] == "descending",
             tuple(window["window"] for window in one["windows"]),
+            None if one["least"] is None else ceil(one["least"]),
+            None if one["most"] is None else floor(one["most"]),
         )
         for one in answer["metrics"]
     )

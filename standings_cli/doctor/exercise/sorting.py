@@ -14,7 +14,7 @@ _HOUR: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What an event adds: the same amount, a whole number, to every metric of each of its members."""
+    """What an event adds to each metric of its members: a whole number, or the nearest that the metric takes."""
 
     id: str
     at: datetime
@@ -75,7 +75,7 @@ def standings(events: Iterable[Event], metric: Metric, period: tuple[datetime, d
     for event in events:
         if period is None or period[0] <= event.at < period[1]:
             for member in event.members:
-                amounts.setdefault(member, []).append((event.at, event.id, event.amount))
+                amounts.setdefault(member, []).append((event.at, event.id, metric.within(event.amount)))
     scores = {member: _aggregate(metric.aggregate, given) for member, given in amounts.items()}
     sign = -1 if metric.descending else 1
     placed: list[Standing] = []

@@ -96,6 +96,8 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
         "precision": 2,
         "order": "ascending",
         "ties": "member",
+        "least": -99.99,
+        "most": None,
         "windows": [
             {"window": "all", "period": {"start": None, "end": None}},
             {

@@ -14,7 +14,7 @@ BOARDS: Final = """
 metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "hour", "last-7-days", "last-24-hours"] }
 [boards."golf-*"]
 timezone = "Europe/Berlin"
-metrics.strokes = { aggregate = "sum", order = "ascending", precision = 2, windows = ["all", "day"] }
+metrics.strokes = { aggregate = "sum", order = "ascending", precision = 2, least = -99.99, windows = ["all", "day"] }
 metrics.rounds = { aggregate = "sum" }
 """
 

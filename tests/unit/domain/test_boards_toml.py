@@ -39,6 +39,10 @@ def test_the_longest_match_wins_then_the_first_in_the_file() -> None:
     assert parse_boards(f'[boards."a-*"]\n{GOOD}').family("b") is None
 
 
+def limited(keys: str) -> str:
+    return f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", {keys} }}'
+
+
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
@@ -107,6 +111,14 @@ def test_the_longest_match_wins_then_the_first_in_the_file() -> None:
             "expected one of member, first, got 'last'",
         ),
         ('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = "all" }', 2, "windows: expected a list"),
+        (limited("least = true"), 2, "least: expected a number, got True"),
+        (limited('most = "9"'), 2, "most: expected a number, got '9'"),
+        (limited("most = inf"), 2, "most: expected a number, got Infinity"),
+        (limited("most = 1.005, precision = 2"), 2, "most: expected at most 2 decimals, got 1.005"),
+        (limited(f"most = 1.{'0' * 40}1"), 2, "most: expected at most 0 decimals, got 1.000"),
+        (limited("most = 9007199254740992"), 2, "most: expected at most ±(2^53 - 1) units, got 9007199254740992"),
+        (limited("least = 2, most = 1.5, precision = 1"), 2, "expected least to be no more than most, got 2 and 1.5"),
+        (limited("precision = 1.5"), 2, "precision: expected a whole number from 0 to 9, got 1.5"),
         (
             '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "all"] }',
             2,
@@ -124,6 +136,13 @@ def test_a_mistake_is_told_with_its_line(text: str, line: int, reason: str) -> N
     assert caught.value.line == line
 
 
+def test_limits_are_whole_numbers_of_units() -> None:
+    (family,) = parse_boards(limited("precision = 2, least = -0.5, most = 12")).families
+
+    metric = family.metrics["points"]
+    assert (metric.least, metric.most) == (-50, 1_200)
+
+
 def test_the_command_that_the_build_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "boards.toml"
     file.write_text('[boards."*"]\nlate = "soon"\n', encoding="utf-8")
@@ -132,6 +151,13 @@ def test_the_command_that_the_build_runs(tmp_path: Path, capsys: pytest.CaptureF
     assert "boards.toml:2: late: expected a span such as" in capsys.readouterr().err
     assert main([str(tmp_path / "nowhere.toml")]) == 1
     assert main([]) == 0
+
+
+def test_limits_give_a_number_no_other_name() -> None:
+    (limited_family,) = parse_boards(limited("least = 1, most = 2")).families
+    (family,) = parse_boards(limited("least = 0")).families
+
+    assert limited_family.metrics["points"].total() == family.metrics["points"].total()
 
 
 def test_names_of_numbers_tell_definitions_apart() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from standings.domain.boards.definitions import Metric
 from standings.domain.boards.names import BOARD_NAME
 from standings.domain.errors import bad_argument, check_range
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE
@@ -45,6 +46,8 @@ def definition(request: Request, board: str) -> dict[str, Any]:
                 "precision": metric.precision,
                 "order": metric.order,
                 "ties": metric.ties,
+                "least": _limit(metric, metric.least),
+                "most": _limit(metric, metric.most),
                 "windows": [
                     {"window": window.name, "period": answer_fields.period(request.current(board, metric, window))}
                     for window in metric.windows
@@ -53,6 +56,10 @@ def definition(request: Request, board: str) -> dict[str, Any]:
             for metric in family.metrics.values()
         ],
     }
+
+
+def _limit(metric: Metric, units: int | None) -> Any:
+    return None if units is None else answer_fields.decimal(units, metric.precision)
 
 
 def _span(milliseconds: int) -> str:

@@ -34,8 +34,10 @@ week_start = "sunday"
 late = "2 days"
 metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-3-days", "hour", "last-24-hours"] }
 metrics.best = { aggregate = "max", precision = 2, order = "ascending", ties = "first", windows = ["month", "year"] }
-metrics.least = { aggregate = "min", windows = ["last-7-days"] }
+metrics.least = { aggregate = "min", precision = 1, least = 1.5, most = 20.5, windows = ["last-7-days"] }
 metrics.latest = { aggregate = "last", windows = ["all"] }
+[boards."narrow"]
+metrics.points = { aggregate = "sum", windows = ["all"], least = 0.2, most = 0.9, precision = 1 }
 [boards."registered"]
 members = "registered"
 metrics.points = { aggregate = "sum", windows = ["all"] }
@@ -162,7 +164,8 @@ def test_a_board_in_use_is_left_alone(trial: Trial) -> None:
     assert [row for table in ("Scores", "Rankings") for row in rows(trial.stack.dynamodb, table)] == before
 
 
-def test_a_board_of_registered_members_is_refused(trial: Trial) -> None:
-    (found,) = trial.findings("registered").values()
+@pytest.mark.parametrize("board", ["registered", "narrow"])
+def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str) -> None:
+    (found,) = trial.findings(board).values()
 
     assert (found.verdict, found.about) == (Verdict.FAILED, "exercise")

@@ -3,10 +3,20 @@
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any, Final, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from standings.domain.boards.definitions import AggregateFunction, Boards, Family, Members, Metric, Order, Ties
+from standings.domain.boards.definitions import (
+    MAX_UNITS,
+    AggregateFunction,
+    Boards,
+    Family,
+    Members,
+    Metric,
+    Order,
+    Ties,
+)
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE
 from standings.domain.windows.late_and_keep import MAX_LATE_AND_KEEP, Timetable
 from standings.domain.windows.window import WEEKDAYS, Window, parse_window
@@ -19,7 +29,7 @@ MAX_SHARDS: Final = 64
 _SPAN: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
 _SPAN_UNITS: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
 _FAMILY_KEYS: Final = ("keep", "late", "members", "metrics", "shards", "timezone", "week_start")
-_METRIC_KEYS: Final = ("aggregate", "order", "precision", "ties", "windows")
+_METRIC_KEYS: Final = ("aggregate", "least", "most", "order", "precision", "ties", "windows")
 _Path = tuple[str, ...]  # Keys from the top of the file to a value
 
 
@@ -32,6 +42,12 @@ class DefinitionError(ValueError):
         self.reason = reason
 
 
+class _Exact(Decimal):
+    """A number with all its decimals, shown in messages as it is written."""
+
+    __repr__ = Decimal.__str__
+
+
 class _Mistake(Exception):
     def __init__(self, path: _Path, reason: str) -> None:
         super().__init__(f"{path[-1]}: {reason}")
@@ -41,7 +57,7 @@ class _Mistake(Exception):
 def parse_boards(text: str) -> Boards:
     """The boards that a `boards.toml` defines; DefinitionError for the first mistake in it."""
     try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text, parse_float=_Exact)
     except tomllib.TOMLDecodeError as error:
         where = re.search(r"\(at line ([0-9]+)", str(error))
         line = int(where[1]) if where else text.count("\n") + 1
@@ -134,16 +150,38 @@ def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metri
     _check_keys(path, table, _METRIC_KEYS)
     if "aggregate" not in table:
         raise _Mistake(path, 'expected an aggregate such as aggregate = "sum", got none')
+    precision = _whole_number(path, table, "precision", range(MAX_DECIMALS + 1), 0)
+    least, most = (_bound(path, table, key, precision) for key in ("least", "most"))
+    if least is not None and most is not None and least > most:
+        reason = f"expected least to be no more than most, got {table['least']} and {table['most']}"
+        raise _Mistake((*path, "least"), reason)
     return Metric(
         name,
         _choice(path, table, "aggregate", get_args(AggregateFunction)),
-        _whole_number(path, table, "precision", range(MAX_DECIMALS + 1), 0),
+        precision,
         _choice(path, table, "order", get_args(Order)),
         _choice(path, table, "ties", get_args(Ties)),
         _windows((*path, "windows"), table.get("windows", [])),
         timetable,
         shards,
+        least,
+        most,
     )
+
+
+def _bound(path: _Path, table: Mapping[str, Any], key: str, precision: int) -> int | None:
+    """A bound of amounts in units of the metric; None if there is none."""
+    value = table.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | Decimal) or not Decimal(value).is_finite():
+        raise _Mistake((*path, key), f"expected a number, got {value!r}")
+    units = int(Decimal(value).scaleb(precision))
+    if Decimal(units).scaleb(-precision) != value:
+        raise _Mistake((*path, key), f"expected at most {precision} decimals, got {value!r}")
+    if abs(units) > MAX_UNITS:
+        raise _Mistake((*path, key), f"expected at most ±(2^53 - 1) units, got {value!r}")
+    return units
 
 
 def _windows(path: _Path, names: Any) -> tuple[Window, ...]:

@@ -45,6 +45,7 @@ class Metric:
     - `precision` is the number of decimals: a score is an integer in units of 10 to the power of -precision.
     - `ties` orders equals: by member id, or the first to reach the score is ahead.
     - `shards` is the number of parts that the sorted index of a ranking is spread over.
+    - `least` and `most` bound each amount of an event, inclusive, in units; None for no bound.
     """
 
     name: str
@@ -55,6 +56,8 @@ class Metric:
     windows: tuple[Window, ...]
     timetable: Timetable
     shards: int = 1
+    least: int | None = None
+    most: int | None = None
 
     def _code_of(self, kind: str, unit: Unit | None, *more: str) -> str:
         zone = () if unit is None else (unit, self.timetable.timezone)

@@ -18,6 +18,7 @@ Rule = Literal[
     "bounds",
     "internal",
     "json",
+    "limit",
     "metrics",
     "missing",
     "size",

@@ -109,7 +109,11 @@ def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tu
             metric = family.metrics.get(name)
             if metric is None:
                 raise RefusedEvent("metrics", f"{prefix}metrics: board {board!r} has no metric {shown(name)}")
-            yield board, member, metric, parse_amount(f"{prefix}metrics.{name}", number, metric)
+            field = f"{prefix}metrics.{name}"
+            units = parse_amount(field, number, metric)
+            if (metric.least is not None and units < metric.least) or (metric.most is not None and units > metric.most):
+                refuse("limit", field, f"{_limits(metric)} on board {board!r}", number)
+            yield board, member, metric, units
 
 
 def _board_names(prefix: str, update: dict[str, Any]) -> list[str]:
@@ -152,6 +156,14 @@ def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefi
         if key not in known:
             fields = ", ".join(sorted(known))
             raise RefusedEvent("unknown", f"{prefix}{shown(key)[1:-1]}: no such field; there are {fields}")
+
+
+def _limits(metric: Metric) -> str:
+    """The bounds of a metric's amounts, for a message."""
+    bounds = (("at least", metric.least), ("at most", metric.most))
+    return " and ".join(
+        f"{words} {Decimal(units).scaleb(-metric.precision):f}" for words, units in bounds if units is not None
+    )
 
 
 MAX_DIGITS: Final = 15
