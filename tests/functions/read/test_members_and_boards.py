@@ -98,6 +98,7 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
         "ties": "member",
         "least": -99.99,
         "most": None,
+        "notes": False,
         "windows": [
             {"window": "all", "period": {"start": None, "end": None}},
             {

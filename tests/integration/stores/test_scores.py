@@ -18,6 +18,7 @@ def change(member: str = "m", **other: Any) -> Addition:
         "adds": {"a1b": 3},
         "removes": (),
         "tie_keys_removed": (),
+        "notes_removed": (),
         "written_at_ms": NOW,
         "abs_total": 3,
         "known": False,

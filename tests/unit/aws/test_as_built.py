@@ -26,7 +26,7 @@ from tests.support.builders.failures.maintenance import clock_of
 NOW = population.NOW
 CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
 RECEIPTS = [Event("e1", 0, (), bytes(range(12))), Event("é 用户 😀", 0, (), b"\xff" * 12)]
-ADDITION = Addition(population.BOARD, "clan#7", {"a0a": -3}, ["b1bd20778"], [], NOW, 3, known=False)
+ADDITION = Addition(population.BOARD, "clan#7", {"a0a": -3}, ["b1bd20778"], [], [], NOW, 3, known=False)
 IMAGE = Image(population.BOARD, 'a "b" \\ \n', 7, NOW, 5, hidden=True, values={"a0a": 5}, tie_keys={"a0a": "~é"})
 
 

@@ -16,7 +16,8 @@ class Addition(NamedTuple):
     """Adds to a member's item without reading it. An item that was removed starts again.
 
     The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
-    `known` the item must exist. `removes` are accumulators, `tie_keys_removed` those that lose only their tie keys.
+    `known` the item must exist. `removes` are accumulators. `tie_keys_removed` are those that lose their tie keys, and
+    `notes_removed` those that lose their notes.
     """
 
     board: str
@@ -24,6 +25,7 @@ class Addition(NamedTuple):
     adds: Mapping[str, int]
     removes: Sequence[str]
     tie_keys_removed: Sequence[str]
+    notes_removed: Sequence[str]
     written_at_ms: int
     abs_total: int
     known: bool

@@ -48,6 +48,7 @@ def definition(request: Request, board: str) -> dict[str, Any]:
                 "ties": metric.ties,
                 "least": _limit(metric, metric.least),
                 "most": _limit(metric, metric.most),
+                "notes": metric.notes,
                 "windows": [
                     {"window": window.name, "period": answer_fields.period(request.current(board, metric, window))}
                     for window in metric.windows

@@ -28,7 +28,7 @@ def plan_changes(boards: Boards, events: Iterable[Event], images: Images, now: i
     by_item: dict[MemberKey, list[Counted]] = {}
     for event in events:
         for update in event.updates:
-            counted = Counted(event.id, event.at, update.amounts)
+            counted = Counted(event.id, event.at, update.amounts, update.notes)
             by_item.setdefault((update.board, update.member), []).append(counted)
     return {item: _change(family_of(boards, item[0]), item, counted, images, now) for item, counted in by_item.items()}
 
@@ -47,7 +47,8 @@ def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images:
         adds = additions(family, counted, written_at_ms)
         # An addition writes no tie key. If there is one, it is left from another definition of ties.
         tie_keys_removed = [name for name in (*adds, *removes) if image is None or name in image.tie_keys]
-        return Addition(*item, adds, removes, tie_keys_removed, written_at_ms, abs_total, only_known)
+        notes_removed = [name for name in removes if image is not None and name in image.notes]
+        return Addition(*item, adds, removes, tie_keys_removed, notes_removed, written_at_ms, abs_total, only_known)
     after = image if image is not None else new_image(*item, written_at_ms)
     changed = False
     for one in counted:

@@ -32,6 +32,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | a code of 3     | N    | accumulator of a metric's total                                         |
 |                 | code unit index | N    | accumulator of a bucket or calendar period, such as `b1bd20778`         |
 |                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring.ties`)                     |
+|                 | n accumulator   | S    | note of the event that the accumulator's value came with, as JSON       |
 | board's record  | v               | N    | version: 1 more at every write                                          |
 |                 | t               | N    | when the board's first event was applied                                |
 |                 | d               | S    | the rest of the record, as JSON                                         |
@@ -71,7 +72,10 @@ BOARDS: Final = "#boards"
 AUDIT: Final = "#audit"
 PLACES: Final = "places"
 TIE_KEY_PREFIX: Final = "m"
-MEMBER_FIELDS: Final = frozenset({"pk", "sk", "v", "t", "g", "h", "x", "y", "e"})  # All but accumulators and tie keys
+NOTE_PREFIX: Final = "n"
+MEMBER_FIELDS: Final = frozenset(
+    {"pk", "sk", "v", "t", "g", "h", "x", "y", "e"}
+)  # All but accumulators, tie keys, notes
 # The attributes that count the members below a child, and the children that they count. DynamoDB reserves none of them.
 COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
 DIGITS: Final = dict(zip(COUNTERS, range(FANOUT), strict=True))

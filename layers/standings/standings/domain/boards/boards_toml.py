@@ -17,6 +17,7 @@ from standings.domain.boards.definitions import (
     Order,
     Ties,
 )
+from standings.domain.boards.item_size import MAX_ITEM_BYTES, most_bytes
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE
 from standings.domain.windows.late_and_keep import MAX_LATE_AND_KEEP, Timetable
 from standings.domain.windows.window import WEEKDAYS, Window, parse_window
@@ -29,7 +30,7 @@ MAX_SHARDS: Final = 64
 _SPAN: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
 _SPAN_UNITS: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
 _FAMILY_KEYS: Final = ("keep", "late", "members", "metrics", "shards", "timezone", "week_start")
-_METRIC_KEYS: Final = ("aggregate", "least", "most", "order", "precision", "ties", "windows")
+_METRIC_KEYS: Final = ("aggregate", "least", "most", "notes", "order", "precision", "ties", "windows")
 _Path = tuple[str, ...]  # Keys from the top of the file to a value
 
 
@@ -121,9 +122,13 @@ def _family(path: _Path, table: Any) -> Family:
         raise _Mistake(path, f"expected 1 to {MAX_METRICS} metrics, got {count}")
     parsed = {name: _metric((*path, name), metric, timetable, shards) for name, metric in metrics.items()}
     try:
-        return Family(pattern, timetable, parsed, members, shards)
+        family = Family(pattern, timetable, parsed, members, shards)
     except ValueError as error:
         raise _Mistake(path, str(error)) from error
+    if any(metric.notes for metric in parsed.values()) and (size := most_bytes(family)) > MAX_ITEM_BYTES:
+        reason = f"expected members' items of at most {MAX_ITEM_BYTES:,} bytes, got up to {size:,} with notes"
+        raise _Mistake(path, f"{reason}: shorten late, keep or a window, or rank fewer metrics with notes")
+    return family
 
 
 def _timetable(path: _Path, table: Mapping[str, Any]) -> Timetable:
@@ -166,7 +171,18 @@ def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metri
         shards,
         least,
         most,
+        _notes(path, table),
     )
+
+
+def _notes(path: _Path, table: Mapping[str, Any]) -> bool:
+    """Whether scores of a metric keep notes."""
+    notes = table.get("notes", False)
+    if not isinstance(notes, bool):
+        raise _Mistake((*path, "notes"), f"expected true or false, got {notes!r}")
+    if notes and table["aggregate"] == "sum":
+        raise _Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
+    return notes
 
 
 def _bound(path: _Path, table: Mapping[str, Any], key: str, precision: int) -> int | None:

@@ -46,6 +46,7 @@ class Metric:
     - `ties` orders equals: by member id, or the first to reach the score is ahead.
     - `shards` is the number of parts that the sorted index of a ranking is spread over.
     - `least` and `most` bound each amount of an event, inclusive, in units; None for no bound.
+    - `notes`: a score keeps the note of the event that it came with.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Metric:
     shards: int = 1
     least: int | None = None
     most: int | None = None
+    notes: bool = False
 
     def _code_of(self, kind: str, unit: Unit | None, *more: str) -> str:
         zone = () if unit is None else (unit, self.timetable.timezone)
@@ -96,7 +98,7 @@ class Metric:
     @property
     def has_tie_keys(self) -> bool:
         """Whether each accumulator keeps the tie key of an event."""
-        return self.aggregate == "last" or self.ties_by_instant
+        return self.aggregate == "last" or self.ties_by_instant or self.notes
 
     @property
     def adds_up(self) -> bool:

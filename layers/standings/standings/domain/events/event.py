@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal, NoReturn
 
@@ -21,6 +21,7 @@ Rule = Literal[
     "limit",
     "metrics",
     "missing",
+    "note",
     "size",
     "store",
     "unknown",
@@ -40,18 +41,19 @@ class RefusedEvent(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What an event adds to one member of one board: units by metric."""
+    """What an event adds to one member of one board: units by metric, and notes as JSON by metric."""
 
     board: str
     member: str
     amounts: Mapping[str, int]
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
 
-    `digest` depends neither on the order of fields nor on the notation of numbers, nor on an `at` that was filled in.
+    `digest` depends neither on the order of fields nor on the notation of amounts, nor on an `at` that was filled in.
     """
 
     id: str

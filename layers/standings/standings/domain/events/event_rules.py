@@ -17,7 +17,7 @@ from standings.domain.boards.definitions import MAX_UNITS, Boards, Metric
 from standings.domain.boards.names import BOARD_NAME_RULE, MAX_MEMBER_BYTES, is_board_name
 from standings.domain.events.event import Event, Field, RefusedEvent, Update, refuse, shown
 from standings.domain.events.instants import read_at
-from standings.domain.scoring.aggregates import Aggregate, merge
+from standings.domain.scoring.aggregates import NO_NOTE, Aggregate, merge
 
 MAX_ID_LENGTH: Final = 128
 MAX_BOARDS: Final = 10
@@ -25,7 +25,8 @@ MAX_UPDATES: Final = 20
 MAX_PAIRS: Final = 50
 # A number that a float may round, or cannot hold at all: such a body is parsed again, with exact numbers.
 _INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
-_UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics"})
+MAX_NOTE_BYTES: Final = 256
+_UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics", "note"})
 
 
 def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = False) -> Event:
@@ -39,21 +40,30 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
     if not 1 <= len(event_id) <= MAX_ID_LENGTH:
         refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
     at = read_at(_text(document, "at", "at"), now)
-    pairs: dict[tuple[str, str], dict[str, int]] = {}
+    pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     precisions: dict[tuple[str, str], int] = {}
     for prefix, update in _update_objects(document):
+        note, is_kept = _note(f"{prefix}note", update), False
         for board, member, metric, units in _amounts(prefix, update, boards):
-            amounts = pairs.setdefault((board, member), {})
-            before = amounts.get(metric.name)
+            given = pairs.setdefault((board, member), {})
+            added = Aggregate(units, note=note if metric.notes else NO_NOTE)
+            before = given.get(metric.name)
             # A member that an event names twice gets what two events would come to, the second one last.
-            merged = units if before is None else merge(metric, Aggregate(units), Aggregate(before)).value
-            amounts[metric.name] = merged
+            given[metric.name] = added if before is None else merge(metric, added, before)
             precisions[board, metric.name] = metric.precision
+            is_kept = is_kept or metric.notes
+        if note and not is_kept:
+            refuse("note", f"{prefix}note", "a metric that keeps notes (notes = true in boards.toml)", update["note"])
     if len(pairs) > MAX_PAIRS:
         message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(pairs)}"
         raise RefusedEvent("updates", message)
-    updates = tuple(Update(board, member, amounts) for (board, member), amounts in pairs.items())
+    updates = tuple(_update(*pair, given) for pair, given in pairs.items())
     return Event(event_id, at, updates, _digest(None if at_filled_in else at, updates, precisions))
+
+
+def _update(board: str, member: str, given: dict[str, Aggregate]) -> Update:
+    amounts = {metric: aggregate.value for metric, aggregate in given.items()}
+    return Update(board, member, amounts, {name: one.note for name, one in given.items() if one.note})
 
 
 def _document(body: str) -> dict[str, Any]:
@@ -116,6 +126,25 @@ def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tu
             yield board, member, metric, units
 
 
+def _note(field: str, update: dict[str, Any]) -> str:
+    """The note of an update as JSON; NO_NOTE if it has none."""
+    if "note" not in update:
+        return NO_NOTE
+    if not isinstance(update["note"], dict):
+        refuse("note", field, "an object", update["note"])
+    note = orjson.dumps(update["note"], default=_as_written)
+    if len(note) > MAX_NOTE_BYTES:
+        refuse(
+            "note", field, f"an object of at most {MAX_NOTE_BYTES} bytes of JSON (it has {len(note)})", update["note"]
+        )
+    return note.decode()
+
+
+def _as_written(number: Any) -> orjson.Fragment:
+    """A number that a float cannot hold, with all its digits."""
+    return orjson.Fragment(str(number))
+
+
 def _board_names(prefix: str, update: dict[str, Any]) -> list[str]:
     value = _required(update, "board", f"{prefix}board")
     names = value if isinstance(value, list) else [value]
@@ -135,7 +164,13 @@ def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[
         for update in updates
         for name, units in update.amounts.items()
     )
-    return blake2b(orjson.dumps([at, amounts]), digest_size=12).digest()
+    notes = sorted(
+        [update.board, update.member, name, orjson.dumps(orjson.loads(note), option=orjson.OPT_SORT_KEYS).decode()]
+        for update in updates
+        for name, note in update.notes.items()
+    )
+    # Without notes the digest is as it always was: receipts of earlier versions hold it.
+    return blake2b(orjson.dumps([at, amounts, notes] if notes else [at, amounts]), digest_size=12).digest()
 
 
 def _required(table: dict[str, Any], key: str, field: str) -> Any:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from standings.domain.boards.definitions import MAX_UNITS, Family, Metric
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import aggregate_in_period
-from standings.domain.scoring.aggregates import aggregate_of_event, merge
+from standings.domain.scoring.aggregates import NO_NOTE, aggregate_of_event, merge
 from standings.domain.windows.calendar import DAY
 
 REMOVAL_MARGIN: Final = DAY
@@ -15,11 +16,12 @@ REMOVAL_MARGIN: Final = DAY
 
 
 class Counted(NamedTuple):
-    """What one event adds to one item: units by metric. `at` is in milliseconds."""
+    """What one event adds to one item: units and notes by metric. `at` is in milliseconds."""
 
     event_id: str
     at: int
     amounts: Mapping[str, int]
+    notes: Mapping[str, str] = MappingProxyType({})
 
 
 def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str, int]:
@@ -33,18 +35,21 @@ def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str,
 
 def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Image, list[str]]:
     """Count one event: the new image, and the names of the accumulators that changed."""
-    values, tie_keys = dict(image.values), dict(image.tie_keys)
+    values, tie_keys, notes = dict(image.values), dict(image.tie_keys), dict(image.notes)
     changed = []
     for metric, name in _accumulators(family, event, now):
-        added = aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id)
+        note = event.notes.get(metric.name, NO_NOTE)
+        added = aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note)
         before = image.cell(name)
         after = added if before is None else merge(metric, before, added)
         if after != before:
             changed.append(name)
             values[name] = after.value
             tie_keys[name] = after.tie_key
+            notes[name] = after.note
     tie_keys = {name: tie_key for name, tie_key in tie_keys.items() if tie_key}
-    return replace(image, values=values, tie_keys=tie_keys), changed
+    notes = {name: note for name, note in notes.items() if note}
+    return replace(image, values=values, tie_keys=tie_keys, notes=notes), changed
 
 
 def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Metric, str]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from standings.domain.boards.definitions import Family
-from standings.domain.scoring.aggregates import Aggregate
+from standings.domain.scoring.aggregates import NO_NOTE, Aggregate
 from standings.domain.scoring.ties import NO_TIE_KEY
 
 
@@ -15,7 +15,8 @@ class Image:
     - `version` grows by one with every write.
     - `written_at_ms` is the writer's clock in milliseconds. It never goes back on an item.
     - `abs_total` is at least the absolute value of any sum of accumulators.
-    - `values` holds the accumulators by attribute name, `tie_keys` the tie keys of those that have one.
+    - `values` holds the accumulators by attribute name, `tie_keys` the tie keys of those that have one, `notes` their
+      notes as JSON.
     - `removed` marks a removed member: the item has a version and no scores.
     - `was_removed` stays when a removed member comes back: its rankings of before no longer follow from the item.
     """
@@ -28,17 +29,20 @@ class Image:
     hidden: bool
     values: Mapping[str, int]
     tie_keys: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
     removed: bool = False
     was_removed: bool = False
 
     def without_scores(self) -> "Image":
         """The image after the item was deleted: the next version, without scores."""
-        return replace(self, version=self.version + 1, abs_total=0, values={}, tie_keys={}, removed=True)
+        return replace(self, version=self.version + 1, abs_total=0, values={}, tie_keys={}, notes={}, removed=True)
 
     def cell(self, name: str) -> Aggregate | None:
         """The aggregate in an accumulator; None if the item has no such accumulator."""
         value = self.values.get(name)
-        return None if value is None else Aggregate(value, self.tie_keys.get(name, NO_TIE_KEY))
+        if value is None:
+            return None
+        return Aggregate(value, self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE))
 
 
 def new_image(board: str, member: str, written_at_ms: int) -> Image:
@@ -57,6 +61,7 @@ def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Ima
         abs_total=sum(map(abs, values.values())),
         values=values,
         tie_keys={name: tie_key for name, tie_key in image.tie_keys.items() if name in values},
+        notes={name: note for name, note in image.notes.items() if name in values},
         removed=False,
     )
 
@@ -70,5 +75,5 @@ def registered(family: Family, image: Image) -> Image:
 
 def removed(image: Image, written_at_ms: int) -> Image:
     """The image of a removed member: the next version, without scores."""
-    empty = rewritten(replace(image, hidden=False, values={}, tie_keys={}), written_at_ms)
+    empty = rewritten(replace(image, hidden=False, values={}, tie_keys={}, notes={}), written_at_ms)
     return replace(empty, removed=True, was_removed=True)

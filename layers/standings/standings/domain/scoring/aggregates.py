@@ -6,23 +6,29 @@ One event is an aggregate too. So counting an event and adding up the buckets of
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from standings.domain.boards.definitions import Metric
 from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.scoring.ties import NO_TIE_KEY, tie_instant, tie_key_of_event
 
+NO_NOTE: Final = ""
+
 
 class Aggregate(NamedTuple):
-    """What events come to: a value in units of the metric, and the tie key of the event that decides between equals."""
+    """What events come to: a value in units of the metric, and the event that decides between equals.
+
+    Of that event it has the tie key and the note, as JSON.
+    """
 
     value: int
     tie_key: str = NO_TIE_KEY
+    note: str = NO_NOTE
 
 
-def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str) -> Aggregate:
+def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE) -> Aggregate:
     """The aggregate of one event."""
-    return Aggregate(units, tie_key_of_event(metric, at, event_id))
+    return Aggregate(units, tie_key_of_event(metric, at, event_id), note)
 
 
 def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:

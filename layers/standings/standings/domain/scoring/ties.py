@@ -4,7 +4,8 @@
 - `ties = "first"`: by the event with which they reached the score, then by member id. For `sum` it is the latest
   event, for `max` and `min` the first one with that amount, for `last` the one with the latest `at` and greatest id.
 
-An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` also by id.
+An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` and metrics
+with notes also by id.
 """
 
 from typing import Final
@@ -20,7 +21,8 @@ def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
     """The tie key of an event; NO_TIE_KEY if the metric needs none."""
     if not metric.has_tie_keys:
         return NO_TIE_KEY
-    return encode_sortable(at) + event_id if metric.aggregate == "last" else encode_sortable(at)
+    by_id = metric.aggregate == "last" or metric.notes
+    return encode_sortable(at) + event_id if by_id else encode_sortable(at)
 
 
 def tie_instant(metric: Metric, tie_key: str) -> int | None:

@@ -1,10 +1,19 @@
 """Members' items, and the records that their stream has of them. The legend of the attributes is in `keys`."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
 from standings.aws.dynamodb.calls import Item
-from standings.aws.dynamodb.keys import BOARDS, MEMBER_FIELDS, TIE_KEY_PREFIX, board_of, member_item_key, member_key
+from standings.aws.dynamodb.keys import (
+    BOARDS,
+    MEMBER_FIELDS,
+    NOTE_PREFIX,
+    TIE_KEY_PREFIX,
+    board_of,
+    member_item_key,
+    member_key,
+)
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
@@ -32,10 +41,16 @@ def decode_image(item: Item) -> Image:
         abs_total=_check_bounds(int(item["g"]["N"], 10), MAX_NUMBER) if "g" in item else 0,
         hidden="h" in item and bool(item["h"]["BOOL"]),
         values=values,
-        tie_keys={name.removeprefix(TIE_KEY_PREFIX): value["S"] for name, value in rest if "S" in value},
+        tie_keys=_texts(rest, TIE_KEY_PREFIX),
+        notes=_texts(rest, NOTE_PREFIX),
         removed="x" in item,
         was_removed="y" in item,
     )
+
+
+def _texts(attributes: Iterable[tuple[str, Any]], prefix: str) -> dict[str, str]:
+    """The texts of accumulators, by accumulator."""
+    return {name[1:]: value["S"] for name, value in attributes if name[0] == prefix and "S" in value}
 
 
 def _check_bounds(number: int, bound: int) -> int:
@@ -55,6 +70,7 @@ def encode_image(image: Image) -> dict[str, Any]:
     }
     item.update((name, {"N": str(value)}) for name, value in image.values.items())
     item.update((TIE_KEY_PREFIX + name, {"S": tie_key}) for name, tie_key in image.tie_keys.items())
+    item.update((NOTE_PREFIX + name, {"S": note}) for name, note in image.notes.items())
     if image.hidden:
         item["h"] = {"BOOL": True}
     if image.was_removed:

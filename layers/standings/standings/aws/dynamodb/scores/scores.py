@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from standings.aws.dynamodb.calls import DynamoDBClient, batch_get, conditional, get_item, query_items, transact
-from standings.aws.dynamodb.keys import TIE_KEY_PREFIX, member_item_key, slot_key
+from standings.aws.dynamodb.keys import NOTE_PREFIX, TIE_KEY_PREFIX, member_item_key, slot_key
 from standings.aws.dynamodb.scores.member_items import decode_image, encode_image
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.events.event import Event
@@ -80,7 +80,8 @@ class DynamoScores:
         }
         values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
         exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
-        removes = (*change.removes, *(TIE_KEY_PREFIX + name for name in change.tie_keys_removed))
+        tie_keys = (TIE_KEY_PREFIX + name for name in change.tie_keys_removed)
+        removes = (*change.removes, *tie_keys, *(NOTE_PREFIX + name for name in change.notes_removed))
         return {
             "Update": {
                 **conditional(self._scores, f"{exists} ({_STAMPED_BEFORE} AND g <= :room)", values),

@@ -1,0 +1,39 @@
+"""How large a member's item can grow: it has a number, and maybe a note, for each bucket that a period still needs."""
+
+from typing import Final
+
+from standings.domain.boards.definitions import Family, Metric
+from standings.domain.windows.calendar import DAY
+from standings.domain.windows.window import Unit
+
+MAX_ITEM_BYTES: Final = 100_000
+"""For items with notes. DynamoDB takes 400 KB; each write of an item costs a unit for each KB of it."""
+
+_NOW: Final = 1_774_000_000_000  # Any instant: another one changes the number of buckets by one at most
+_BESIDE: Final = 1_500  # Keys, version, clocks
+_VALUE: Final = 12
+_TIE_KEY: Final = 10 + 4 * 128  # An instant and an event's id, of characters of up to four bytes
+_NOTE: Final = 256
+
+
+def most_bytes(family: Family) -> int:
+    """The most bytes of a member's item on a board of the family, if the member is active in every bucket."""
+    return _BESIDE + sum(_bytes(metric) for metric in family.metrics.values())
+
+
+def _bytes(metric: Metric) -> int:
+    names = [metric.total()]
+    for unit in metric.bucket_codes:
+        newest = metric.timetable.index(unit, _NOW) + 1
+        names += [metric.bucket(unit, bucket) for bucket in range(_oldest(metric, unit, newest), newest + 1)]
+    texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)
+    copies = 1 + metric.has_tie_keys + metric.notes  # The name stands with the value, the tie key and the note
+    return sum(copies * (len(name) + 1) + _VALUE + texts for name in names)
+
+
+def _oldest(metric: Metric, unit: Unit, newest: int) -> int:
+    """The oldest bucket that an item may still hold. An expired one goes with the first write a day later."""
+    bucket = newest
+    while metric.expires(unit, bucket - 1) + 2 * DAY > _NOW:
+        bucket -= 1
+    return bucket
