@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler import Response
 from standings.domain.boards.names import MAX_MEMBER_BYTES
 from standings.domain.errors import bad_argument, bad_body
 from standings.http import api, responses
-from standings.read import board_list, member_ranks, pages, score_statistics
+from standings.read import board_list, history, member_ranks, pages, score_statistics
 from standings.read.reader import Question, Request, method_of
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
@@ -23,6 +23,7 @@ _PAGE: Final = Path(__file__).with_name("page.html")
 _DEFAULT_LIMIT: Final = 100
 _DEFAULT_RADIUS: Final = 5
 _DEFAULT_BUCKETS: Final = 50
+_DEFAULT_PERIODS: Final = 14
 
 
 @_api.route("GET", "/boards")
@@ -86,6 +87,16 @@ def rank_(board: str, metric: str, window: str) -> Response[str]:
         if name in arguments:
             raise bad_argument(name, "cannot go with score")
     return responses.json(score_statistics.score_rank(question, score=arguments["score"]))
+
+
+@_api.route("GET", api.RANKING + "/history")
+def history_(board: str, metric: str, window: str) -> Response[str]:
+    """A member's rank in each period that can be read."""
+    arguments = _api.arguments("period", "method", "member", "periods")
+    question = _question(board, metric, window, arguments)
+    member = arguments.required("member", "say whose history")
+    periods = arguments.whole("periods", _DEFAULT_PERIODS)
+    return responses.json(history.history(question, member=member, periods=periods))
 
 
 @_api.route("POST", api.RANKING + "/ranks")

@@ -216,7 +216,9 @@ def test_an_api_that_is_not_there(api: Api, capsys: pytest.CaptureFixture[str]) 
     assert f'Could not connect to the endpoint URL: "{address}/boards/b"' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [[], ["top"], ["rank"], ["around"], ["watch"], ["boards"], ["boards", "check"]])
+@pytest.mark.parametrize(
+    "command", [[], ["top"], ["rank"], ["history"], ["around"], ["watch"], ["boards"], ["boards", "check"]]
+)
 def test_every_command_has_help(api: Api, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run(api, *command, "--help")

@@ -20,6 +20,7 @@ FURTHEST: Final = 10**15 - 1
 FIELDS: Final = {
     "": ("entries", "next", "previous"),
     "/rank": ("rank", "score"),
+    "/history": ("member", "periods"),
     "/ranks": ("entries",),
     "/percentile": ("p", "score"),
     "/distribution": ("buckets",),

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
-from tests.support.oracle.asked import MAX_GROUP, STRANGERS, Asked, describe, exact, same
+from tests.support.oracle.asked import MAX_GROUP, STRANGERS, Asked, describe, exact, instants_of, same
 
 
 def compare_ranks(ranking: Asked, method: str) -> None:
@@ -18,6 +19,30 @@ def compare_ranks(ranking: Asked, method: str) -> None:
         )
     for member, kind in ranking.unranked().items():
         ranking.refused(kind, "/rank", member=member, method=method)
+
+
+def compare_history(ranking: Asked, method: str) -> None:
+    """Compare members' ranks in this period and those before it, also of members that are ranked in none of them."""
+    most = ranking.rng.choice([1, 2, 5, 14, 100])
+    calendar = ranking.model.calendar
+    earlier = calendar.earlier(ranking.window, ranking.now, ranking.on)
+    instants = [ranking.on, *islice(earlier, most - 1)]
+    listings = [ranking.model.listing(ranking.metric, ranking.window, on) for on in instants]
+    for member in [*ranking.members(), *ranking.unranked()]:
+        if member not in ranking.model.members:
+            ranking.refused("no-such-member", "/history", member=member, method=method, periods=most)
+            continue
+        what, answer = ranking.read("/history", member=member, method=method, periods=most)
+        expected = []
+        for on, listing in zip(instants, listings, strict=True):
+            rank, _, score = listing.line(member, method) or (None, member, None)
+            shown = None if score is None else ranking.exact(score)
+            expected.append((calendar.bounds(ranking.window, on), rank, shown, listing.total))
+        actual = [
+            (instants_of(each["period"]), each["rank"], exact(each["score"]), each["total"])
+            for each in answer["periods"]
+        ]
+        same(what, (member, expected), (answer["member"], actual))
 
 
 def compare_group(ranking: Asked, method: str) -> None:

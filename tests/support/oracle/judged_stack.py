@@ -59,6 +59,8 @@ class Told:
         read = reads.get(tuple(rest))
         if read is not None:
             status, answer = read(listing, rules, given)
+        elif rest == ["history"]:
+            status, answer = self._history(metric, window, on, given)
         elif "score" in given:
             units = int(Decimal(given["score"]).scaleb(rules.precision))
             status, answer = 200, {**listing.of_score(units, given["method"])._asdict(), "score": number(units, rules)}
@@ -88,6 +90,18 @@ class Told:
             before = previous.line(given["member"], given["method"]) if previous else None
             answer["previous_rank"] = before[0] if before else None
         return answer
+
+    def _history(self, metric: str, window: str, on: datetime, given: dict[str, Any]) -> Answer:
+        if given["member"] not in self.model.members:
+            return problem("no-such-member")
+        rules, periods = self.model.metrics[metric], list[dict[str, Any]]()
+        for instant in [on, *self.model.calendar.earlier(window, NOW, on)][: given["periods"]]:
+            listing = self.model.listing(metric, window, instant)
+            rank, _, score = listing.line(given["member"], given["method"]) or (None, "", None)
+            shown = None if score is None else number(score, rules)
+            period = self._period(window, instant)
+            periods.append({"period": period, "rank": rank, "score": shown, "total": listing.total})
+        return 200, {"member": given["member"], "periods": periods}
 
     def _page(self, listing: Listing, rules: Metric, given: dict[str, Any]) -> Answer:
         lines = listing.lines(given["method"])

@@ -79,9 +79,9 @@ class Calendar:
         following = _following(kind, bucket)
         return now < max(end + keep, self.end(kind, following) + self.late_for(kind))
 
-    def earlier(self, window: str, now: datetime) -> Iterator[datetime]:
-        """Yield an instant in each earlier period that can still be read, latest first."""
-        on = self.before(window, now)
+    def earlier(self, window: str, now: datetime, than: datetime | None = None) -> Iterator[datetime]:
+        """Yield an instant in each period before that of `than` (or of now) that can still be read, latest first."""
+        on = self.before(window, than or now)
         while on is not None and self.is_readable(window, on, now):
             yield on
             on = self.before(window, on)

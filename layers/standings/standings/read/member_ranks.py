@@ -105,9 +105,12 @@ def not_ranked(question: Question, member: str) -> NotFoundError:
 
 
 def read_ranks(
-    request: Request, rankings: Sequence[Ranking], members: Sequence[str], method: Method
+    request: Request, rankings: Sequence[Ranking], members: Sequence[str], method: Method, *, shared: int = 1
 ) -> dict[Ranking, Ranks]:
-    """The ranks of all these members in each ranking. Where none of them is ranked, only the root is read."""
+    """The ranks of all these members in each ranking. Where none of them is ranked, only the root is read.
+
+    Each ranking may use the part of the request's limits that it has if `shared` of them share these.
+    """
     entries: dict[Ranking, list[Entry]] = {ranking: [] for ranking in rankings}
     pairs = [(ranking, member) for ranking in rankings for member in members]
     for (ranking, _), entry in request.store.entries(pairs).items():
@@ -120,7 +123,10 @@ def read_ranks(
     nodes: dict[Ranking, dict[Path, Node]] = {ranking: {} for ranking in rankings}
     for (ranking, path), node in request.store.nodes(list(paths)).items():
         nodes[ranking][path] = node
-    return {ranking: _ranks(request.reads(ranking), some, nodes[ranking], method) for ranking, some in entries.items()}
+    return {
+        ranking: _ranks(request.reads(ranking, shared), some, nodes[ranking], method)
+        for ranking, some in entries.items()
+    }
 
 
 def _ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method) -> Ranks:

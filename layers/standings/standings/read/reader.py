@@ -35,6 +35,10 @@ class Limits(NamedTuple):
     scores: int = 100_000
     entries: int = 200_000
 
+    def shared(self, rankings: int) -> "Limits":
+        """The limits of each of so many rankings that one request numbers."""
+        return Limits(*(limit // rankings for limit in self))
+
 
 USUAL: Final = Limits()
 OPEN: Final = Limits(1_000, 5_000, 5_000)
@@ -104,9 +108,9 @@ class Request:
         reads = self.reads(self._in_generation(ranking))
         return Question(self, reads, numbering, period is not None, method is not None)
 
-    def reads(self, ranking: Ranking) -> "RankingReads":
-        """Reads of a ranking, in the generation that it has."""
-        return RankingReads(self.store, ranking, self._reader.shards, self._reader.limits)
+    def reads(self, ranking: Ranking, shared: int = 1) -> "RankingReads":
+        """Reads of a ranking, in the generation that it has. So many rankings share the limits."""
+        return RankingReads(self.store, ranking, self._reader.shards, self._reader.limits.shared(shared))
 
     def readable(self, ranking: Ranking) -> Ranking | None:
         """The ranking in the generation to read; None if it is incomplete or no longer kept."""

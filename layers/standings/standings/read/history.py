@@ -1,0 +1,48 @@
+"""A member's history: its rank in every period of a window that can be read."""
+
+from typing import Any, Final
+
+from standings.domain.boards.definitions import Ranking
+from standings.domain.boards.names import check_member
+from standings.domain.errors import check_range, no_such_member
+from standings.read import answer_fields
+from standings.read.member_ranks import Ranks, read_ranks
+from standings.read.reader import Question
+
+MAX_PERIODS: Final = 100
+
+
+def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
+    """The member's rank and score in up to `periods` periods, newest first; None where it was not ranked.
+
+    The newest is the question's period. `all` has one. NotFoundError if the board has no such member.
+    """
+    check_member("member", member)
+    check_range("periods", periods, 1, MAX_PERIODS)
+    newest = question.reads.ranking
+    rankings = [newest]
+    while len(rankings) < periods and (before := question.request.previous(rankings[-1])) is not None:
+        rankings.append(before)
+    found = read_ranks(question.request, rankings, [member], question.method, shared=len(rankings))
+    if not any(ranks.by_member for ranks in found.values()):
+        image = question.request.store.image(newest.board, member)
+        if image is None or image.removed:
+            raise no_such_member(newest.board, member)
+    by_member, nodes, total = found[newest]
+    entries = [ranked.entry for ranked in by_member.values()]
+    return {
+        **answer_fields.head(newest, question.method, nodes.values(), entries),
+        "total": total,
+        "member": member,
+        "periods": [_period(ranking, found[ranking], member) for ranking in rankings],
+    }
+
+
+def _period(ranking: Ranking, ranks: Ranks, member: str) -> dict[str, Any]:
+    ranked = ranks.by_member.get(member)
+    return {
+        "period": answer_fields.period(ranking),
+        "rank": None if ranked is None else ranked.rank,
+        "score": None if ranked is None else answer_fields.score_at(ranked.entry.place.sort_value, ranking.metric),
+        "total": ranks.total,
+    }
