@@ -1,4 +1,4 @@
-"""Reads a stack's HTTP API. Requests are signed for AWS IAM, carry a token, or neither."""
+"""Calls a stack's HTTP API. Requests are signed for AWS IAM, carry a token, or neither."""
 
 import json
 import os
@@ -86,16 +86,38 @@ class Api:
         self, tag: str | None, *path: str, **arguments: str | int | None
     ) -> tuple[dict[str, Any], str | None] | None:
         """Return the answer and its ETag; None if its ETag is still `tag`. Raises ApiError and LOST."""
-        status, headers, content = self._get(self._address(path, arguments), {"If-None-Match": tag} if tag else {})
+        request = AWSRequest("GET", self._address(path, arguments), headers={"If-None-Match": tag} if tag else {})
+        status, headers, content = self._exchange(request)
         if status == HTTPStatus.NOT_MODIFIED:
             return None
         if status != HTTPStatus.OK:
             raise _error(status, content)
+        return self._parsed(status, content), headers.get("ETag")
+
+    def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
+        """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and LOST."""
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"} if data else {}
+        status, _, content = self._exchange(AWSRequest("PUT", self._address(path, arguments), headers, data))
+        if status != HTTPStatus.OK:
+            raise _error(status, content)
+        return self._parsed(status, content)
+
+    def delete(self, *path: str, **arguments: str) -> None:
+        """Send a DELETE. If its first answer was lost, the second may be that there is nothing any more.
+
+        Raises ApiError and LOST.
+        """
+        status, _, content = self._exchange(AWSRequest("DELETE", self._address(path, arguments)))
+        if status != HTTPStatus.NO_CONTENT:
+            raise _error(status, content)
+
+    def _parsed(self, status: int, content: bytes) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = json.loads(content)
         except ValueError as error:
             raise ApiError(status, "", f"{self.url} is not the API of a stack: expected JSON, {error}") from error
-        return answer, headers.get("ETag")
+        return answer
 
     def _address(self, path: tuple[str, ...], arguments: Mapping[str, str | int | None]) -> str:
         for name in path:
@@ -111,10 +133,10 @@ class Api:
         except UnicodeEncodeError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
-    def _get(self, url: str, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
+    def _exchange(self, request: AWSRequest) -> tuple[int, Mapping[str, str], bytes]:
         for attempt in range(1, self.attempts + 1):
             try:
-                answer = self._send(url, headers)
+                answer = self._send(request)
                 if answer.status_code not in _RETRIED or attempt == self.attempts:
                     break
             except SSLError:
@@ -125,8 +147,8 @@ class Api:
             self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
         return answer.status_code, answer.headers, answer.content
 
-    def _send(self, url: str, headers: Mapping[str, str]) -> Any:
-        request = AWSRequest("GET", url, headers=dict(headers))
+    def _send(self, unsigned: AWSRequest) -> Any:
+        request = AWSRequest(unsigned.method, unsigned.url, dict(unsigned.headers), unsigned.data)
         if self.token is not None:
             request.headers["Authorization"] = f"Bearer {self.token}"
         elif self.signature is not None:
@@ -135,7 +157,7 @@ class Api:
             SigV4Auth(credentials, "execute-api", self.signature.region).add_auth(request)
         answer = self.session.send(request.prepare())
         if answer.status_code == HTTPStatus.OK and len(answer.content) < int(answer.headers.get("Content-Length", 0)):
-            raise ConnectionClosedError(endpoint_url=url)
+            raise ConnectionClosedError(endpoint_url=str(request.url))
         return answer
 
 
@@ -150,5 +172,5 @@ def _error(status: int, content: bytes) -> ApiError:
     if not kind:
         text = f"HTTP {status}: {text}"
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            text += ": reads of this stack need an AWS IAM signature (--profile) or a token (--token)"
+            text += ": this call needs an AWS IAM signature (--profile) or a token with its scope (--token)"
     return ApiError(status, kind.removeprefix("urn:standings:"), text)

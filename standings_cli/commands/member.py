@@ -1,0 +1,98 @@
+"""`member`: show, register, hide, show again and remove a member of a board."""
+
+import argparse
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from standings_cli.commands.options import Commands
+from standings_cli.stack.connection import Connection
+from standings_cli.terminal.exit_status import OK
+from standings_cli.terminal.tables import console, table
+from standings_cli.terminal.text import as_json, number, period, shown
+
+
+def add(commands: Commands) -> None:
+    """Add the commands about members."""
+    actions = commands.group("member", help="show, register, hide or remove a member")
+
+    show = _add(actions, "show", "show a member's scores and ranks in everything that a board counts")
+    show.set_defaults(do=_show)
+
+    register = _add(actions, "register", "register a member, unless it is there", "A hidden member stays hidden.")
+    register.set_defaults(do=partial(_put, None))
+
+    hide = _add(
+        actions,
+        "hide",
+        "take a member out of every ranking of a board; its scores are kept and its events go on to count",
+        "A member that is not there yet is registered, hidden.",
+    )
+    hide.set_defaults(do=partial(_put, True))  # noqa: FBT003 - what the body says
+
+    unhide = _add(actions, "unhide", "bring a hidden member back with its scores")
+    unhide.set_defaults(do=partial(_put, False))  # noqa: FBT003 - what the body says
+
+    remove = _add(
+        actions,
+        "remove",
+        "remove a member of a board, with its scores",
+        "A later event starts anew; on a board of registered members after it was registered again. "
+        "Exit status 1 if there is no such member.",
+    )
+    remove.set_defaults(do=_remove)
+
+
+def _add(actions: Commands, name: str, text: str, epilog: str | None = None) -> argparse.ArgumentParser:
+    parser = actions.add(name, help=text, epilog=epilog)
+    parser.add_argument("board")
+    parser.add_argument("member", metavar="ID")
+    parser.set_defaults(resumes=False)
+    return parser
+
+
+def _show(connection: Connection, options: argparse.Namespace) -> int:
+    answer = connection.api.read("boards", options.board, "member", id=options.member, ranks="true")
+    if options.json:
+        print(as_json(answer))
+        return OK
+    screen = console()
+    screen.print(f"{_named(answer)} · {'hidden' if answer['hidden'] else 'not hidden'}")
+    rows = table("metric", "window", "period", "score", "rank", "of", right=("score", "rank", "of"))
+    for metric in answer["metrics"]:
+        if not metric["windows"]:
+            rows.add_row(metric["metric"], "not ranked", "", _number(metric["score"]), "", "")
+        for window in metric["windows"]:
+            numbers = (_number(window[name]) for name in ("score", "rank", "total"))
+            rows.add_row(metric["metric"], window["window"], period(window), *numbers)
+    screen.print(rows)
+    return OK
+
+
+def _put(hidden: bool | None, connection: Connection, options: argparse.Namespace) -> int:  # noqa: FBT001 - as the API
+    body = None if hidden is None else {"hidden": hidden}
+    answer = connection.api.put("boards", options.board, "member", body=body, id=options.member)
+    if options.json:
+        print(as_json(answer))
+    elif answer["hidden"]:
+        print(f"{_named(answer)}: hidden, in no ranking; scores are kept and events go on to count")
+    elif hidden is None:
+        print(f"{_named(answer)}: registered")
+    else:
+        print(f"{_named(answer)}: not hidden, ranked with its scores")
+    return OK
+
+
+def _remove(connection: Connection, options: argparse.Namespace) -> int:
+    connection.api.delete("boards", options.board, "member", id=options.member)
+    answer = {"board": options.board, "member": options.member}
+    print(as_json({**answer, "removed": True}) if options.json else f"{_named(answer)}: removed, with its scores")
+    return OK
+
+
+def _named(answer: Mapping[str, Any]) -> str:
+    return f"{shown(answer['board'])} · {shown(answer['member'])}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else number(value)
