@@ -18,6 +18,7 @@ MODULES: Final = {
     "units": "benchmarks.measure.units",
     "reads": "benchmarks.measure.reads",
     "rolling_reads": "benchmarks.measure.rolling_reads",
+    "member_reads": "benchmarks.measure.member_reads",
     "cost": "benchmarks.models.cost.cost",
     "lanes": "benchmarks.measure.lanes",
     "ceiling": "benchmarks.models.ceiling",

@@ -131,6 +131,18 @@ class Questions:
             lambda page: self._truth.shows(page, first, limit),
         )
 
+    def page_with(self, me: str, limit: int = 100) -> Question:
+        """Read the first page, and the rank of a member with the entry just before it."""
+        place = self._truth.position(me)
+        lines = self._truth.lines(place - 1, 2) if place > 1 else self._truth.lines(1, 1)
+
+        def is_right(page: Answer) -> bool:
+            found = page["me"]
+            told = [(one["rank"], one["member"], one["score"]) for one in (found["ahead"], found) if one is not None]
+            return told == lines and self._truth.shows(page, 1, limit)
+
+        return lambda: pages.page(self._about(), limit=limit, cursor=None, me=me), is_right
+
     def at(self, position: int, limit: int = 100) -> Question:
         """Read the page at a position."""
         return (

@@ -1,7 +1,7 @@
 """A large board with a rolling window, of which everything is loaded that some questions read."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Final
@@ -35,14 +35,16 @@ BESIDE: Final = 40
 class RollingBoard:
     """A board with a rolling window, of which everything is loaded that the questions read."""
 
-    def __init__(self, definition: str, window: str, days: int, life: str, count: int) -> None:
+    def __init__(
+        self, definition: str, window: str, days: int, life: str, count: int, offsets: Collection[int] = OFFSETS
+    ) -> None:
         self._now = NOON
         self.window = window
         rng = Random(count)
         histories = LIVES[life](rng, count, days, fine_points)
         self._days = days
-        periods = histories.scores(days, range(min(OFFSETS), max(OFFSETS) + 1))
-        self.truths = {offset: MemberTruth(scores) for offset, scores in periods if offset in OFFSETS}
+        periods = histories.scores(days, range(min(offsets), max(offsets) + 1))
+        self.truths = {offset: MemberTruth(scores) for offset, scores in periods if offset in offsets}
         now, then = (self.truths[offset].by_number for offset in (0, 1))
         lasting = [number for number in range(count) if now[number] and then[number]]
         self.members = list(map(population.member, rng.sample(lasting, SAMPLE + MAX_MEMBERS)))
@@ -50,7 +52,7 @@ class RollingBoard:
         metric = population.family(definition).metrics["points"]
         chosen = self._near(histories)
         loader = Loader(self.board.client, population.BOARD, metric, NOON)
-        loader.load(histories, histories.of(chosen), offsets=OFFSETS, log=_log(NOON // DAY, days))
+        loader.load(histories, histories.of(chosen), offsets=offsets, log=_log(NOON // DAY, days))
         self.board.pipeline.catalog.register([population.BOARD])
 
     def at(self, now: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from standings.domain.boards.names import MAX_MEMBER_BYTES
+from standings.domain.boards.names import MAX_MEMBER_BYTES, check_member
 from standings.domain.errors import bad_argument, bad_body
 from standings.http import api, responses
 from standings.read import board_list, history, member_ranks, pages, score_statistics
@@ -57,22 +57,24 @@ def member_(board: str) -> Response[str]:
 @_api.route("GET", api.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
     """A page of a ranking's list: the first, after a cursor, from a position, or around a member."""
-    arguments = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius")
+    arguments = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius", "me")
     starts = [name for name in ("cursor", "rank", "around") if name in arguments]
     if len(starts) > 1:
         raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
-    question = _question(board, metric, window, arguments)
+    question, me = _question(board, metric, window, arguments), arguments.get("me")
+    if me is not None:
+        check_member("me", me)
     if "around" in arguments:
         if "limit" in arguments:
             raise bad_argument("limit", "around a member, radius says how many: give radius instead")
         radius = arguments.whole("radius", _DEFAULT_RADIUS)
-        return responses.json(pages.page_around(question, member=arguments["around"], radius=radius))
+        return responses.json(pages.page_around(question, member=arguments["around"], radius=radius, me=me))
     if "radius" in arguments:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
     limit = arguments.whole("limit", _DEFAULT_LIMIT)
     if "rank" in arguments:
-        return responses.json(pages.page_at(question, rank=arguments.whole("rank", 1), limit=limit))
-    return responses.json(pages.page(question, limit=limit, cursor=arguments.get("cursor")))
+        return responses.json(pages.page_at(question, rank=arguments.whole("rank", 1), limit=limit, me=me))
+    return responses.json(pages.page(question, limit=limit, cursor=arguments.get("cursor"), me=me))
 
 
 @_api.route("GET", api.RANKING + "/rank")

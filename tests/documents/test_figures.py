@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.harness.shapes import SHAPES
-from benchmarks.measure import lanes, reads, rolling, rolling_reads, units
+from benchmarks.measure import lanes, member_reads, reads, rolling, rolling_reads, units
 from benchmarks.measure.comparison import compared, compared_tables, curve_tables, curves
 from benchmarks.measure.comparison.event_curves import ALONE, SHARDS, TOGETHER
 from benchmarks.measure.comparison.rank_costs import PUBLISHED
@@ -25,6 +25,7 @@ from tests.template.expansion import source
 
 COMMITTED = Output()
 READS = COMMITTED.result("reads")
+MEMBER_READS = COMMITTED.result("member_reads")
 LANES = COMMITTED.result("lanes")
 UNITS = COMMITTED.result("units")
 COMPARED = COMMITTED.result("compared")
@@ -45,6 +46,7 @@ TABLES = {
             ("lanes", lanes),
             ("streams", rolling),
             ("rolling_reads", rolling_reads),
+            ("member_reads", member_reads),
             ("compared", compared),
             ("curves", curves),
             ("speed", speed),
@@ -77,6 +79,23 @@ def test_reads_are_within_their_budgets() -> None:
         assert cost[reads.FEW, "rank of a member", members]["read_units_most"] <= 3
         assert cost[reads.FEW, "top 100", members]["read_units_most"] <= 2.5
     assert READS["answers_wrong"] == 0
+
+
+def test_a_history_and_a_rank_beside_a_page_are_within_their_budgets() -> None:
+    cost = {(row["board"], row["members"], row["read"]): row["read_units_most"] for row in MEMBER_READS["reads"]}
+
+    for row in MEMBER_READS["reads"]:
+        board, members, periods = row["board"], row["members"], member_reads.periods_of(row)
+        most = {member_reads.CALENDAR: 3.0, member_reads.ROLLING: 6.0}.get(board, 0.0)
+        if periods > 1 or (periods and board == member_reads.CALENDAR):
+            assert row["read_units_most"] <= most * periods
+        elif periods:
+            assert row["read_units_most"] <= cost[board, members, "rank of a member"]
+        elif row["read"].endswith("`me`"):
+            entry = 0.5 * (4 if board.endswith("4 shards") else 1)
+            beside = cost[board, members, "top 100"] + cost[board, members, "rank of a member"]
+            assert row["read_units_most"] <= beside + entry
+    assert {row["members"] for row in MEMBER_READS["reads"]} == {*member_reads.SIZES}
 
 
 def test_only_busy_boards_pay_for_lanes() -> None:

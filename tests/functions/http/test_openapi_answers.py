@@ -117,6 +117,9 @@ ACCEPTED: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("listRanking", DAY, {"rank": 1000}, None),
     ("listRanking", DAY, {"around": "用户"}, None),
     ("listRanking", DAY, {"around": "a,b", "radius": 1}, None),
+    ("listRanking", DAY, {"me": "a", "limit": 1}, None),
+    ("listRanking", DAY, {"me": "用户", "rank": 3, "method": "dense"}, None),
+    ("listRanking", DAY, {"me": "nobody"}, None),
     ("getRank", DAY + "/rank", {"member": "images/1.jpg"}, None),
     ("getRank", DAY + "/rank", {"member": "a", "previous": "true", "period": "2026-11-21", "method": "dense"}, None),
     ("getRank", DAY + "/rank", {"member": "a", "previous": "false"}, None),
@@ -181,6 +184,7 @@ def test_what_is_described_is_accepted_and_answered_as_described(stack: Stack) -
 
 PROBLEMS: Final[list[tuple[str, int, str, dict[str, Any], Any]]] = [
     ("listRanking", 400, DAY, {"limit": 0}, None),
+    ("listRanking", 400, DAY, {"me": "x" * 257}, None),
     ("listRanking", 404, "/boards/b/goals/day", {}, None),
     ("listRanking", 404, "/boards/b/runs/all", {}, None),
     ("listRanking", 404, DAY, {"period": "2020-01-01"}, None),

@@ -121,7 +121,7 @@ def _explained(problem: Mapping[str, Any], case: Case, response: schemathesis.Re
 
 def _broken(call: str, case: Case, arguments: Mapping[str, str]) -> Iterator[str]:
     """Yield the arguments that break a rule of this call."""
-    for name in ("member", "around", "id"):
+    for name in ("member", "around", "me", "id"):
         if name in arguments and _too_long(arguments[name]):
             yield name
     if "period" in arguments and not _has_begun(arguments["period"], case.path_parameters["window"]):

@@ -52,6 +52,26 @@ def compare_around(ranking: Asked, method: str) -> None:
         ranking.refused(kind, around=member, method=method)
 
 
+def compare_me(ranking: Asked, method: str) -> None:
+    """Compare what pages say of one member and of the entry just before it, wherever it is in the list."""
+    lines = ranking.listing.lines(method)
+    for member in [*ranking.members(), *ranking.unranked()]:
+        start, limit = ranking.rng.randint(0, len(lines)), ranking.rng.randint(1, 5)
+        what, page = ranking.read(method=method, rank=start + 1, limit=limit, me=member)
+        _compare_page(ranking, what, page, lines, start, start + limit, beyond=start == len(lines))
+        place = next((position for position, line in enumerate(lines) if line[1] == member), None)
+        if place is None:
+            same(what, None, page["me"])
+            continue
+        rank, _, score = lines[place]
+        expected = (rank, member, ranking.exact(score), ranking.listing.percentile(score))
+        me = page["me"]
+        same(what, expected, (me["rank"], me["member"], exact(me["score"]), exact(me["percentile"])))
+        before = ranking.lines(lines[max(0, place - 1) : place])
+        ahead = [me["ahead"]] if me["ahead"] is not None else []
+        same(what, before, [(entry["rank"], entry["member"], exact(entry["score"])) for entry in ahead])
+
+
 def _compare_page(
     ranking: Asked,
     what: str,

@@ -121,7 +121,17 @@ class Told:
             "entries": [{"rank": r, "member": m, "score": number(s, rules)} for r, m, s in lines[start:stop]],
             "next": f"f{stop}" if stop < len(lines) else None,
             "previous": f"b{start}" if start else None,
+            **({"me": self._me(listing, rules, given)} if "me" in given else {}),
         }
+
+    def _me(self, listing: Listing, rules: Metric, given: dict[str, Any]) -> dict[str, Any] | None:
+        answer = self._of(listing, None, rules, {"member": given["me"], "method": given["method"]})
+        if answer["rank"] is None:
+            return None
+        around = listing.around(given["me"], 1, given["method"])
+        rank, member, score = around[0]
+        ahead = {"rank": rank, "member": member, "score": number(score, rules)} if member != given["me"] else None
+        return {**answer, "ahead": ahead}
 
     def _percentile(self, listing: Listing, rules: Metric, given: dict[str, Any]) -> Answer:
         score = listing.score_at(Decimal(given["p"]))

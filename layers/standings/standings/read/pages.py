@@ -1,6 +1,7 @@
 """Pages of a ranking's list: the first, after or before a cursor, from a position, and around a member.
 
-Entries come from the sorted index. Ranks come from the tiers at each read, so they are current on every page.
+Entries come from the sorted index. Ranks come from the tiers at each read, so they are current on every page. Each page
+may also tell the rank of one member, `me`, wherever that is in the list.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from standings.ports.rankings import Entry, Node
 from standings.read import answer_fields
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import not_ranked
-from standings.read.rank_numbering import Base, counters_of, page_ranks, select
+from standings.read.rank_numbering import Base, counters_of, entry_ranks, page_ranks, select
 from standings.read.reader import Method, Question, RankingReads
 from standings.read.shard_merge import read_around, read_stretch
 
@@ -37,7 +38,7 @@ class _Page(NamedTuple):
     following: str | None
 
 
-def page(question: Question, *, limit: int, cursor: str | None) -> dict[str, Any]:
+def page(question: Question, *, limit: int, cursor: str | None, me: str | None = None) -> dict[str, Any]:
     """The first page, or the page that a cursor leads to."""
     reads, method = question.reads, question.method
     at = Cursor(reads.ranking.period, forward=True, key=ENDS, method=method)
@@ -46,29 +47,31 @@ def page(question: Question, *, limit: int, cursor: str | None) -> dict[str, Any
         reads = question.request.reads(reads.ranking._replace(period=at.period))
         method = at.method
     check_range("limit", limit, 1, MAX_ENTRIES)
-    return _answer(reads, method, (_after if at.forward else _before)(reads, at.key, limit))
+    return _answer(reads, method, (_after if at.forward else _before)(reads, at.key, limit), me)
 
 
-def page_at(question: Question, *, rank: int, limit: int) -> dict[str, Any]:
+def page_at(question: Question, *, rank: int, limit: int, me: str | None = None) -> dict[str, Any]:
     """The page that starts at a position of the list, counted from 1."""
     check_range("limit", limit, 1, MAX_ENTRIES)
     if rank < 1:
         raise bad_argument("rank", f"expected at least 1, got {rank}")
-    return _answer(question.reads, question.method, _at(question.reads, rank - 1, limit))
+    return _answer(question.reads, question.method, _at(question.reads, rank - 1, limit), me)
 
 
-def page_around(question: Question, *, member: str, radius: int) -> dict[str, Any]:
+def page_around(question: Question, *, member: str, radius: int, me: str | None = None) -> dict[str, Any]:
     """A member with up to `radius` neighbours on each side."""
     check_member("around", member)
     check_range("radius", radius, 0, MAX_RADIUS)
     entry = question.reads.entry(member)
     if entry is None:
         raise not_ranked(question, member)
-    return _answer(question.reads, question.method, _around(question.reads, entry, radius))
+    return _answer(question.reads, question.method, _around(question.reads, entry, radius), me)
 
 
-def _answer(reads: RankingReads, method: Method, contents: _Page) -> dict[str, Any]:
+def _answer(reads: RankingReads, method: Method, contents: _Page, me: str | None) -> dict[str, Any]:
     ranking = reads.ranking
+    # Entries and tiers are read at different moments: count at least the members on the page.
+    total = max(tier_tree.total(counters_of(contents.nodes)[ROOT]), contents.base.ahead + len(contents.entries))
     numbers = page_ranks(reads, contents.entries, contents.base, contents.nodes, method)
 
     def cursor(key: str | None, *, forward: bool) -> str | None:
@@ -76,19 +79,60 @@ def _answer(reads: RankingReads, method: Method, contents: _Page) -> dict[str, A
 
     return {
         **answer_fields.head(ranking, method, contents.nodes.values(), contents.entries),
-        # Entries and tiers are read at different moments: count at least the members on the page.
-        "total": max(tier_tree.total(counters_of(contents.nodes)[ROOT]), contents.base.ahead + len(contents.entries)),
-        "entries": [
-            {
-                "rank": number,
-                "member": entry.member,
-                "score": answer_fields.score_at(entry.place.sort_value, ranking.metric),
-            }
-            for number, entry in zip(numbers, contents.entries, strict=True)
-        ],
+        "total": total,
+        "entries": [_line(reads, entry, number) for number, entry in zip(numbers, contents.entries, strict=True)],
         "next": cursor(contents.following, forward=True),
         "previous": cursor(contents.previous, forward=False),
+        **({} if me is None else {"me": _me(reads, method, me, contents.nodes, total)}),
     }
+
+
+def _line(reads: RankingReads, entry: Entry, rank: int) -> dict[str, Any]:
+    score = answer_fields.score_at(entry.place.sort_value, reads.ranking.metric)
+    return {"rank": rank, "member": entry.member, "score": score}
+
+
+def _me(reads: RankingReads, method: Method, member: str, nodes: dict[Path, Node], total: int) -> dict[str, Any] | None:
+    """A member's rank, and the entry just before it in the list; None if it is not ranked.
+
+    `nodes` are those that the page has read. Missing ones are added.
+    """
+    entry = reads.entry(member)
+    if entry is None:
+        return None
+    number = entry.place.sort_value
+    paths = tier_tree.nodes_for(number)
+    missing = [path for path in paths if path not in nodes]
+    before, read = read_stretch(reads, entry.key, 1, missing, forward=False)
+    nodes.update(read)
+    mine = {path: nodes[path] for path in paths if path in nodes}
+    rank = entry_ranks(reads, [entry], mine, method)[member]
+    ahead = tier_tree.ahead(number, counters_of(mine))
+    line = None
+    if before and before[0].member != member:  # A member that moves meanwhile may be found again
+        line = _line(reads, before[0], _rank_before(reads, before[0], number, rank, nodes, method))
+    percentile = answer_fields.percentile(ahead, max(total, ahead + 1))
+    return {**_line(reads, entry, rank), "percentile": percentile, "ahead": line}
+
+
+def _rank_before(
+    reads: RankingReads, entry: Entry, number: int, rank: int, nodes: dict[Path, Node], method: Method
+) -> int:
+    """The rank of the entry just before one with this sort value and rank. It takes one more node at most."""
+    mine = entry.place.sort_value
+    if method == "ordinal":
+        step = 1
+    elif mine == number:
+        step = 0
+    elif method == "dense":
+        step = 1
+    else:
+        leaf = tier_tree.nodes_for(mine)[-1]
+        if leaf not in nodes:
+            nodes.update(reads.nodes([leaf]))
+        # Nobody stands between the two, so all who are ahead of one but not of the other have this score.
+        step = tier_tree.equals(mine, counters_of(nodes))
+    return max(1, rank - step)
 
 
 def _after(reads: RankingReads, key: str, limit: int) -> _Page:
