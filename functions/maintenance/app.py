@@ -1,5 +1,6 @@
-"""The maintenance function: audits, rebuilds, deletions and replays. Each call does as much as its time allows.
+"""The maintenance function: audits, rebuilds, deletions, erasures and replays.
 
+Each call does as much as its time allows.
 An event names one task, such as `{"rebuild": {"board": "b"}}` (or `"berlin-*"` for all boards that match) or
 `{"dead_letters": {"replay": {"reason": "metrics"}}}`.
 The answer says whether the task is `done`. If it is not, send the same event again, with the answer's `cursor` if it
@@ -21,7 +22,7 @@ from standings.ports.board_records import DELETE, REBUILD
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, maintenance
 
-_rebuilds, _audits, _turns, _dead_letters, _parked = maintenance.maintenance(building_blocks.real_clock())
+_rebuilds, _audits, _turns, _erase, _dead_letters, _parked = maintenance.maintenance(building_blocks.real_clock())
 
 _GLOB: Final = frozenset("*?[")
 
@@ -87,6 +88,7 @@ _TASKS: Final[Tasks] = {
     },
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
+    "erase": Task(_erase.erase, {"member": str, "cursor": str}, required="member"),
     "runtime": Task(_runtime, {}),
     "dead_letters": {
         "list": _choosing("ids", _dead_letters.list, limit=int),
@@ -106,5 +108,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
     task, arguments = task_of(event, _TASKS)
     answer = task.do(deadline, **arguments)
-    logger.info("task", extra={"task": event, "done": answer["done"]})
+    # A log would keep the id of whom to erase for longer than the tables do.
+    logger.info("task", extra={"task": {"erase": {}} if "erase" in event else event, "done": answer["done"]})
     return answer

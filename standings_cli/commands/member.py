@@ -1,20 +1,21 @@
-"""`member`: show, register, hide, show again and remove a member of a board."""
+"""`member`: show, register, hide, show again and remove a member of a board; erase a person from all boards."""
 
 import argparse
+import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import OK
+from standings_cli.terminal.exit_status import DIFFERS, OK
 from standings_cli.terminal.tables import console, table
 from standings_cli.terminal.text import as_json, number, period, shown
 
 
 def add(commands: Commands) -> None:
     """Add the commands about members."""
-    actions = commands.group("member", help="show, register, hide or remove a member")
+    actions = commands.group("member", help="show, register, hide or remove a member; erase a person")
 
     show = _add(actions, "show", "show a member's scores and ranks in everything that a board counts")
     show.set_defaults(do=_show)
@@ -41,6 +42,18 @@ def add(commands: Commands) -> None:
         "Exit status 1 if there is no such member.",
     )
     remove.set_defaults(do=_remove)
+
+    erase = actions.add(
+        "erase",
+        help="remove a person from every board",
+        description="Remove a person from every board, with all scores. Stop what posts for that person first: an "
+        "event that is still to be counted brings the member back.",
+        epilog="It may be run again at any time; docs/operations.md says what is left for a while. Exit status 1 if a "
+        "board has to be looked at again.",
+    )
+    erase.add_argument("member", metavar="ID")
+    erase.add_argument("--yes", action="store_true", help="do not ask")
+    erase.set_defaults(do=_erase)
 
 
 def _add(actions: Commands, name: str, text: str, epilog: str | None = None) -> argparse.ArgumentParser:
@@ -88,6 +101,30 @@ def _remove(connection: Connection, options: argparse.Namespace) -> int:
     answer = {"board": options.board, "member": options.member}
     print(as_json({**answer, "removed": True}) if options.json else f"{_named(answer)}: removed, with its scores")
     return OK
+
+
+def _erase(connection: Connection, options: argparse.Namespace) -> int:
+    if not options.yes and sys.stdin.isatty():
+        question = f"Remove {options.member!r} from every board, with all scores? Type the id: "
+        if input(question) != options.member:
+            print("nothing was removed", file=sys.stderr)
+            return DIFFERS
+    boards, problems, profile = 0, list[Mapping[str, Any]](), False
+    for answer in connection.maintenance.answers("erase", {"member": options.member}):
+        boards += len(answer["boards"])
+        problems += answer["problems"]
+        profile = profile or answer["profile"]
+        if options.json:
+            print(as_json(answer), flush=True)
+            continue
+        for board in answer["boards"]:
+            print(f"removed from {shown(board)}", flush=True)
+    for problem in problems:
+        print(f"{shown(problem['board'])}: {shown(problem['why'])}", file=sys.stderr)
+    if not options.json:
+        also = ", and the profile" if profile else ""
+        print(f"{shown(options.member)}: removed from {number(boards)} board{'' if boards == 1 else 's'}{also}")
+    return DIFFERS if problems else OK
 
 
 def _named(answer: Mapping[str, Any]) -> str:

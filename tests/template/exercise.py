@@ -75,6 +75,7 @@ def maintain(stack: Stack) -> None:
     job(stack, "audits", next={"read_units": 100})
     job(stack, "audits", show={})
     job(stack, "rebuild")
+    job(stack, "erase", member="m8")
     letters = job(stack, "dead_letters", list={})["messages"]
     job(stack, "dead_letters", delete={"ids": [letters[0]["id"]]})
     job(stack, "dead_letters", replay={})

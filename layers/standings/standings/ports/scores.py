@@ -75,8 +75,8 @@ class ParkedMember(NamedTuple):
 class Scores(Protocol):
     """Members' items, and the receipts of events."""
 
-    def images(self, keys: Iterable[MemberKey]) -> dict[MemberKey, Image]:
-        """Read items, eventually consistently. A member without an item is left out."""
+    def images(self, keys: Iterable[MemberKey], *, consistent: bool = False) -> dict[MemberKey, Image]:
+        """Read items, eventually consistently unless told otherwise. A member without an item is left out."""
 
     def image(self, key: MemberKey) -> Image | None:
         """Read an item, strongly consistently; None if it does not exist."""

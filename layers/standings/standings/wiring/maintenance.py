@@ -11,6 +11,7 @@ from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.messages import Sender
 from standings.maintain.audit.audit import Audits
 from standings.maintain.audit.turn import AuditTurns
+from standings.maintain.erase import Erase
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
@@ -21,7 +22,7 @@ from standings.runtime.retry import Clock
 from standings.wiring import building_blocks, projector
 
 
-def maintenance(clock: Clock) -> tuple[Rebuild, Audits, AuditTurns, DeadLetterCare, ParkedCare]:
+def maintenance(clock: Clock) -> tuple[Rebuild, Audits, AuditTurns, Erase, DeadLetterCare, ParkedCare]:
     """Create the services, which share clients and caches."""
     scores_table, rankings_table = required("SCORES_TABLE"), required("RANKINGS_TABLE")
     dynamodb, boards = building_blocks.client("dynamodb"), building_blocks.boards()
@@ -43,10 +44,15 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, AuditTurns, DeadLetterCa
     def written(board: str) -> tuple[int, ...]:
         return catalog.written([board])[board]
 
+    def forget(_member: str) -> bool:
+        """Members are known to boards alone: nothing else has to be removed when a person is erased."""
+        return False
+
     return (
         Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
         audits,
         AuditTurns(audits, DynamoTurns(dynamodb, rankings_table), failed),
+        Erase(catalog, scores, forget, clock),
         DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
     )

@@ -28,8 +28,9 @@ class DynamoScores:
         self._receipts = receipts
         self._clock = clock
 
-    def images(self, keys: Iterable[MemberKey]) -> dict[MemberKey, Image]:
-        items = batch_get(self._client, self._scores, [member_item_key(*key) for key in keys], self._clock)
+    def images(self, keys: Iterable[MemberKey], *, consistent: bool = False) -> dict[MemberKey, Image]:
+        wanted = [member_item_key(*key) for key in keys]
+        items = batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent)
         return {(image.board, image.member): image for image in map(decode_image, items)}
 
     def image(self, key: MemberKey) -> Image | None:
