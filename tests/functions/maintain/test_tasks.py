@@ -67,7 +67,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
     [
         (
             None,
-            "expected an object with one of audit, audits, rebuild, delete, erase, runtime, dead_letters, parked, got None",
+            "one of audit, audits, rebuild, delete, erase, runtime, dead_letters, parked, got None",
         ),
         ({}, "expected an object with one of"),
         ({"rebuild": {"board": "b"}, "delete": {"board": "b"}}, "expected an object with one of"),
