@@ -118,6 +118,7 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
     chosen = {
         "EndpointUrl": endpoint,
         "OpenReads": "true",
+        "OpenSearch": "true",
         "OpenWrites": "true",
         "DataDeletionPolicy": "Delete",
         "WriterMaximumConcurrency": "0",  # the embedded AWS does not support a limit

@@ -1,4 +1,4 @@
-"""The command function answers HTTP writes: it queues events and changes members at once."""
+"""The command function answers HTTP writes: it queues events, and changes members and profiles at once."""
 
 from functools import cache
 from typing import Any
@@ -8,6 +8,7 @@ from aws_lambda_powertools.event_handler import Response
 from standings.domain.errors import bad_body
 from standings.http import api, responses
 from standings.ingest.post_events import Posting
+from standings.members.change_profiles import ProfileAdmin
 from standings.members.register_hide_remove import MemberAdmin
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, command
@@ -23,8 +24,8 @@ def _posting() -> Posting:
 
 
 @cache
-def _member_admin() -> MemberAdmin:
-    return command.member_admin(_clock)
+def _members() -> tuple[MemberAdmin, ProfileAdmin]:
+    return command.members(_clock)
 
 
 @_api.route("POST", api.EVENTS)
@@ -38,13 +39,27 @@ def post() -> Response[str]:
 def put(board: str) -> Response[str]:
     """Register a member. The body may hide it or show it again."""
     member = _member()
-    return responses.json(_member_admin().put(board, member, _hidden()))
+    return responses.json(_members()[0].put(board, member, _hidden()))
 
 
 @_api.route("DELETE", api.MEMBER)
 def delete(board: str) -> Response[str]:
     """Remove a member with its scores."""
-    _member_admin().remove(board, _member())
+    _members()[0].remove(board, _member())
+    return Response(status_code=204, body="")
+
+
+@_api.route("PUT", api.PROFILE)
+def put_profile() -> Response[str]:
+    """Set and remove fields of a member's profile."""
+    member = _member()
+    return responses.json(_members()[1].put(member, _api.document()))
+
+
+@_api.route("DELETE", api.PROFILE)
+def delete_profile() -> Response[str]:
+    """Remove a member's profile."""
+    _members()[1].remove(_member())
     return Response(status_code=204, body="")
 
 

@@ -15,7 +15,7 @@ from standings.read.reader import Question, Request, method_of
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
 
-_reader = query.reader(building_blocks.real_clock())
+_reader, _people, _search = query.services(building_blocks.real_clock())
 _api = api.Api()
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
@@ -24,6 +24,24 @@ _DEFAULT_LIMIT: Final = 100
 _DEFAULT_RADIUS: Final = 5
 _DEFAULT_BUCKETS: Final = 50
 _DEFAULT_PERIODS: Final = 14
+_DEFAULT_FOUND: Final = 20
+
+
+@_api.route("GET", api.PROFILE)
+def profile_() -> Response[str]:
+    """A member's profile, or the members whose names have a beginning."""
+    arguments = _api.arguments("id", "name", "board", "limit")
+    if "name" not in arguments:
+        member = arguments.required("id", "say whose profile, or give the beginning of a name")
+        for name in ("board", "limit"):
+            if name in arguments:
+                raise bad_argument(name, "is that of a search: it needs name")
+        return responses.json(_people.profile(Request(_reader), member))
+    if "id" in arguments:
+        raise bad_argument("id", "cannot go with name")
+    limit = arguments.whole("limit", _DEFAULT_FOUND)
+    found = _search.search(Request(_reader), name=arguments["name"], board=arguments.get("board"), limit=limit)
+    return responses.json(found)
 
 
 @_api.route("GET", "/boards")
@@ -45,47 +63,56 @@ def board_(board: str) -> Response[str]:
 @_api.route("GET", api.MEMBER)
 def member_(board: str) -> Response[str]:
     """A member's scores in every metric and window of a board."""
-    arguments = _api.arguments("id", "ranks", "method")
-    ranks = arguments.flag("ranks")
+    arguments = _api.arguments("id", "ranks", "method", "profiles")
+    ranks, profiles = arguments.flag("ranks"), arguments.flag("profiles")
     if "method" in arguments and not ranks:
         raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
     member = arguments.required("id", "say which member")
     method = method_of(arguments.get("method")) if ranks else None
-    return responses.json(member_ranks.card(Request(_reader), board, member, method))
+    request = Request(_reader)
+    return _shown(request, member_ranks.card(request, board, member, method), profiles=profiles)
 
 
 @_api.route("GET", api.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
     """A page of a ranking's list: the first, after a cursor, from a position, or around a member."""
-    arguments = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius", "me")
+    arguments = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius", "me", "profiles")
     starts = [name for name in ("cursor", "rank", "around") if name in arguments]
     if len(starts) > 1:
         raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
-    question, me = _question(board, metric, window, arguments), arguments.get("me")
+    profiles = arguments.flag("profiles")
+    question = _question(board, metric, window, arguments)
+    return _shown(question.request, _page_of(question, arguments), profiles=profiles)
+
+
+def _page_of(question: Question, arguments: api.Arguments) -> dict[str, Any]:
+    me = arguments.get("me")
     if me is not None:
         check_member("me", me)
     if "around" in arguments:
         if "limit" in arguments:
             raise bad_argument("limit", "around a member, radius says how many: give radius instead")
         radius = arguments.whole("radius", _DEFAULT_RADIUS)
-        return responses.json(pages.page_around(question, member=arguments["around"], radius=radius, me=me))
+        return pages.page_around(question, member=arguments["around"], radius=radius, me=me)
     if "radius" in arguments:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
     limit = arguments.whole("limit", _DEFAULT_LIMIT)
     if "rank" in arguments:
-        return responses.json(pages.page_at(question, rank=arguments.whole("rank", 1), limit=limit, me=me))
-    return responses.json(pages.page(question, limit=limit, cursor=arguments.get("cursor"), me=me))
+        return pages.page_at(question, rank=arguments.whole("rank", 1), limit=limit, me=me)
+    return pages.page(question, limit=limit, cursor=arguments.get("cursor"), me=me)
 
 
 @_api.route("GET", api.RANKING + "/rank")
 def rank_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank, or the rank that a score would have."""
-    arguments = _api.arguments("period", "method", "member", "score", "previous")
+    arguments = _api.arguments("period", "method", "member", "score", "previous", "profiles")
+    profiles = arguments.flag("profiles")
     question = _question(board, metric, window, arguments)
     if "score" not in arguments:
         member = arguments.required("member", "say whose rank, or give a score")
-        return responses.json(member_ranks.rank(question, member=member, previous=arguments.flag("previous")))
-    for name in ("member", "previous"):
+        rank = member_ranks.rank(question, member=member, previous=arguments.flag("previous"))
+        return _shown(question.request, rank, profiles=profiles)
+    for name in ("member", "previous", "profiles"):
         if name in arguments:
             raise bad_argument(name, "cannot go with score")
     return responses.json(score_statistics.score_rank(question, score=arguments["score"]))
@@ -104,10 +131,11 @@ def history_(board: str, metric: str, window: str) -> Response[str]:
 @_api.route("POST", api.RANKING + "/ranks")
 def ranks_(board: str, metric: str, window: str) -> Response[str]:
     """The ranks of a group of members."""
-    arguments = _api.arguments("period", "method", "previous")
+    arguments = _api.arguments("period", "method", "previous", "profiles")
+    previous, profiles = arguments.flag("previous"), arguments.flag("profiles")
     question = _question(board, metric, window, arguments)
-    previous = arguments.flag("previous")
-    return responses.json(member_ranks.group(question, members=_members(), previous=previous))
+    group = member_ranks.group(question, members=_members(), previous=previous)
+    return _shown(question.request, group, profiles=profiles)
 
 
 @_api.route("GET", api.RANKING + "/percentile")
@@ -159,6 +187,11 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def _question(board: str, metric: str, window: str, arguments: api.Arguments) -> Question:
     return Request(_reader).question(board, metric, window, arguments.get("period"), arguments.get("method"))
+
+
+def _shown(request: Request, answer: dict[str, Any], *, profiles: bool) -> Response[str]:
+    """The answer, with the profile of each member in it if the client asked for them."""
+    return responses.json(_people.show(request, answer) if profiles else answer)
 
 
 def _members() -> list[str]:

@@ -49,6 +49,10 @@ def change_over_http(stack: Stack) -> None:
         assert stack.put("/boards/b/member", body, id=member)[0] == 200
     for member in ("m5", "m39", "new"):
         assert stack.delete("/boards/b/member", id=member)[0] == 204
+    for profile in ({"name": "Ada"}, {"name": None, "country": "DE"}, {"name": "Ada"}):
+        assert stack.put("/members", profile, id="m6")[0] == 200
+    assert stack.put("/members", {"name": "Bob"}, id="m7")[0] == 200
+    assert stack.delete("/members", id="m7")[0] == 204
     project(stack)
 
 
@@ -63,6 +67,10 @@ def read(stack: Stack) -> None:
         (RANKING, {"method": "dense"}),
         (f"{RANKING}/rank", {"member": "m6"}),
         (f"{RANKING}/rank", {"score": 5}),
+        (RANKING, {"profiles": "true"}),
+        ("/members", {"id": "m6"}),
+        ("/members", {"name": "ad"}),
+        ("/members", {"name": "ad", "board": "b"}),
         (f"{RANKING}/percentile", {"p": 50}),
         (f"{RANKING}/distribution", {}),
     ):

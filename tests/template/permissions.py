@@ -15,6 +15,7 @@ NAMES: Final = {
     "Scores": "ScoresTable",
     "Receipts": "ReceiptsTable",
     "Rankings": "RankingsTable",
+    "Profiles": "ProfilesTable",
     ENVIRONMENT["ACTIVITY_QUEUE_URL"]: "ActivityQueue",
     ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]: "ActivityDeadLetterQueue",
     ENVIRONMENT["FAILURE_BUCKET"]: "FailureBucket",

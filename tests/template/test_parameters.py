@@ -14,7 +14,8 @@ from tests.template.rules.watching import DAMAGE, FUNCTIONS, emitted
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
 TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
-READ, POST, PUT, DELETE = "$default", "POST /events", "PUT /boards/{board}/member", "DELETE /boards/{board}/member"
+READ, POST = "$default", "POST /events"
+ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
 
 
 @cache
@@ -34,7 +35,7 @@ def routes(stack: Expanded) -> dict[str, tuple[str, list[str] | None]]:
 
 
 def test_every_call_needs_a_signature() -> None:
-    assert routes(deployed()) == dict.fromkeys((READ, POST, PUT, DELETE), ("AWS_IAM", None))
+    assert routes(deployed()) == dict.fromkeys((READ, POST, *ADMIN), ("AWS_IAM", None))
     assert not list(deployed().of("ApiGatewayV2::Authorizer"))
 
 
@@ -44,8 +45,7 @@ def test_tokens_take_the_place_of_signatures() -> None:
     assert routes(stack) == {
         READ: ("JWT", ["standings/read"]),
         POST: ("JWT", ["standings/write"]),
-        PUT: ("JWT", ["standings/admin"]),
-        DELETE: ("JWT", ["standings/admin"]),
+        **dict.fromkeys(ADMIN, ("JWT", ["standings/admin"])),
     }
     assert {named(route["AuthorizerId"]) for _, route in stack.of("ApiGatewayV2::Route")} == {"JwtAuthorizer"}
     assert stack.properties("JwtAuthorizer")["JwtConfiguration"] == {
@@ -70,13 +70,13 @@ def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> No
 def test_reads_and_writes_are_opened_apart() -> None:
     assert routes(deployed(OpenReads="true")) == {
         READ: ("NONE", None),
-        **dict.fromkeys((POST, PUT, DELETE), ("AWS_IAM", None)),
+        **dict.fromkeys((POST, *ADMIN), ("AWS_IAM", None)),
     }
     assert routes(deployed(OpenReads="true", **TOKENS))[READ] == ("NONE", None)
     assert routes(deployed(OpenReads="true", **TOKENS))[POST] == ("JWT", ["standings/write"])
     assert routes(deployed(OpenWrites="true")) == {
         READ: ("AWS_IAM", None),
-        **dict.fromkeys((POST, PUT, DELETE), ("NONE", None)),
+        **dict.fromkeys((POST, *ADMIN), ("NONE", None)),
     }
 
 
@@ -131,9 +131,9 @@ def test_audits_run_where_a_schedule_is_given_and_pass_their_units() -> None:
 def test_throw_away_stacks_leave_nothing() -> None:
     stack = deployed(DataDeletionPolicy="Delete")
 
-    for name in ("ScoresTable", "ReceiptsTable", "RankingsTable", "FailureBucket"):
+    for name in ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable", "FailureBucket"):
         assert stack.resources[name]["DeletionPolicy"] == "Delete"
-    assert [table["DeletionProtectionEnabled"] for _, table in stack.of("DynamoDB::Table")] == [False] * 3
+    assert [table["DeletionProtectionEnabled"] for _, table in stack.of("DynamoDB::Table")] == [False] * 4
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,9 @@ def test_the_interface_is_there() -> None:
         assert kinds[f"{name}Function"] == "AWS::Serverless::Function"
         assert template()["Outputs"][f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
     assert kinds["StandingsLayer"] == "AWS::Serverless::LayerVersion"
-    assert {kinds[f"{name}Table"] for name in ("Scores", "Receipts", "Rankings")} == {"AWS::DynamoDB::Table"}
+    assert {kinds[f"{name}Table"] for name in ("Scores", "Receipts", "Rankings", "Profiles")} == {
+        "AWS::DynamoDB::Table"
+    }
     assert {kinds[name] for name in ("ActivityQueue", "ActivityDeadLetterQueue")} == {"AWS::SQS::Queue"}
 
 

@@ -26,6 +26,7 @@ ENVIRONMENT: Final = {
     "SCORES_TABLE": "Scores",
     "RECEIPTS_TABLE": "Receipts",
     "RANKINGS_TABLE": "Rankings",
+    "PROFILES_TABLE": "Profiles",
     "ACTIVITY_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/000000000000/activity",
     "DEAD_LETTER_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/000000000000/dead",
     "FAILURE_BUCKET": "failures",

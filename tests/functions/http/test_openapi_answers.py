@@ -152,11 +152,21 @@ ACCEPTED: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("deleteMember", "/boards/b/member", {"id": "new"}, None),
     ("postEvents", "/events", {}, {"id": "1", "board": "b", "member": "a", "metrics": {"points": 1}}),
     ("postEvents", "/events", {}, [{"id": "1", "board": ["b", "c"], "member": "a", "metrics": {"points": 1.5}}, {}, 7]),
+    ("putProfile", "/members", {"id": "a"}, {"name": "Ada", "picture": "https://a.example/1", "data": {"x": [1.5]}}),
+    ("getProfile", "/members", {"id": "a"}, None),
+    ("getProfile", "/members", {"name": "ad"}, None),
+    ("getProfile", "/members", {"name": "ad", "board": "b", "limit": 1}, None),
+    ("listRanking", DAY, {"profiles": "true"}, None),
+    ("getRank", DAY + "/rank", {"member": "b", "profiles": "true"}, None),
+    ("rankGroup", DAY + "/ranks", {"profiles": "true"}, {"members": ["a", "nobody"]}),
+    ("getMember", "/boards/b/member", {"id": "a", "profiles": "true"}, None),
+    ("deleteProfile", "/members", {"id": "a"}, None),
+    ("deleteProfile", "/members", {"id": "a"}, None),
     ("getDescription", "/openapi.json", {}, None),
 ]
 
 
-SUCCESS: Final = {"postEvents": 202, "deleteMember": 204}
+SUCCESS: Final = {"postEvents": 202, "deleteMember": 204, "deleteProfile": 204}
 
 
 def test_what_is_described_is_accepted_and_answered_as_described(stack: Stack) -> None:
@@ -197,6 +207,9 @@ PROBLEMS: Final[list[tuple[str, int, str, dict[str, Any], Any]]] = [
     ("postEvents", 400, "/events", {}, []),
     ("putMember", 400, "/boards/b/member", {"id": "a"}, {"hidden": "yes"}),
     ("deleteMember", 404, "/boards/b/member", {"id": "nobody"}, None),
+    ("getProfile", 404, "/members", {"id": "nobody"}, None),
+    ("getProfile", 400, "/members", {"name": "a"}, None),
+    ("putProfile", 400, "/members", {"id": "a"}, {"name": 7}),
 ]
 
 

@@ -66,5 +66,7 @@ def run(gateway: Gateway, *options: str, seed: int = SEED) -> None:
 
 
 def test_every_call_does_what_the_description_says(stack: Stack) -> None:
+    for member in NAMED:
+        assert stack.put("/members", {"name": f"Ada {member}", "data": {"x": 1}}, id=member)[0] == 200
     with serving(stack) as gateway:
         run(gateway, "--max-examples", "20")

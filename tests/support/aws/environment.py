@@ -4,6 +4,7 @@ ENVIRONMENT = {
     "SCORES_TABLE": "Scores",
     "RECEIPTS_TABLE": "Receipts",
     "RANKINGS_TABLE": "Rankings",
+    "PROFILES_TABLE": "Profiles",
     "ACTIVITY_QUEUE_URL": "https://queue.invalid/activity",
     "DEAD_LETTER_QUEUE_URL": "https://queue.invalid/dead",
     "FAILURE_BUCKET": "failures",

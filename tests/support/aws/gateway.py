@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from tests.support.aws.stack import Handler, Stack
 from tests.support.awslambda.pollers import Context
 
-COMMANDS: Final = {"POST": re.compile(r"/events"), "PUT": re.compile(r"/boards/[^/]+/member")}
+COMMANDS: Final = {"POST": re.compile(r"/events"), "PUT": re.compile(r"/boards/[^/]+/member|/members")}
 """Paths of the command function, by method. DELETE has the paths of PUT. The query function gets all other requests."""
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY")
 _TEXT: Final = re.compile(r"text/|application/(json|xml|javascript)")

@@ -27,7 +27,7 @@ from tests.support.aws.manual_clock import ManualClock
 FUNCTIONS = Path(__file__).parents[3] / "functions"
 
 # The command function's routes in template.yaml. The query function gets all other requests.
-_ROUTES_TO_COMMAND = re.compile(r"POST /events|(PUT|DELETE) /boards/[^/]+/member")
+_ROUTES_TO_COMMAND = re.compile(r"POST /events|(PUT|DELETE) (/boards/[^/]+/member|/members)")
 
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]

@@ -7,6 +7,7 @@ So does a problem that names another argument.
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -28,6 +29,8 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_MEMBER_BYTES: Final = 256
 MAX_UNITS: Final = 2**53 - 1
 MAX_DECIMALS: Final = 9
+PROFILES: Final = "/members"
+MIN_SEARCH, MAX_NAME, MAX_DATA_BYTES = 2, 64, 1024
 OK, ACCEPTED, NO_CONTENT, BAD_REQUEST = 200, 202, 204, 400
 
 
@@ -58,8 +61,12 @@ def _reconciled(case: Case) -> Iterator[tuple[str, Any]]:
     if start == "cursor":
         dropped |= {"period", "method", "prefix"}
     dropped |= {"limit"} if start == "around" else {"radius"}
+    if "id" in query and "name" in query:
+        dropped |= {"id"} if choice % 2 else {"name", "board", "limit"}
+    elif "name" not in query and case.path == PROFILES:
+        dropped |= {"board", "limit"}
     if "member" in query and "score" in query:
-        dropped |= {"member", "previous"} if choice % 2 else {"score"}
+        dropped |= {"member", "previous", "profiles"} if choice % 2 else {"score"}
     if query.get("ranks") is not True and "id" in query:
         dropped |= {"method"}
     window = case.path_parameters.get("window", "all")
@@ -77,9 +84,11 @@ def after_call(context: schemathesis.HookContext, case: Case, response: schemath
         answer = json.loads(response.content)
         if cursor := answer.get("next") or answer.get("previous"):
             _cursors[case.formatted_path] = cursor
-    if path.endswith("/member") and response.request.method == "DELETE" and response.status_code == NO_CONTENT:
+    if not path.endswith(("/member", PROFILES)):
+        return
+    if response.request.method == "DELETE" and response.status_code == NO_CONTENT:
         _gone.add((path, arguments["id"]))
-    elif path.endswith("/member") and response.request.method == "PUT":
+    elif response.request.method == "PUT":
         _gone.discard((path, arguments.get("id", "")))
 
 
@@ -114,8 +123,8 @@ def _explained(problem: Mapping[str, Any], case: Case, response: schemathesis.Re
     if kind == "too-far":
         return "rank" in arguments or arguments.get("method", "competition") != "competition"
     if kind == "bad-body":
-        group = json.loads(cast("bytes", response.request.body)) if call.endswith("/ranks") else {}
-        return any(map(_too_long, group.get("members", [])))
+        body = json.loads(cast("bytes", response.request.body)) if call.endswith(("/ranks", PROFILES)) else {}
+        return any(map(_too_long, body.get("members", []))) or _is_bad_profile(body)
     return problem["detail"].partition(":")[0] in set(_broken(call, case, arguments))
 
 
@@ -131,6 +140,8 @@ def _broken(call: str, case: Case, arguments: Mapping[str, str]) -> Iterator[str
         yield "cursor"
     if call.endswith("/{window}"):
         yield from _page_rules(arguments)
+    if call.endswith(PROFILES):
+        yield from _profile_rules(arguments)
     if call.endswith("/rank"):
         yield from _rank_rules(arguments, case.path_parameters["metric"])
     if "p" in arguments and _decimals(arguments["p"]) > MAX_DECIMALS:
@@ -164,8 +175,29 @@ def _rank_rules(arguments: Mapping[str, str], metric: str) -> Iterator[str]:
         yield from ("member", "score")
     if "score" in arguments and not _whole_units(arguments["score"], metric):
         yield "score"
-    if "score" in arguments and "previous" in arguments:
-        yield "previous"
+    if "score" in arguments:
+        yield from arguments.keys() & {"previous", "profiles"}
+
+
+def _profile_rules(arguments: Mapping[str, str]) -> Iterator[str]:
+    if ("id" in arguments) == ("name" in arguments):
+        yield "id"
+    if "name" not in arguments:
+        yield from ("board", "limit")
+    if "name" in arguments and len(_letters(arguments["name"]).strip()) < MIN_SEARCH:
+        yield "name"
+
+
+def _is_bad_profile(body: Mapping[str, Any]) -> bool:
+    """Whether the name has another length once it is composed and trimmed, or the data are too large."""
+    name = unicodedata.normalize("NFC", body.get("name") or "x").strip()
+    data = json.dumps(body.get("data"), separators=(",", ":"), ensure_ascii=False)
+    return not 1 <= len(name) <= MAX_NAME or len(data.encode()) > MAX_DATA_BYTES
+
+
+def _letters(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in decomposed if not unicodedata.category(letter).startswith("M"))
 
 
 def _too_long(member: str) -> bool:

@@ -13,12 +13,18 @@ from standings.domain.errors import RequestError, bad_argument, bad_body, not_fo
 from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.http import responses
 from standings.ports.errors import StoreUnavailableError
+from standings.runtime.logs import stack_of
 
 EVENTS: Final = "/events"
+PROFILE: Final = "/members"
 MEMBER: Final = "/boards/<board>/member"
 RANKING: Final = "/boards/<board>/<metric>/<window>"
 
-WRITES: Final[Mapping[str, tuple[str, ...]]] = {EVENTS: ("POST",), MEMBER: ("PUT", "DELETE")}
+WRITES: Final[Mapping[str, tuple[str, ...]]] = {
+    EVENTS: ("POST",),
+    PROFILE: ("PUT", "DELETE"),
+    MEMBER: ("PUT", "DELETE"),
+}
 """The calls that the gateway routes to the command function. All others reach the query function, also wrong ones."""
 
 _MAX_DIGITS: Final = 15
@@ -73,7 +79,11 @@ class Api:
 
     def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0."""
-        answer = self._app.resolve(event, context)
+        try:
+            answer = self._app.resolve(event, context)
+        except Exception as bug:  # noqa: BLE001 - it is raised again, for Lambda to log
+            # Its text may quote what the client sent.
+            raise stack_of(bug) from None
         if event["requestContext"]["http"]["method"] != "GET" or answer["statusCode"] != 200:  # noqa: PLR2004 - OK
             return answer
         return responses.with_etag(answer, event.get("headers") or {})

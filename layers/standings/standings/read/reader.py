@@ -65,9 +65,10 @@ class Request:
         self._clock = reader.clock
         self._begun = reader.clock.monotonic()
         self.now = reader.clock.now()
-        self.store = retrying(reader.store.for_request(), self._backoff)
+        self.store = retrying(reader.store.for_request(), self.backoff)
 
-    def _backoff(self) -> Backoff:
+    def backoff(self) -> Backoff:
+        """The backoff of one read; StoreUnavailableError if the request has taken too long for another."""
         if self._clock.monotonic() >= self._begun + LAST_READ_S:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
         return self._clock.backoff(self._begun + READ_TIMEOUT_S)

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.aws.sqs.messages import MAX_BODY_BYTES, Sender, message_of
 from standings.ingest.post_events import Posted, Posting
+from standings.members.change_profiles import ProfileAdmin
 from standings.members.register_hide_remove import MemberAdmin
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
@@ -22,11 +24,12 @@ def posting(clock: Clock) -> Posting:
     return Posting(building_blocks.boards(), send, MAX_BODY_BYTES, clock, _report)
 
 
-def member_admin(clock: Clock) -> MemberAdmin:
-    """Create the service that registers, hides and removes members."""
+def members(clock: Clock) -> tuple[MemberAdmin, ProfileAdmin]:
+    """Create the services that change members of boards and profiles. They share a client."""
     dynamodb = building_blocks.client("dynamodb")
     scores = DynamoScores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
-    return MemberAdmin(building_blocks.board_catalog(dynamodb, clock), scores, clock)
+    profiles = DynamoProfiles(dynamodb, required("PROFILES_TABLE"), clock)
+    return MemberAdmin(building_blocks.board_catalog(dynamodb, clock), scores, clock), ProfileAdmin(profiles, clock)
 
 
 def _report(bug: Exception) -> None:

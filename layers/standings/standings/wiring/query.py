@@ -1,17 +1,26 @@
-"""The query function's service."""
+"""The query function's services."""
 
 import os
 
+from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.read.profiles.search import Search
+from standings.read.profiles.shown import People
 from standings.read.reader import OPEN, USUAL, Reader
 from standings.runtime.environment import required
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
 
-def reader(clock: Clock) -> Reader:
-    """Create the reader of rankings."""
+def services(clock: Clock) -> tuple[Reader, People, Search]:
+    """Create the reader of rankings, the profiles, and the search for names. They share a client."""
     dynamodb = building_blocks.client("dynamodb")
-    store = DynamoRankingsReader(dynamodb, required("RANKINGS_TABLE"), required("SCORES_TABLE"), clock)
-    limits = OPEN if os.environ.get("OPEN_READS") == "true" else USUAL
-    return Reader(building_blocks.boards(), store, clock, limits)
+    scores_table = required("SCORES_TABLE")
+    store = DynamoRankingsReader(dynamodb, required("RANKINGS_TABLE"), scores_table, clock)
+    is_open = os.environ.get("OPEN_READS") == "true"
+    reader = Reader(building_blocks.boards(), store, clock, OPEN if is_open else USUAL)
+    people = People(DynamoProfiles(dynamodb, required("PROFILES_TABLE"), clock), clock)
+    # It only reads members: no receipts table is needed.
+    scores = DynamoScores(dynamodb, scores_table, "", clock)
+    return reader, people, Search(people, scores, needs_board=is_open and os.environ.get("OPEN_SEARCH") != "true")

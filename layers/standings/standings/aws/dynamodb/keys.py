@@ -1,4 +1,4 @@
-"""The keys of the three tables, and a legend of all attributes.
+"""The keys of the four tables, and a legend of all attributes.
 
 | what               | table    | pk                                 | sk     | index `places`: r          | s        |
 |--------------------|----------|------------------------------------|--------|----------------------------|----------|
@@ -11,6 +11,10 @@
 | a list item        | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
 | a log              | Rankings | board # window code / log + number |        |                            |          |
 | the audits' turn   | Rankings | #audit                             |        |                            |          |
+| a profile          | Profiles | member                             |        |                            |          |
+
+The index `names` of Profiles has `p`, the first two characters of a name's search form, and `s`, the search form, a
+line break and the member. A name whose search form is shorter is not in it.
 
 A rolling window has one row for each member, an item for each step of a member, by its first period, in the list of
 the period's slab, and logs. Its window code is a ranking's code without the period.
@@ -59,18 +63,25 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | n               | NS   | every number of shards that the ranking ever had; absent: 1             |
 | audits' turn    | v               | N    | version: 1 more at every write                                          |
 |                 | d               | S    | where the turn is and what it found, as JSON                            |
+| profile         | n, i, c         | S    | name, picture, country                                                  |
+|                 | d               | S    | the data, a JSON object                                                 |
+|                 | p, s            | S    | key of the index; absent without a name to search for                   |
 | all but records | e               | N    | when DynamoDB may delete the item, in seconds since 1970; absent: never |
+| and profiles    |                 |      |                                                                         |
 """
 
 from typing import Final
 from zlib import crc32
 
+from standings.domain.profiles.searching import INDEXED_LENGTH, MIN_SEARCH_LENGTH, search_form
 from standings.domain.tiers.tier_path import FANOUT, Path
 from standings.ports.scores import SLOTS
 
 BOARDS: Final = "#boards"
 AUDIT: Final = "#audit"
 PLACES: Final = "places"
+NAMES: Final = "names"
+PREFIX_LENGTH: Final = MIN_SEARCH_LENGTH  # Characters that a partition of the index `names` stands for
 TIE_KEY_PREFIX: Final = "m"
 NOTE_PREFIX: Final = "n"
 MEMBER_FIELDS: Final = frozenset(
@@ -128,3 +139,9 @@ def node_key(ranking: str, path: Path, lane: int = 0) -> str:
 def log_key(window: str, number: int) -> str:
     """The key of a rolling window's log. A node's key has no such letters."""
     return f"{window}/log" + (f"+{number}" if number else "")
+
+
+def name_key(name: str | None, member: str) -> tuple[str, str] | tuple[None, None]:
+    """The partition key and sort key of a member's name in the index; None twice if nobody can search for it."""
+    form = "" if name is None else search_form(name)[:INDEXED_LENGTH]
+    return (form[:PREFIX_LENGTH], f"{form}\n{member}") if len(form) >= PREFIX_LENGTH else (None, None)

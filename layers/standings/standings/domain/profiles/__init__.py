@@ -1,0 +1,1 @@
+"""Profiles: what people see of a member."""

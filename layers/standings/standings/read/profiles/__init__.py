@@ -1,0 +1,1 @@
+"""Answers questions about profiles, and shows them in other answers."""

@@ -1,0 +1,127 @@
+"""A profile is written field by field, read at once, and removed."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.aws.stack import Stack, http_event
+from tests.support.builders.checks import rows
+from tests.support.builders.over_http import ALL, post
+
+ADA = {"name": "Ada", "picture": "https://pictures.example/ada.png", "country": "DE", "data": {"team": ["red", 7]}}
+
+
+def test_a_profile_is_what_was_put(stack: Stack) -> None:
+    assert stack.put("/members", ADA, id="u1") == (200, ADA)
+    assert stack.get("/members", id="u1") == (200, ADA)
+    assert stack.get("/members", id="u2")[0] == 404
+    assert stack.get("/members", id="u2")[1]["type"] == "urn:standings:no-such-member"
+
+
+def test_given_fields_are_set_those_that_are_null_removed_and_others_stay(stack: Stack) -> None:
+    stack.put("/members", ADA, id="u1")
+
+    changed = {**ADA, "picture": None, "data": {"team": "blue"}}
+    assert stack.put("/members", {"picture": None, "data": {"team": "blue"}}, id="u1") == (200, changed)
+    assert stack.get("/members", id="u1") == (200, changed)
+    nothing = dict.fromkeys(ADA)
+    assert stack.put("/members", nothing, id="u1") == (200, nothing)
+    assert stack.get("/members", id="u1") == (200, nothing)
+
+
+def test_the_search_form_goes_with_the_name(stack: Stack, engine: Any) -> None:
+    def found(name: str) -> list[str]:
+        return [one["member"] for one in stack.get("/members", name=name)[1]["members"]]
+
+    stack.put("/members", {"name": "Ádám"}, id="u1")
+    assert found("ADA") == ["u1"]
+    stack.put("/members", {"name": "Zoë"}, id="u1")
+    assert (found("ad"), found("zoe")) == ([], ["u1"])
+    stack.put("/members", {"country": "DE"}, id="u1")
+    assert found("zo") == ["u1"]
+    stack.put("/members", {"name": None}, id="u1")
+    assert found("zo") == []
+    assert rows(engine, "Profiles") == [{"pk": {"S": "u1"}, "c": {"S": "DE"}}]
+
+
+@pytest.mark.parametrize("name", ["Q", "\u0301", "é"])
+def test_a_name_too_short_to_search_for_is_a_name(stack: Stack, name: str) -> None:
+    assert stack.put("/members", {"name": name}, id="u1")[1]["name"] == name
+
+
+def test_a_removed_profile_is_gone_with_its_name(stack: Stack, engine: Any) -> None:
+    post(stack, {"u1": 5})
+    stack.put("/members", ADA, id="u1")
+
+    for _ in range(2):
+        assert stack.delete("/members", id="u1") == (204, None)
+    assert stack.get("/members", id="u1")[0] == 404
+    assert stack.get("/members", name="ada")[1] == {"members": [], "complete": True}
+    assert rows(engine, "Profiles") == []
+    assert [entry["member"] for entry in stack.entries(ALL)] == ["u1"]
+
+
+@pytest.mark.parametrize("member", ["images/1.jpg", "用户", "a,b", "x y+z&w=1", "x" * 256])
+def test_any_member_may_have_a_profile(stack: Stack, member: str) -> None:
+    stack.put("/members", ADA, id=member)
+
+    assert stack.get("/members", id=member) == (200, ADA)
+    assert stack.get("/members", name="ada")[1]["members"] == [{"member": member, "profile": ADA}]
+
+
+def test_the_longest_profile_is_stored_and_found(stack: Stack) -> None:
+    # Four bytes in UTF-8, and eighteen characters in the search form
+    longest = {"name": "\U0001f600" * 64, "picture": "https://a.example/" + "x" * 494, "data": {"x": "y" * 1016}}
+    expanding = {**longest, "name": "\ufdfa" * 64}
+    for member, profile in (("a" * 256, longest), ("b" * 256, expanding)):
+        assert stack.put("/members", profile, id=member) == (200, {"country": None, **profile})
+        found = stack.get("/members", name=profile["name"])[1]["members"]
+        assert [one["member"] for one in found] == [member]
+    assert stack.get("/members", name="\ufdfa" * 63 + "x")[1]["members"] == []
+
+
+REFUSED: list[tuple[str, dict[str, Any], Any, str, str]] = [
+    ("PUT", {}, ADA, "bad-argument", "id: is missing"),
+    ("PUT", {"id": ""}, ADA, "bad-argument", "id: expected 1 to 256 bytes"),
+    ("PUT", {"id": "x" * 257}, ADA, "bad-argument", "id: expected 1 to 256 bytes"),
+    ("PUT", {"id": "u1", "board": "b"}, ADA, "bad-argument", "board: no such argument; there are id"),
+    ("PUT", {"id": "u1"}, None, "bad-body", "expected JSON"),
+    ("PUT", {"id": "u1"}, "{", "bad-body", "expected JSON"),
+    ("PUT", {"id": "u1"}, '{"data": {"x": 1e999}}', "bad-body", "expected JSON"),
+    ("PUT", {"id": "u1"}, {"name": "x" * 65}, "bad-body", "name: expected 1 to 64 characters"),
+    ("PUT", {"id": "u1"}, {"hidden": True}, "bad-body", "hidden: no such field"),
+    ("DELETE", {}, None, "bad-argument", "id: is missing"),
+    ("DELETE", {"id": "x" * 257}, None, "bad-argument", "id: expected 1 to 256 bytes"),
+    ("GET", {}, None, "bad-argument", "id: is missing: say whose profile, or give the beginning of a name"),
+    ("GET", {"id": "x" * 257}, None, "bad-argument", "id: expected 1 to 256 bytes"),
+    ("GET", {"id": "u1", "name": "ad"}, None, "bad-argument", "id: cannot go with name"),
+    ("GET", {"id": "u1", "board": "b"}, None, "bad-argument", "board: is that of a search: it needs name"),
+    ("GET", {"id": "u1", "limit": 3}, None, "bad-argument", "limit: is that of a search: it needs name"),
+    ("GET", {"name": "a"}, None, "bad-argument", "name: expected at least 2 letters, got 1"),
+    ("GET", {"name": "e\u0301"}, None, "bad-argument", "name: expected at least 2 letters, got 1"),
+    ("GET", {"name": ""}, None, "bad-argument", "name: expected at least 2 letters, got 0"),
+    ("GET", {"name": "ad", "limit": 0}, None, "bad-argument", "limit: expected from 1 to 20, got 0"),
+    ("GET", {"name": "ad", "limit": 21}, None, "bad-argument", "limit: expected from 1 to 20, got 21"),
+    ("GET", {"name": "ad", "cursor": "x"}, None, "bad-argument", "cursor: no such argument"),
+    ("GET", {"name": "ad", "board": "a/b"}, None, "no-such-board", "expected a board name"),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments", "body", "kind", "detail"), REFUSED, ids=range(len(REFUSED)))
+def test_bad_input_is_refused(
+    stack: Stack, engine: Any, method: str, arguments: dict[str, Any], body: Any, kind: str, detail: str
+) -> None:
+    if method == "GET":
+        status, answer = stack.get("/members", **arguments)
+    else:
+        status, answer = stack._write(method, "/members", body, arguments)
+
+    assert (status, answer["type"]) == (404 if kind == "no-such-board" else 400, f"urn:standings:{kind}")
+    assert detail in answer["detail"]
+    assert rows(engine, "Profiles") == []
+
+
+def test_a_post_is_told_what_there_is(stack: Stack) -> None:
+    answer = stack.query(http_event("/members", method="POST"), None)
+
+    assert (answer["statusCode"], answer["headers"]["Allow"]) == (405, "DELETE, GET, PUT")

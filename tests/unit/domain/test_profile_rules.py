@@ -1,0 +1,86 @@
+"""What a profile may hold, and that a refusal never shows what it refuses."""
+
+from typing import Any
+
+import pytest
+
+from standings.domain.errors import InvalidBodyError
+from standings.domain.profiles.profile import Profile, changes_of
+
+A_NESTED_LIST: Any = []
+for _ in range(400):
+    A_NESTED_LIST = [A_NESTED_LIST]
+
+ACCEPTED: list[tuple[dict[str, Any], dict[str, str | None]]] = [
+    ({"name": "Ada"}, {"name": "Ada"}),
+    ({"name": "  Ada\n"}, {"name": "Ada"}),
+    ({"name": "A\u0301da\u0301m"}, {"name": "Ádám"}),
+    ({"name": "e\u0301" * 64}, {"name": "é" * 64}),
+    ({"name": "用户"}, {"name": "用户"}),
+    ({"name": "<script>alert(1)</script>"}, {"name": "<script>alert(1)</script>"}),
+    ({"name": "א\u200fב"}, {"name": "א\u200fב"}),
+    ({"name": None}, {"name": None}),
+    ({"picture": "https://pictures.example"}, {"picture": "https://pictures.example"}),
+    ({"picture": "https://192.0.2.1:8443/a.png?s=2#x"}, {"picture": "https://192.0.2.1:8443/a.png?s=2#x"}),
+    ({"picture": "https://a.example/" + "x" * 494}, {"picture": "https://a.example/" + "x" * 494}),
+    ({"country": "DE", "picture": None}, {"country": "DE", "picture": None}),
+    ({"data": {}}, {"data": "{}"}),
+    ({"data": {"a": [1.5, "ä"]}}, {"data": '{"a":[1.5,"ä"]}'}),
+    ({"data": {"x": "y" * 1016}}, {"data": '{"x":"' + "y" * 1016 + '"}'}),
+]
+
+REFUSED: list[tuple[Any, str]] = [
+    (None, 'expected an object such as {"name": "Ada"}, got null'),
+    ([], "expected an object"),
+    ("secret", "got text"),
+    ({}, "expected at least one of name, picture, country, data"),
+    ({"nickname": "secret"}, "nickname: no such field; there are name, picture, country, data"),
+    ({"a\n" + "b" * 500: 1}, "a\\n" + "b" * 38 + ": no such field"),
+    ({"name": ""}, "name: expected 1 to 64 characters, got 0"),
+    ({"name": " \t"}, "name: expected 1 to 64 characters, got 0"),
+    ({"name": "secret" * 11}, "name: expected 1 to 64 characters, got 66"),
+    ({"name": 7}, "name: expected text or null, got a number"),
+    ({"name": True}, "name: expected text or null, got true or false"),
+    ({"name": ["secret"]}, "name: expected text or null, got a list"),
+    ({"name": "sec\x00ret"}, "name: expected no control or bidirectional-override characters, got U+0000"),
+    ({"name": "sec\x85ret"}, "got U+0085"),
+    ({"name": "sec\u2028ret"}, "got U+2028"),
+    ({"name": "\u202esecret"}, "got U+202E"),
+    ({"name": "sec\u2066ret"}, "got U+2066"),
+    ({"picture": "http://secret.example/a.png"}, "picture: expected an address such as https://"),
+    ({"picture": "https://"}, "picture: expected an address"),
+    ({"picture": "javascript:secret()"}, "picture: expected an address"),
+    ({"picture": "https://secret.example\n"}, "picture: expected an address"),
+    ({"picture": "https://secret.example/a b"}, "picture: expected an address"),
+    ({"picture": 'https://secret.example/"><script>'}, "picture: expected an address"),
+    ({"picture": "https://user:secret@a.example/"}, "picture: expected an address"),
+    ({"picture": "https://-secret/"}, "picture: expected an address"),
+    ({"picture": "https://a.example/" + "x" * 495}, "picture: expected at most 512 characters, got 513"),
+    ({"picture": 1.5}, "picture: expected text or null, got a number"),
+    ({"country": "de"}, "country: expected two capital letters such as DE"),
+    ({"country": "DEU"}, "country: expected two capital letters"),
+    ({"country": "D\n"}, "country: expected two capital letters"),
+    ({"country": {}}, "country: expected text or null, got an object"),
+    ({"data": ["secret"]}, "data: expected an object, got a list"),
+    ({"data": "secret"}, "data: expected an object, got text"),
+    ({"data": {"x": "y" * 1017}}, "data: expected at most 1024 bytes as JSON without spaces, got 1025"),
+    ({"data": {"x": A_NESTED_LIST}}, "data: expected fewer levels of nesting"),
+]
+
+
+@pytest.mark.parametrize(("document", "changes"), ACCEPTED, ids=range(len(ACCEPTED)))
+def test_what_is_accepted(document: dict[str, Any], changes: dict[str, str | None]) -> None:
+    assert changes_of(document) == changes
+
+
+@pytest.mark.parametrize(("document", "detail"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_refused_and_why(document: Any, detail: str) -> None:
+    with pytest.raises(InvalidBodyError) as refused:
+        changes_of(document)
+
+    assert detail in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_profile_shows_every_field() -> None:
+    assert Profile("Ada").fields() == {"name": "Ada", "picture": None, "country": None, "data": None}
