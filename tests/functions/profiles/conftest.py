@@ -1,16 +1,29 @@
-"""The functions over a board with some members."""
+"""The functions over a board, whose requests and read units are counted."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from benchmarks.harness.meter import Meter
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.over_http import BOARDS, NOW
+from tests.support.dynamodb.requests import Requests
 
 
 @pytest.fixture
-def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, ManualClock(NOW), BOARDS.format(1)) as deployed:
+def meter(engine: Any) -> Meter:
+    return Meter(engine)
+
+
+@pytest.fixture
+def requests(meter: Meter) -> Requests:
+    return Requests(meter)
+
+
+@pytest.fixture
+def stack(requests: Requests, clock: ManualClock) -> Iterator[Stack]:
+    assert clock.milliseconds == NOW
+    with running(requests, clock, BOARDS.format(1)) as deployed:
         yield deployed

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
@@ -22,6 +23,11 @@ def scores(client: Any, tables: dict[str, str]) -> DynamoScores:
 @pytest.fixture
 def boards(client: Any, tables: dict[str, str]) -> DynamoBoards:
     return DynamoBoards(client, tables["ScoresTable"], faulty_client.Time(NOW).clock())
+
+
+@pytest.fixture
+def profiles(client: Any, tables: dict[str, str]) -> DynamoProfiles:
+    return DynamoProfiles(client, tables["ProfilesTable"], faulty_client.Time(NOW).clock())
 
 
 @pytest.fixture

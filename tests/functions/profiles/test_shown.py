@@ -1,0 +1,184 @@
+"""`profiles=true` adds profiles to every answer that names members; without it a call costs what it did."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from benchmarks.harness.meter import Meter
+from tests.support.aws.stack import Stack
+from tests.support.builders.over_http import ALL, MEMBER, post
+from tests.support.dynamodb.requests import Requests
+
+ADA = {"name": "Ada", "picture": None, "country": "DE", "data": {"team": "red"}}
+EMPTY = dict.fromkeys(ADA)
+PROFILES = {"u1": ADA, "u2": None, "u3": EMPTY}
+MINUTE = 60_000
+
+READS: list[tuple[str, dict[str, Any]]] = [
+    (ALL, {}),
+    (ALL, {"limit": 2}),
+    (ALL, {"rank": 2, "limit": 1}),
+    (ALL, {"around": "u2", "radius": 1}),
+    (f"{ALL}/rank", {"member": "u1"}),
+    (f"{ALL}/rank", {"member": "u2", "previous": "true"}),
+    (MEMBER, {"id": "u3"}),
+    (MEMBER, {"id": "u1", "ranks": "true"}),
+]
+
+
+@pytest.fixture(autouse=True)
+def people(stack: Stack) -> None:
+    """Three members: one with a profile, one without, and one whose profile is empty."""
+    post(stack, {"u1": 30, "u2": 20, "u3": 10})
+    stack.put("/members", ADA, id="u1")
+    stack.put("/members", {"name": None}, id="u3")
+
+
+def expected(answer: dict[str, Any]) -> dict[str, Any]:
+    if "entries" in answer:
+        return {**answer, "entries": [expected(entry) for entry in answer["entries"]]}
+    return {**answer, "profile": PROFILES.get(answer["member"])}
+
+
+@pytest.mark.parametrize(("path", "arguments"), READS, ids=range(len(READS)))
+def test_each_member_has_its_profile_or_null(stack: Stack, path: str, arguments: dict[str, Any]) -> None:
+    status, without = stack.get(path, **arguments)
+
+    assert status == 200
+    assert "profile" not in str(without)
+    assert stack.get(path, **arguments, profiles="false") == (200, without)
+    assert stack.get(path, **arguments, profiles="true") == (200, expected(without))
+
+
+def test_each_member_of_a_group_has_its_profile_or_null(stack: Stack) -> None:
+    _, without = stack.post(f"{ALL}/ranks", {"members": ["u3", "nobody", "u1"]})
+
+    assert stack.post(f"{ALL}/ranks", {"members": ["u3", "nobody", "u1"]}, profiles="true") == (200, expected(without))
+
+
+def test_a_page_by_its_cursor_has_profiles_where_they_are_asked_for(stack: Stack) -> None:
+    _, first = stack.get(ALL, limit=1, profiles="true")
+    _, second = stack.get(ALL, limit=1, cursor=first["next"], profiles="true")
+
+    assert [entry["profile"] for entry in first["entries"] + second["entries"]] == [ADA, None]
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "detail"),
+    [
+        (f"{ALL}/percentile", {"p": 50}, "profiles: no such argument"),
+        (f"{ALL}/distribution", {}, "profiles: no such argument"),
+        (f"{ALL}/rank", {"score": 5}, "profiles: cannot go with score"),
+        ("/boards", {}, "profiles: no such argument"),
+    ],
+)
+def test_an_answer_without_members_has_no_profiles(
+    stack: Stack, path: str, arguments: dict[str, Any], detail: str
+) -> None:
+    status, answer = stack.get(path, **arguments, profiles="true")
+
+    assert status == 400
+    assert detail in answer["detail"]
+
+
+@pytest.mark.parametrize(("path", "arguments"), READS, ids=range(len(READS)))
+def test_profiles_cost_one_request_and_without_them_none(
+    stack: Stack, requests: Requests, meter: Meter, path: str, arguments: dict[str, Any]
+) -> None:
+    stack.get(path, **arguments)  # fills the caches of what a board ranks
+    requests.take()
+    start = meter.snapshot()
+    stack.get(path, **arguments)
+    without, units = requests.take(), (meter.snapshot() - start).total.read
+    start = meter.snapshot()
+    _, answer = stack.get(path, **arguments, profiles="true")
+
+    assert not [table for _, table in without if table == "Profiles"]
+    assert requests.take() == {**without, ("batch_get_item", "Profiles"): 1}
+    members = len(answer.get("entries", [answer]))
+    assert (meter.snapshot() - start).total.read == units + members / 2
+
+
+def test_a_hundred_profiles_cost_fifty_units_and_a_thousand_five_hundred(
+    stack: Stack, requests: Requests, meter: Meter
+) -> None:
+    """Each of the largest size: then the table has some 2.5 KB for each member."""
+    post(stack, {f"m{number:03}": 2_000 - number for number in range(1_000)})
+    largest = {"name": "\U0001f600" * 64, "picture": "https://a.example/" + "x" * 494, "data": {"x": "y" * 1016}}
+    for number in range(1_000):
+        stack.put("/members", largest, id=f"m{number:03}")
+    for limit in (100, 1_000):
+        stack.clock.milliseconds += MINUTE
+        stack.get(ALL, limit=limit)
+        before = meter.snapshot()
+        stack.get(ALL, limit=limit)
+        without = meter.snapshot()
+        requests.take()
+        _, answer = stack.get(ALL, limit=limit, profiles="true")
+
+        assert len([entry for entry in answer["entries"] if entry["profile"]["data"]]) == limit
+        assert (meter.snapshot() - without).total.read - (without - before).total.read == limit / 2
+        assert requests.take()["batch_get_item", "Profiles"] == limit / 100
+
+
+def test_a_function_keeps_profiles_for_less_than_a_minute(stack: Stack, requests: Requests) -> None:
+    def shown() -> list[Any]:
+        return [entry["profile"] for entry in stack.get(ALL, profiles="true")[1]["entries"]]
+
+    assert shown() == [ADA, None, EMPTY]
+    requests.take()
+    stack.put("/members", {"name": "Zoë"}, id="u1")
+    stack.put("/members", {"name": "Bob"}, id="u2")
+    # Also that there is none is kept, but not for those who ask for the profile itself or search.
+    assert shown() == [ADA, None, EMPTY]
+    assert requests.take().get(("batch_get_item", "Profiles")) is None
+    assert stack.get("/members", id="u1")[1]["name"] == "Zoë"
+    assert stack.get("/members", name="zo")[1]["members"][0]["profile"]["name"] == "Zoë"
+    stack.clock.milliseconds += MINUTE - 1_000
+
+    assert shown() == [{**ADA, "name": "Zoë"}, {**EMPTY, "name": "Bob"}, EMPTY]
+
+
+def test_only_members_that_are_not_kept_are_read(stack: Stack, engine: Any) -> None:
+    keys: list[list[str]] = []
+
+    def note(operation: str, request: dict[str, Any]) -> None:
+        if operation == "BatchGetItem" and "Profiles" in request["RequestItems"]:
+            keys.append([key["pk"]["S"] for key in request["RequestItems"]["Profiles"]["Keys"]])
+
+    engine.before.append(note)
+    stack.get(f"{ALL}/rank", member="u2", profiles="true")
+    stack.get(ALL, profiles="true")
+    stack.get(ALL, profiles="true")
+
+    assert keys == [["u2"], ["u1", "u3"]]
+
+
+def test_profiles_that_cannot_be_read_are_tried_again_and_then_a_503(stack: Stack, engine: Any) -> None:
+    failures = 2
+
+    def throttle(operation: str, request: dict[str, Any]) -> None:
+        nonlocal failures
+        if operation == "BatchGetItem" and "Profiles" in request["RequestItems"] and failures:
+            failures -= 1
+            raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "no"}}, operation)
+
+    engine.before.append(throttle)
+    assert stack.get(ALL, profiles="true")[0] == 200
+    stack.clock.milliseconds += MINUTE
+    failures = 1_000
+    began = stack.clock()
+
+    assert stack.get(ALL, profiles="true")[1]["type"] == "urn:standings:unavailable"
+    assert stack.clock() - began <= 10_000
+    assert stack.get(ALL)[0] == 200
+
+
+def test_what_an_index_cannot_hold_yet_changes_nothing(stack: Stack) -> None:
+    """A member that no board has may have a profile; a member that left keeps it."""
+    stack.put("/members", ADA, id="nobody")
+    assert stack.delete(MEMBER, id="u1")[0] == 204
+
+    assert stack.get("/members", id="nobody") == (200, ADA)
+    assert stack.get("/members", id="u1") == (200, ADA)
