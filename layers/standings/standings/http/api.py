@@ -2,7 +2,8 @@
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from functools import wraps
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import orjson
@@ -72,18 +73,14 @@ class Api:
 
         def add(function: _Answer) -> _Answer:
             self._methods.setdefault(path, set()).add(method)
-            self._app.route(path, method)(function)
+            self._app.route(path, method)(_without_text_of_bugs(function))
             return function
 
         return add
 
     def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0."""
-        try:
-            answer = self._app.resolve(event, context)
-        except Exception as bug:  # noqa: BLE001 - it is raised again, for Lambda to log
-            # Its text may quote what the client sent.
-            raise stack_of(bug) from None
+        answer = self._app.resolve(event, context)
         if event["requestContext"]["http"]["method"] != "GET" or answer["statusCode"] != 200:  # noqa: PLR2004 - OK
             return answer
         return responses.with_etag(answer, event.get("headers") or {})
@@ -131,6 +128,21 @@ class Api:
             return responses.request_error(error)
         names = ", ".join(sorted(allowed))
         return responses.method_not_allowed(f"{_shown(path)} does not know {method}, only {names}", names)
+
+
+def _without_text_of_bugs(function: _Answer) -> _Answer:
+    """Raise a bug of ours without its text, which may quote what a client sent: Powertools and Lambda log it."""
+
+    @wraps(function)
+    def answer(**names: str) -> Response[str]:
+        try:
+            return function(**names)
+        except (RequestError, StoreUnavailableError):
+            raise
+        except Exception as bug:  # noqa: BLE001 - it is raised again
+            raise stack_of(bug) from None
+
+    return cast("_Answer", answer)
 
 
 def _matches(path: str, route: str) -> bool:
