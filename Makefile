@@ -72,7 +72,7 @@ units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/r
 
 .PHONY: reads
 reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) reads rolling_reads member_reads
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) reads rolling_reads member_reads profiles
 
 .PHONY: lanes
 lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes

@@ -19,6 +19,7 @@ MODULES: Final = {
     "reads": "benchmarks.measure.reads",
     "rolling_reads": "benchmarks.measure.rolling_reads",
     "member_reads": "benchmarks.measure.member_reads",
+    "profiles": "benchmarks.measure.profiles",
     "cost": "benchmarks.models.cost.cost",
     "lanes": "benchmarks.measure.lanes",
     "ceiling": "benchmarks.models.ceiling",

@@ -45,9 +45,10 @@ class Board:
         self.client = self.pipeline.client
         self._meter = self.pipeline.meter
         self._ticks = Ticks()
-        self._trips = Trips(self._meter, self._ticks)
+        self.trips = Trips(self._meter, self._ticks)
+        """The client through which questions read."""
         self.boards = boards
-        self.reader = Reader(boards, rankings_reader(self._trips, self._ticks, self._clock), self._clock)
+        self.reader = Reader(boards, rankings_reader(self.trips, self._ticks, self._clock), self._clock)
 
     def ranking(self, window: str, periods_ago: int = 0) -> Ranking:
         """Return the ranking of a window's current period, or of an earlier one."""
@@ -70,11 +71,11 @@ class Board:
 
     def cost(self, ask: Callable[[], Answer]) -> tuple[Answer, Cost]:
         """Ask a question; return the answer and its cost."""
-        before = self._meter.snapshot().total, self._ticks.now, self._trips.requests, self._trips.entries
+        before = self._meter.snapshot().total, self._ticks.now, self.trips.requests, self.trips.entries
         answer = ask()
         units = self._meter.snapshot().total - before[0]
         cost = Cost(
-            units.read, self._ticks.now - before[1], self._trips.requests - before[2], self._trips.entries - before[3]
+            units.read, self._ticks.now - before[1], self.trips.requests - before[2], self.trips.entries - before[3]
         )
         return answer, cost
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.harness.shapes import SHAPES
-from benchmarks.measure import lanes, member_reads, reads, rolling, rolling_reads, units
+from benchmarks.measure import lanes, member_reads, profiles, reads, rolling, rolling_reads, units
 from benchmarks.measure.comparison import compared, compared_tables, curve_tables, curves
 from benchmarks.measure.comparison.event_curves import ALONE, SHARDS, TOGETHER
 from benchmarks.measure.comparison.rank_costs import PUBLISHED
@@ -26,6 +26,7 @@ from tests.template.expansion import source
 COMMITTED = Output()
 READS = COMMITTED.result("reads")
 MEMBER_READS = COMMITTED.result("member_reads")
+PROFILES = COMMITTED.result("profiles")
 LANES = COMMITTED.result("lanes")
 UNITS = COMMITTED.result("units")
 COMPARED = COMMITTED.result("compared")
@@ -47,6 +48,7 @@ TABLES = {
             ("streams", rolling),
             ("rolling_reads", rolling_reads),
             ("member_reads", member_reads),
+            ("profiles", profiles),
             ("compared", compared),
             ("curves", curves),
             ("speed", speed),
@@ -96,6 +98,18 @@ def test_a_history_and_a_rank_beside_a_page_are_within_their_budgets() -> None:
             beside = cost[board, members, "top 100"] + cost[board, members, "rank of a member"]
             assert row["read_units_most"] <= beside + entry
     assert {row["members"] for row in MEMBER_READS["reads"]} == {*member_reads.SIZES}
+
+
+def test_a_hundred_profiles_cost_fifty_units() -> None:
+    cost = {(row["profiles"], row["read"]): row["read_units_most"] for row in PROFILES["rows"] if "read" in row}
+
+    for kind in profiles.KINDS:
+        for limit in (100, 1_000):
+            without = cost[kind, f"top {limit:,}, without profiles"]
+            assert cost[kind, f"top {limit:,}, with profiles"] - without == limit / 2
+            assert cost[kind, f"top {limit:,}, with profiles, again within a minute"] == without
+        assert cost[kind, "rank of a member, with its profile"] <= 3.5
+    assert PROFILES["answers_wrong"] == 0
 
 
 def test_only_busy_boards_pay_for_lanes() -> None:

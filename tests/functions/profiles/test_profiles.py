@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.harness.meter import Meter
 from tests.support.aws.stack import Stack, http_event
 from tests.support.builders.checks import rows
 from tests.support.builders.over_http import ALL, post
@@ -16,6 +17,15 @@ def test_a_profile_is_what_was_put(stack: Stack) -> None:
     assert stack.get("/members", id="u1") == (200, ADA)
     assert stack.get("/members", id="u2")[0] == 404
     assert stack.get("/members", id="u2")[1]["type"] == "urn:standings:no-such-member"
+
+
+def test_a_profile_by_itself_is_read_strongly_consistently(stack: Stack, meter: Meter) -> None:
+    """Such a read costs twice as much, and shows what was just written."""
+    stack.put("/members", ADA, id="u1")
+    before = meter.snapshot()
+    stack.get("/members", id="u1")
+
+    assert (meter.snapshot() - before).total.read == 1
 
 
 def test_given_fields_are_set_those_that_are_null_removed_and_others_stay(stack: Stack) -> None:
