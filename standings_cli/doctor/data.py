@@ -7,15 +7,16 @@ from standings_cli.doctor.deployed import TABLES, Deployed
 from standings_cli.doctor.finding import Finding, failed, failed_on_aws, note, ok
 
 _EXPIRY: Final = "e"
-_BACKED_UP: Final = ("ScoresTable", "ReceiptsTable")
+_BACKED_UP: Final = ("ScoresTable", "ReceiptsTable", "ProfilesTable")
+_RANKED: Final = tuple(name for name in TABLES if name != "ProfilesTable")  # Profiles neither expire nor are warm
 _INDEX: Final = "places"
 _WARM: Final = {"WarmWriteUnits": "WriteUnitsPerSecond", "WarmReadUnits": "ReadUnitsPerSecond"}
 
 
 def expiry(deployed: Deployed) -> Iterator[Finding]:
-    """What has ended expires in every table."""
+    """What has ended expires in every table but that of profiles."""
     client = deployed.client("dynamodb")
-    for name in TABLES:
+    for name in _RANKED:
         about = f"expiry of {name}"
         found = client.describe_time_to_live(TableName=deployed.resources[name])["TimeToLiveDescription"]
         state, attribute = found.get("TimeToLiveStatus", "DISABLED"), found.get("AttributeName")
@@ -27,7 +28,7 @@ def expiry(deployed: Deployed) -> Iterator[Finding]:
 
 
 def backups(deployed: Deployed) -> Iterator[Finding]:
-    """Scores and receipts can be restored to any second."""
+    """Scores, receipts and profiles can be restored to any second."""
     client = deployed.client("dynamodb")
     for name in _BACKED_UP:
         about = f"point-in-time recovery of {name}"
@@ -46,7 +47,7 @@ def protection(deployed: Deployed) -> Iterator[Finding]:
     wanted = deployed.parameter("DeletionProtection") == "true" and deployed.parameter("DataDeletionPolicy") != "Delete"
     without = [name for name in TABLES if not deployed.tables[name].get("DeletionProtectionEnabled")]
     if not without:
-        yield ok(about, "all three are protected")
+        yield ok(about, "all are protected")
     elif wanted:
         yield failed(about, f"DeletionProtection is true, but {', '.join(without)} can be deleted: deploy again")
     else:
@@ -72,7 +73,7 @@ def warmth(deployed: Deployed) -> Iterator[Finding]:
     if not any(wanted.values()):
         yield note(about, "left to DynamoDB; before a known rush, set WarmWriteUnits and WarmReadUnits")
         return
-    for name in TABLES:
+    for name in _RANKED:
         table = deployed.tables[name]
         for part in (table, *table.get("GlobalSecondaryIndexes", [])):
             found = part.get("WarmThroughput", {})

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from standings_cli.stack.connection import Connection
 
-TABLES: Final = ("ScoresTable", "ReceiptsTable", "RankingsTable")
+TABLES: Final = ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable")
 FUNCTIONS: Final = ("WriterFunction", "ProjectorFunction", "QueryFunction", "CommandFunction", "MaintenanceFunction")
 
 

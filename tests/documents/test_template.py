@@ -62,7 +62,7 @@ def test_the_restore_template_has_the_same_tables_as_the_template() -> None:
     restored = yaml_parse((PROJECT / "docs" / "restore.yaml").read_text(encoding="utf-8"))["Resources"]
     template = expanded(source(), {"DeletionProtection": "true"})
 
-    assert sorted(restored) == ["ReceiptsTable", "ScoresTable"]
+    assert sorted(restored) == ["ProfilesTable", "ReceiptsTable", "ScoresTable"]
     for name, table in restored.items():
         assert table["Properties"] == template.properties(name)
 
@@ -89,6 +89,7 @@ def test_a_restored_table_that_is_not_ready_for_recovery_is_asked_again(tmp_path
     counted = Counter(asked.read_text(encoding="utf-8").splitlines())
     for table in ("scores", "receipts"):
         assert counted[f"update-time-to-live standings-{table}-2"] == 1
+    for table in ("scores", "receipts", "profiles"):
         assert counted[f"update-continuous-backups standings-{table}-2"] == 3
 
 

@@ -62,6 +62,7 @@ def recorder(engine: Any) -> Recorder:
 def stack(recorder: Recorder) -> Iterator[Stack]:
     with running(recorder, ManualClock(round(NOW.timestamp() * 1000)), BOARDS) as deployed:
         apply(deployed, EVENTS)
+        deployed.put("/members", {"name": "Ádám", "country": "HU"}, id="u7")
         for _ in range(2):  # the first read fills the caches
             deployed.get("/boards/berlin-2026/points/all")
         yield deployed
@@ -82,7 +83,7 @@ def rolling(recorder: Recorder) -> Iterator[Stack]:
         yield deployed
 
 
-@pytest.mark.parametrize(("table", "at_least"), [("Scores", 2), ("Receipts", 1), ("Rankings", 5)])
+@pytest.mark.parametrize(("table", "at_least"), [("Scores", 2), ("Receipts", 1), ("Rankings", 5), ("Profiles", 1)])
 def test_the_items_are_real(stack: Stack, table: str, at_least: int) -> None:
     assert _shown(stack, table, table) >= at_least
 
@@ -123,7 +124,7 @@ def _fold(stack: Stack) -> None:
 
 
 def test_the_requests_are_real(stack: Stack, recorder: Recorder) -> None:
-    assert _requests(stack, recorder, "requests") == 11
+    assert _requests(stack, recorder, "requests") == 16
 
 
 def test_the_requests_on_a_rolling_window_are_real(rolling: Stack, recorder: Recorder) -> None:

@@ -45,7 +45,7 @@ class Stack:
         places = {"IndexName": "places", "IndexStatus": "ACTIVE", "WarmThroughput": dict(warm)}
         self.tables["rankingstable"]["GlobalSecondaryIndexes"] = [places]
         self.expiry = {name.lower(): {"TimeToLiveStatus": "ENABLED", "AttributeName": "e"} for name in TABLES}
-        self.backups = dict.fromkeys(("scorestable", "receiptstable"), "ENABLED")
+        self.backups = dict.fromkeys(("scorestable", "receiptstable", "profilestable"), "ENABLED")
         self.mappings = {
             "writerfunction": {"UUID": "w", "EventSourceArn": QUEUE_ARN, "State": "Enabled"},
             "projectorfunction": {
