@@ -141,7 +141,8 @@ def test_an_update_loses_nothing_and_a_deletion_leaves_nothing(trial: Trial) -> 
 
     # The update is in place: tables and queues are the same.
     now = trial.resources()
-    names = ("ScoresTable", "ReceiptsTable", "RankingsTable", "ActivityQueue", "ActivityDeadLetterQueue", "Api")
+    tables = ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable")
+    names = (*tables, "ActivityQueue", "ActivityDeadLetterQueue", "Api")
     assert {name: now[name] for name in names} == {name: kept[name] for name in names}
     assert (after.queue_url, after.api_url) == (before.queue_url, before.api_url)
     assert lists(after) == ranks
