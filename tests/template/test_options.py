@@ -31,10 +31,10 @@ def test_functions_are_traced_as_it_is_asked_for() -> None:
 def test_a_key_encrypts_where_it_is_given() -> None:
     default, keyed = deployed(), deployed(KmsKeyArn=KEY)
 
-    assert [table["SSESpecification"] for _, table in default.of("DynamoDB::Table")] == [{"SSEEnabled": True}] * 3
+    assert [table["SSESpecification"] for _, table in default.of("DynamoDB::Table")] == [{"SSEEnabled": True}] * 4
     assert [table["SSESpecification"] for _, table in keyed.of("DynamoDB::Table")] == [
         {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
-    ] * 3
+    ] * 4
     for _, queue in default.of("SQS::Queue"):
         assert queue["SqsManagedSseEnabled"] is True
         assert "KmsMasterKeyId" not in queue
@@ -69,6 +69,8 @@ def test_tables_are_provisioned_where_it_is_asked_for() -> None:
     assert {table["BillingMode"] for _, table in default.of("DynamoDB::Table")} == {"PAY_PER_REQUEST"}
     assert not list(default.of("ApplicationAutoScaling::ScalableTarget"))
     tables = dict(stack.of("DynamoDB::Table"))
+    # Profiles are read and written now and then: provisioned units would stand idle.
+    assert tables.pop("ProfilesTable")["BillingMode"] == "PAY_PER_REQUEST"
     assert {table["BillingMode"] for table in tables.values()} == {"PROVISIONED"}
     for part in (*tables.values(), *tables["RankingsTable"]["GlobalSecondaryIndexes"]):
         assert part["ProvisionedThroughput"] == {"ReadCapacityUnits": "10", "WriteCapacityUnits": "10"}

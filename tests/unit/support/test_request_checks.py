@@ -95,7 +95,7 @@ def test_a_mistake_of_the_product_in_a_later_action_is_refused(engine: Any) -> N
     """Without the checks the engine takes a receipt whose expiry is no text, which DynamoDB would not."""
     scores = DynamoScores(engine, "Scores", "Receipts", clock_of(ManualClock(NOW)))
     events = [Event("e1", 0, (), bytes(12)), Event("e2", 0, (), bytes(12))]
-    addition = Addition("b", "m", {"a0a": 3}, [], [], NOW, 3, known=False)
+    addition = Addition("b", "m", {"a0a": 3}, [], [], [], NOW, 3, known=False)
 
     def mistaken(original: Any) -> Any:
         def receipt(self: Any, event: Event, *more: Any) -> Any:

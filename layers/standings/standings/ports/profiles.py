@@ -24,8 +24,8 @@ class Profiles(Protocol):
     def change(self, member: str, changes: Changes) -> Profile:
         """Set and remove fields, in one write; returns the whole profile. A member without one gets one."""
 
-    def remove(self, member: str) -> None:
-        """Remove a profile, if there is one."""
+    def remove(self, member: str) -> bool:
+        """Remove a profile; whether there was one."""
 
     def profile(self, member: str) -> Profile | None:
         """Read a profile, strongly consistently; None if the member has none."""

@@ -3,6 +3,7 @@
 from functools import cache
 
 from standings.aws.dynamodb.audit_turns import DynamoTurns
+from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.scores.member_items import decode_parked
@@ -28,6 +29,7 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, AuditTurns, Erase, DeadL
     dynamodb, boards = building_blocks.client("dynamodb"), building_blocks.boards()
     catalog, bucket = building_blocks.board_catalog(dynamodb, clock), building_blocks.failure_bucket()
     scores = DynamoScores(dynamodb, scores_table, required("RECEIPTS_TABLE"), clock)
+    profiles = DynamoProfiles(dynamodb, required("PROFILES_TABLE"), clock)
     backfill = Backfill(projector.dynamo_rankings(dynamodb, clock), clock, projector.run_parallel())
     purging = DynamoPurging(dynamodb, rankings_table, clock)
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
@@ -44,15 +46,11 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, AuditTurns, Erase, DeadL
     def written(board: str) -> tuple[int, ...]:
         return catalog.written([board])[board]
 
-    def forget(_member: str) -> bool:
-        """Members are known to boards alone: nothing else has to be removed when a person is erased."""
-        return False
-
     return (
         Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
         audits,
         AuditTurns(audits, DynamoTurns(dynamodb, rankings_table), failed),
-        Erase(catalog, scores, forget, clock),
+        Erase(catalog, scores, profiles.remove, clock),
         DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
     )

@@ -41,6 +41,7 @@ def populate(stack: Stack) -> None:
     post(stack, {"bob": 1}, board="without-ada")
     stack.put("/boards/hidden/member", {"hidden": True}, id=ADA)
     stack.put("/boards/club/member", id=ADA)
+    stack.put("/members", {"name": "Ada"}, id=ADA)
     project(stack)
 
 
@@ -61,7 +62,8 @@ def test_nothing_is_left_but_what_expires(stack: Stack) -> None:
     (answer,) = erase(stack)
 
     assert answer["boards"] == ["b", "b-2", "club", "golf-1", "hidden"]
-    assert (answer["looked_at"], answer["problems"], answer["profile"]) == (6, [], False)
+    assert (answer["looked_at"], answer["problems"], answer["profile"]) == (6, [], True)
+    assert stack.get("/members", id=ADA)[0] == 404
     for board in answer["boards"]:
         assert stack.get(f"/boards/{board}/member", id=ADA)[1]["type"] == "urn:standings:no-such-member"
     assert not [ranking for ranking, placed in entries(stack.dynamodb).items() if ADA in placed]

@@ -48,9 +48,10 @@ class DynamoProfiles:
         with self._silent_errors(), store_errors():
             return _profile(self._client.update_item(**request)["Attributes"])
 
-    def remove(self, member: str) -> None:
+    def remove(self, member: str) -> bool:
         with self._silent_errors(), store_errors():
-            self._client.delete_item(TableName=self._table, Key=_key(member))
+            old = self._client.delete_item(TableName=self._table, Key=_key(member), ReturnValues="ALL_OLD")
+        return "Attributes" in old
 
     def profile(self, member: str) -> Profile | None:
         with self._silent_errors():
