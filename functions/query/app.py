@@ -7,15 +7,16 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
+from standings.domain.boards.definitions import Ranking
 from standings.domain.boards.names import MAX_MEMBER_BYTES, check_member
 from standings.domain.errors import bad_argument, bad_body
 from standings.http import api, responses
-from standings.read import board_list, history, member_ranks, pages, score_statistics
+from standings.read import board_list, history, member_ranks, notes, pages, score_statistics
 from standings.read.reader import Question, Request, method_of
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
 
-_reader, _people, _search = query.services(building_blocks.real_clock())
+_reader, _people, _search, _notes = query.services(building_blocks.real_clock())
 _api = api.Api()
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
@@ -63,26 +64,30 @@ def board_(board: str) -> Response[str]:
 @_api.route("GET", api.MEMBER)
 def member_(board: str) -> Response[str]:
     """A member's scores in every metric and window of a board."""
-    arguments = _api.arguments("id", "ranks", "method", "profiles")
+    arguments = _api.arguments("id", "ranks", "method", "profiles", "notes")
     ranks, profiles = arguments.flag("ranks"), arguments.flag("profiles")
     if "method" in arguments and not ranks:
         raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
     member = arguments.required("id", "say which member")
     method = method_of(arguments.get("method")) if ranks else None
     request = Request(_reader)
-    return _shown(request, member_ranks.card(request, board, member, method), profiles=profiles)
+    card = member_ranks.card(request, board, member, method, notes=arguments.flag("notes"))
+    return _shown(request, card, profiles=profiles)
 
 
 @_api.route("GET", api.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
     """A page of a ranking's list: the first, after a cursor, from a position, or around a member."""
-    arguments = _api.arguments("period", "method", "limit", "cursor", "rank", "around", "radius", "me", "profiles")
+    arguments = _api.arguments(
+        "period", "method", "limit", "cursor", "rank", "around", "radius", "me", "profiles", "notes"
+    )
     starts = [name for name in ("cursor", "rank", "around") if name in arguments]
     if len(starts) > 1:
         raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
     profiles = arguments.flag("profiles")
     question = _question(board, metric, window, arguments)
-    return _shown(question.request, _page_of(question, arguments), profiles=profiles)
+    noted = _noted(question, arguments)
+    return _shown(question.request, _page_of(question, arguments), profiles=profiles, noted=noted)
 
 
 def _page_of(question: Question, arguments: api.Arguments) -> dict[str, Any]:
@@ -105,14 +110,15 @@ def _page_of(question: Question, arguments: api.Arguments) -> dict[str, Any]:
 @_api.route("GET", api.RANKING + "/rank")
 def rank_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank, or the rank that a score would have."""
-    arguments = _api.arguments("period", "method", "member", "score", "previous", "profiles")
+    arguments = _api.arguments("period", "method", "member", "score", "previous", "profiles", "notes")
     profiles = arguments.flag("profiles")
     question = _question(board, metric, window, arguments)
     if "score" not in arguments:
         member = arguments.required("member", "say whose rank, or give a score")
+        noted = _noted(question, arguments)
         rank = member_ranks.rank(question, member=member, previous=arguments.flag("previous"))
-        return _shown(question.request, rank, profiles=profiles)
-    for name in ("member", "previous", "profiles"):
+        return _shown(question.request, rank, profiles=profiles, noted=noted)
+    for name in ("member", "previous", "profiles", "notes"):
         if name in arguments:
             raise bad_argument(name, "cannot go with score")
     return responses.json(score_statistics.score_rank(question, score=arguments["score"]))
@@ -131,11 +137,12 @@ def history_(board: str, metric: str, window: str) -> Response[str]:
 @_api.route("POST", api.RANKING + "/ranks")
 def ranks_(board: str, metric: str, window: str) -> Response[str]:
     """The ranks of a group of members."""
-    arguments = _api.arguments("period", "method", "previous", "profiles")
+    arguments = _api.arguments("period", "method", "previous", "profiles", "notes")
     previous, profiles = arguments.flag("previous"), arguments.flag("profiles")
     question = _question(board, metric, window, arguments)
+    noted = _noted(question, arguments)
     group = member_ranks.group(question, members=_members(), previous=previous)
-    return _shown(question.request, group, profiles=profiles)
+    return _shown(question.request, group, profiles=profiles, noted=noted)
 
 
 @_api.route("GET", api.RANKING + "/percentile")
@@ -189,8 +196,15 @@ def _question(board: str, metric: str, window: str, arguments: api.Arguments) ->
     return Request(_reader).question(board, metric, window, arguments.get("period"), arguments.get("method"))
 
 
-def _shown(request: Request, answer: dict[str, Any], *, profiles: bool) -> Response[str]:
-    """The answer, with the profile of each member in it if the client asked for them."""
+def _noted(question: Question, arguments: api.Arguments) -> Ranking | None:
+    """The ranking whose notes the client asked for; None if it asked for none."""
+    return notes.noted(question, arguments.get("cursor")) if arguments.flag("notes") else None
+
+
+def _shown(request: Request, answer: dict[str, Any], *, profiles: bool, noted: Ranking | None = None) -> Response[str]:
+    """The answer, with the profile of each member in it, and the note of each score, if the client asked for them."""
+    if noted is not None:
+        answer = _notes.show(request, noted, answer)
     return responses.json(_people.show(request, answer) if profiles else answer)
 
 

@@ -1,6 +1,6 @@
 """The boards of the state machine, and the events that it makes up for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -45,7 +45,8 @@ class Board:
             order = "descending" if rules.descending else "ascending"
             lines.append(
                 f'metrics.{metric} = {{ aggregate = "{rules.aggregate}", precision = {rules.precision}, '
-                f'order = "{order}", ties = "{rules.ties}", windows = [{windows}] }}'
+                f'order = "{order}", ties = "{rules.ties}", notes = {str(rules.notes).lower()}, '
+                f"windows = [{windows}] }}"
             )
         return "\n".join(lines) + "\n"
 
@@ -69,14 +70,14 @@ BOARDS: Final = {
     "bests": Board(
         {
             "points": Metric("max", ties="first", windows=("all", "day", "last-7-days")),
-            "time": Metric("min", precision=3, descending=False, windows=("all", "last-3-days", "last-90-hours")),
-            "worst": Metric("min", ties="first", windows=("week", "last-30-days")),
+            "time": Metric("min", 3, descending=False, windows=("all", "last-3-days", "last-90-hours"), notes=True),
+            "worst": Metric("min", ties="first", windows=("week", "last-30-days"), notes=True),
         },
         Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=40)),
     ),
     "lasts": Board(
         {
-            "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours")),
+            "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours"), notes=True),
             "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "last-90-days", "year")),
         },
         Calendar(ZoneInfo("UTC")),
@@ -85,17 +86,20 @@ BOARDS: Final = {
         {
             "points": Metric(ties="first", windows=("all", "day", "last-5-hours")),
             "lost": Metric(descending=False, windows=("all",)),
-            "best": Metric("max", descending=False, windows=("all", "last-3-days")),
+            "best": Metric("max", descending=False, windows=("all", "last-3-days"), notes=True),
         },
         Calendar(BERLIN),
         registered=True,
     ),
 }
 MEMBERS: Final = ("a", "b", "B", "m#1", "images/1.jpg", "用户", "\ufffd", "\U0001f600")
+FIRST_LETTERS: Final = ("z", "a", "\ufffd", "\U0001f600")
+"""First letters of ids. Their order differs between UTF-8, UTF-16 and the order in which ids are made."""
+NOTES: Final = (1, 2, 3)
 UNITS: Final = (0, 1, 1, 2, 5, -1, -3, 127, 128, 1000, -20_000)
 
-Updates = tuple[tuple[str, str, tuple[tuple[str, int], ...]], ...]
-"""The updates of an event: board, member, and units of metrics."""
+Updates = tuple[tuple[str, str, tuple[tuple[str, int], ...], int | None], ...]
+"""The updates of an event: board, member, units of metrics, and the number in its note (None: it has no note)."""
 
 
 @dataclass(frozen=True)
@@ -107,15 +111,16 @@ class Sent:
     updates: Updates
 
     def body(self, boards: Mapping[str, Board]) -> bytes:
-        triples = [
+        shares = [
             {
                 "board": board,
                 "member": member,
                 "metrics": {name: _number(units, boards[board].metrics[name].precision) for name, units in amounts},
+                **({} if note is None else {"note": {"n": note}}),
             }
-            for board, member, amounts in self.updates
+            for board, member, amounts, note in self.updates
         ]
-        updates = triples[0] if len(triples) == 1 else {"updates": triples}
+        updates = shares[0] if len(shares) == 1 else {"updates": shares}
         return orjson.dumps({"id": self.id, "at": self.at.isoformat(), **updates})
 
 
@@ -130,5 +135,12 @@ def draw_updates(data: st.DataObject, boards: Mapping[str, Board], members: Sequ
     for board, member in sorted(data.draw(st.lists(pair, min_size=1, max_size=3, unique=True), label="of whom")):
         metrics = st.sampled_from(sorted(boards[board].metrics))
         amounts = data.draw(st.dictionaries(metrics, st.sampled_from(UNITS), min_size=1), label="units")
-        updates.append((board, member, tuple(sorted(amounts.items()))))
+        keeps = keeps_notes(boards[board], amounts)
+        note = data.draw(st.sampled_from((None, *NOTES) if keeps else (None,)), label="note")
+        updates.append((board, member, tuple(sorted(amounts.items())), note))
     return tuple(updates)
+
+
+def keeps_notes(board: Board, metrics: Iterable[str]) -> bool:
+    """Whether one of these metrics keeps notes."""
+    return any(board.metrics[metric].notes for metric in metrics)

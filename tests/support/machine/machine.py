@@ -17,23 +17,24 @@ from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
-from tests.support.machine.boards import BOARDS, MEMBERS, UNITS, Board, Sent, draw_updates
+from tests.support.machine.boards import (
+    BOARDS,
+    FIRST_LETTERS,
+    MEMBERS,
+    NOTES,
+    UNITS,
+    Board,
+    Sent,
+    draw_updates,
+    keeps_notes,
+)
+from tests.support.machine.times import MINUTES_AGO, STARTS, STEPS_IN_MINUTES
 from tests.support.oracle.asked import same
 from tests.support.oracle.comparing import Read, compare_every_read
 from tests.support.oracle.listing import METHODS
 from tests.support.oracle.model import BoardModel
 
 SHARDS: Final = (1, 2, 3, 5)
-STARTS: Final = (
-    datetime(2026, 10, 23, 20, 30, tzinfo=UTC),  # before the end of daylight saving, of a week and of a month
-    datetime(2026, 10, 24, 21, 57, tzinfo=UTC),  # three minutes before the day on which it ends
-    datetime(2026, 12, 30, 22, 50, tzinfo=UTC),
-    datetime(2027, 3, 26, 22, 59, tzinfo=UTC),
-)
-FIRST_LETTERS: Final = ("z", "a", "\ufffd", "\U0001f600")
-"""First letters of ids. Their order differs between UTF-8, UTF-16 and the order in which ids are made."""
-MINUTES_AGO: Final = (0, 0, 0, -4, 1, 30, 61, 5 * 60, *(24 * 60 * days for days in (1, 2, 3, 6, 9, 20, 42, 400)))
-STEPS_IN_MINUTES: Final = (1, 20, 60, 5 * 60, 24 * 60, 25 * 60, 3 * 24 * 60, 7 * 24 * 60, 29 * 24 * 60)
 REMEMBERED: Final = timedelta(days=29)
 """For this long, a repeated event is recognized."""
 AT_ONCE: Final = 2
@@ -124,7 +125,8 @@ class Machine(RuleBasedStateMachine):
             name = rng.choice(sorted(self.boards))
             metrics = sorted(self.boards[name].metrics)
             amounts = {metric: rng.choice(units) for metric in rng.sample(metrics, rng.randint(1, len(metrics)))}
-            updates = ((name, rng.choice(self.members), tuple(sorted(amounts.items()))),)
+            note = rng.choice((None, *NOTES)) if keeps_notes(self.boards[name], amounts) else None
+            updates = ((name, rng.choice(self.members), tuple(sorted(amounts.items())), note),)
             self.made += 1
             at = self.now - timedelta(minutes=rng.choice(MINUTES_AGO))
             events.append(Sent(f"{rng.choice(FIRST_LETTERS)}{self.made}", at, updates))
@@ -222,13 +224,13 @@ class Machine(RuleBasedStateMachine):
             raise AssertionError(
                 f"refused were {sorted(refused)}, not {sorted(must)}: {self.stack.dead_letters.reasons()[before:]}"
             )
-        self._settle(*sorted({board for sent in events for board, _, _ in sent.updates}))
+        self._settle(*sorted({board for sent in events for board, *_ in sent.updates}))
 
     def _judge(self, events: Sequence[Sent]) -> tuple[set[str], set[str]]:
         """Apply events to the models: the ids that must be refused, and those that may be."""
         must, may = set(), set()
         for sent in events:
-            refuses = any(self.models[board].refuses(member) for board, member, _ in sent.updates)
+            refuses = any(self.models[board].refuses(member) for board, member, *_ in sent.updates)
             if sent.id in self.accepted:
                 if self.accepted[sent.id][0] != sent:
                     must.add(sent.id)
@@ -245,6 +247,7 @@ class Machine(RuleBasedStateMachine):
     def _count(self, sent: Sent) -> None:
         self.accepted[sent.id] = sent, self.now
         self.refused.pop(sent.id, None)
-        for name in {board for board, _, _ in sent.updates}:
-            theirs = {member: dict(amounts) for board, member, amounts in sent.updates if board == name}
-            assert self.models[name].add_all(sent.id, sent.at, theirs, self.now)
+        for name in {board for board, *_ in sent.updates}:
+            theirs = {member: dict(amounts) for board, member, amounts, _ in sent.updates if board == name}
+            notes = {member: note and {"n": note} for board, member, _, note in sent.updates if board == name}
+            assert self.models[name].add_all(sent.id, sent.at, theirs, self.now, notes)

@@ -90,6 +90,10 @@ class Asked:
             ),
         }
 
+    def note(self, member: str) -> Any:
+        """Return the note of a ranked member's score."""
+        return self.model.note(self.metric, self.window, self.on, member)
+
     def scores(self) -> list[int]:
         """Return some scores that members have, some scores near those, and 0 or a largest or smallest score."""
         held = [one.score for one in self.listing.placed]

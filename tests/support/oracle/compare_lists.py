@@ -72,6 +72,15 @@ def compare_me(ranking: Asked, method: str) -> None:
         same(what, before, [(entry["rank"], entry["member"], exact(entry["score"])) for entry in ahead])
 
 
+def compare_notes(ranking: Asked, method: str) -> None:
+    """Compare the note beside each score, where the metric keeps notes."""
+    if not ranking.rules.notes:
+        return
+    what, page = ranking.read(method=method, limit=1_000, notes="true")
+    notes = {entry["member"]: entry["note"] for entry in page["entries"]}
+    same(what, {member: ranking.note(member) for member in notes}, notes)
+
+
 def _compare_page(
     ranking: Asked,
     what: str,

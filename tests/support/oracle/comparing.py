@@ -17,7 +17,13 @@ from typing import Final
 
 from tests.support.aws.stack import Stack
 from tests.support.oracle.asked import Asked
-from tests.support.oracle.compare_lists import compare_around, compare_list, compare_me, compare_positions
+from tests.support.oracle.compare_lists import (
+    compare_around,
+    compare_list,
+    compare_me,
+    compare_notes,
+    compare_positions,
+)
 from tests.support.oracle.compare_members import compare_members
 from tests.support.oracle.compare_numbers import (
     compare_distribution,
@@ -82,6 +88,7 @@ READS: Final[tuple[Read, ...]] = (
     compare_positions,
     compare_around,
     compare_me,
+    compare_notes,
     compare_ranks,
     compare_group,
     compare_history,

@@ -20,6 +20,7 @@ class Metric:
     descending: bool = True
     ties: str = "member"
     windows: tuple[str, ...] = ("all",)
+    notes: bool = False
 
 
 class Placed(NamedTuple):

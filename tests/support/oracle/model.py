@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from math import inf
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from tests.support.oracle.listing import METHODS, Line, Listing, Metric, Placed
 from tests.support.oracle.periods import CALENDAR, Bucket, Calendar, unit
 
 __all__ = ["CALENDAR", "METHODS", "BoardModel", "Line", "Listing", "Metric", "Model", "Placed", "standings"]
+NO_NOTES: Mapping[str, Any] = MappingProxyType({})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -24,6 +26,7 @@ class Counted(NamedTuple):
     at: int
     amounts: Mapping[str, int]
     buckets: Mapping[str, Bucket]
+    note: Any = None
 
 
 @dataclass
@@ -50,22 +53,34 @@ class BoardModel:
         """Apply an event at the instant `now`, once. Return whether it was accepted, now or earlier."""
         return self.add_all(event_id, at, {member: amounts}, now)
 
-    def add_all(self, event_id: str, at: datetime, updates: Mapping[str, Mapping[str, int]], now: datetime) -> bool:
-        """Apply an event with amounts for several members, like `add`. It counts for all of them or for none."""
+    def add_all(
+        self,
+        event_id: str,
+        at: datetime,
+        updates: Mapping[str, Mapping[str, int]],
+        now: datetime,
+        notes: Mapping[str, Any] = NO_NOTES,
+    ) -> bool:
+        """Apply an event with amounts for several members, like `add`. It counts for all of them or for none.
+
+        `notes` are those of its members.
+        """
         if event_id in self.used:
             return True
         if any(self.refuses(member) for member in updates):
             return False
         self.used.add(event_id)
         for member, amounts in updates.items():
-            self.count(event_id, member, at, amounts, now)
+            self.count(event_id, member, at, amounts, now, notes.get(member))
         return True
 
-    def count(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> None:
+    def count(
+        self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime, note: Any = None
+    ) -> None:
         """Count one member's part of an event at the instant `now`."""
         self.members.setdefault(member, False)
         buckets = self.calendar.takes(_whole_milliseconds(at), now)
-        self.counted.append(Counted(event_id, member, _milliseconds(at), dict(amounts), buckets))
+        self.counted.append(Counted(event_id, member, _milliseconds(at), dict(amounts), buckets, note))
 
     def put(self, member: str, *, hidden: bool | None = None) -> None:
         """Register a member if it is new. Hide or show it if `hidden` is given."""
@@ -85,6 +100,15 @@ class BoardModel:
         """Return a member's score in the period that contains an instant, or None. Hidden members have scores too."""
         return self._scores(metric, window, on).get(member)
 
+    def note(self, metric: str, window: str, on: datetime, member: str) -> Any:
+        """Return the note of the event that a member's score came with; None if it had none."""
+        events = self._events(metric, window, on)[member]
+        if self.metrics[metric].aggregate == "last":
+            return max(events, key=lambda event: (event.at, event.id.encode())).note
+        best = {"max": max, "min": min}[self.metrics[metric].aggregate](event.amounts[metric] for event in events)
+        equals = [event for event in events if event.amounts[metric] == best]
+        return min(equals, key=lambda event: (event.at, event.id.encode())).note
+
     def listing(self, metric: str, window: str, on: datetime) -> Listing:
         """Return the ranking of the period of a window that contains an instant."""
         rules = self.metrics[metric]
@@ -96,17 +120,22 @@ class BoardModel:
         return Listing(shown, rules.descending)
 
     def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
+        events = self._events(metric, window, on)
+        scores = {member: self._placed(metric, member, theirs) for member, theirs in events.items()}
+        if self.registered and window == "all" and self.metrics[metric].aggregate == "sum":
+            for member in self.members:
+                scores.setdefault(member, Placed(member, 0, -inf))
+        return scores
+
+    def _events(self, metric: str, window: str, on: datetime) -> dict[str, list[Counted]]:
+        """The events that count in a period, by member."""
         held = self.calendar.held(window, on)
         kind = "" if window == "all" else unit(window)
         events: dict[str, list[Counted]] = {}
         for event in self.counted:
             if metric in event.amounts and (window == "all" or event.buckets.get(kind) in held):
                 events.setdefault(event.member, []).append(event)
-        scores = {member: self._placed(metric, member, theirs) for member, theirs in events.items()}
-        if self.registered and window == "all" and self.metrics[metric].aggregate == "sum":
-            for member in self.members:
-                scores.setdefault(member, Placed(member, 0, -inf))
-        return scores
+        return events
 
     def _placed(self, metric: str, member: str, events: Iterable[Counted]) -> Placed:
         """Combine events of a member into a score, and work out since when the member has it."""

@@ -8,6 +8,7 @@ import orjson
 
 from standings.domain.boards.definitions import Metric, Ranking
 from standings.domain.events import instants
+from standings.domain.scoring.aggregates import Aggregate
 from standings.domain.scoring.sort_order import sort_value
 from standings.ports.rankings import Entry, Node
 from standings.read.reader import Method
@@ -33,6 +34,11 @@ def decimal(units: int, precision: int) -> Any:
     if not precision:
         return units
     return orjson.Fragment(f"{Decimal(units).scaleb(-precision).normalize():f}")
+
+
+def note(aggregate: Aggregate | None) -> Any:
+    """The note of an aggregate, as it was sent; None if it has none."""
+    return orjson.Fragment(aggregate.note) if aggregate is not None and aggregate.note else None
 
 
 def score_at(number: int, metric: Metric) -> Any:

@@ -58,8 +58,10 @@ def group(question: Question, *, members: Sequence[str], previous: bool = False)
     }
 
 
-def card(request: Request, board: str, member: str, method: Method | None) -> dict[str, Any]:
+def card(request: Request, board: str, member: str, method: Method | None, *, notes: bool = False) -> dict[str, Any]:
     """A member's total and its score in each window's current period, also if it is hidden; ranks if a method is given.
+
+    With `notes` each score has the note of the event that it came with, or None.
 
     The error is NotFoundError if the board has no such member.
     """
@@ -82,9 +84,9 @@ def card(request: Request, board: str, member: str, method: Method | None) -> di
         "metrics": [
             {
                 "metric": metric.name,
-                "score": _score(image.cell(metric.total()), metric),
+                **_scored(image.cell(metric.total()), metric, notes=notes),
                 "windows": [
-                    {**_window(image, ranking), **(_rank(ranks.get(ranking), member) if method else {})}
+                    {**_window(image, ranking, notes=notes), **(_rank(ranks.get(ranking), member) if method else {})}
                     for ranking in rankings
                     if ranking.metric == metric
                 ],
@@ -173,17 +175,18 @@ def _group_ranks(entries: Sequence[Entry], method: Method) -> dict[str, int]:
     return {member: bisect_left(ordered, mark) + 1 for member, mark in marks.items()}
 
 
-def _window(image: Image, ranking: Ranking) -> dict[str, Any]:
+def _window(image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
     aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
     return {
         "window": ranking.window.name,
         "period": answer_fields.period(ranking),
-        "score": _score(aggregate, ranking.metric),
+        **_scored(aggregate, ranking.metric, notes=notes),
     }
 
 
-def _score(aggregate: Aggregate | None, metric: Metric) -> Any:
-    return None if aggregate is None else answer_fields.decimal(aggregate.value, metric.precision)
+def _scored(aggregate: Aggregate | None, metric: Metric, *, notes: bool) -> dict[str, Any]:
+    score = None if aggregate is None else answer_fields.decimal(aggregate.value, metric.precision)
+    return {"score": score, **({"note": answer_fields.note(aggregate)} if notes else {})}
 
 
 def _rank(ranks: Ranks | None, member: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import os
 from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.read.notes import Notes
 from standings.read.profiles.search import Search
 from standings.read.profiles.shown import People
 from standings.read.reader import OPEN, USUAL, Reader
@@ -13,8 +14,8 @@ from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
 
-def services(clock: Clock) -> tuple[Reader, People, Search]:
-    """Create the reader of rankings, the profiles, and the search for names. They share a client."""
+def services(clock: Clock) -> tuple[Reader, People, Search, Notes]:
+    """Create the reader of rankings, the profiles, the search for names, and the notes. They share a client."""
     dynamodb = building_blocks.client("dynamodb")
     scores_table = required("SCORES_TABLE")
     store = DynamoRankingsReader(dynamodb, required("RANKINGS_TABLE"), scores_table, clock)
@@ -23,4 +24,5 @@ def services(clock: Clock) -> tuple[Reader, People, Search]:
     people = People(DynamoProfiles(dynamodb, required("PROFILES_TABLE"), clock), clock)
     # It only reads members: no receipts table is needed.
     scores = DynamoScores(dynamodb, scores_table, "", clock)
-    return reader, people, Search(people, scores, needs_board=is_open and os.environ.get("OPEN_SEARCH") != "true")
+    search = Search(people, scores, needs_board=is_open and os.environ.get("OPEN_SEARCH") != "true")
+    return reader, people, search, Notes(scores)

@@ -1,0 +1,72 @@
+"""Notes in answers: beside each score that is shown, the note of the event that it came with."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from standings.domain.boards.definitions import Ranking
+from standings.domain.errors import bad_argument
+from standings.domain.members.member_item import Image
+from standings.domain.members.rolling_sum import aggregate_in_period
+from standings.domain.scoring.aggregates import Aggregate
+from standings.ports.scores import Scores
+from standings.read import answer_fields
+from standings.read.cursors import read_cursor
+from standings.read.reader import Question, Request
+from standings.runtime.retry import retrying
+
+
+def noted(question: Question, cursor: str | None) -> Ranking:
+    """The ranking whose scores are shown, of the cursor's period if there is one; an error if it keeps no notes."""
+    ranking = question.reads.ranking
+    if not ranking.metric.notes:
+        raise bad_argument(
+            "notes", f"metric {ranking.metric.name!r} keeps none: boards.toml has no notes = true for it"
+        )
+    return ranking if cursor is None else ranking._replace(period=read_cursor(question, cursor).period)
+
+
+class Notes:
+    """The notes of members' items."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._scores = scores
+
+    def show(self, request: Request, ranking: Ranking, answer: dict[str, Any]) -> dict[str, Any]:
+        """The answer, in which each object with a `member` and a `score` also has its `note`, or None.
+
+        Items are read eventually consistently. A note that belongs to another score than the one shown is left out.
+        """
+        shown = list(_scored(answer))
+        members = dict.fromkeys(one["member"] for one in shown if one["score"] is not None)
+        scores = retrying(self._scores, request.backoff)
+        images = scores.images([(ranking.board, member) for member in members]) if members else {}
+        for one in shown:
+            image = images.get((ranking.board, one["member"]))
+            found = None if image is None else _aggregate(image, ranking)
+            one["note"] = answer_fields.note(found) if _is(found, ranking, one["score"]) else None
+        return answer
+
+
+def _aggregate(image: Image, ranking: Ranking) -> Aggregate | None:
+    return aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+
+
+def _is(found: Aggregate | None, ranking: Ranking, score: Any) -> bool:
+    """Whether an aggregate has the score, as an answer shows it."""
+    if found is None:
+        return False
+    return orjson.dumps(answer_fields.decimal(found.value, ranking.metric.precision)) == orjson.dumps(score)
+
+
+def _scored(answer: Any) -> Iterator[dict[str, Any]]:
+    """The objects in an answer that name a member and a score, at any depth."""
+    if isinstance(answer, dict):
+        if "member" in answer and "score" in answer:
+            yield answer
+        for value in answer.values():
+            yield from _scored(value)
+    elif isinstance(answer, list):
+        for value in answer:
+            yield from _scored(value)

@@ -1,0 +1,157 @@
+"""Notes: what a read shows beside a score is what the event said from which the score came."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from benchmarks.harness.meter import Meter
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.streaming import project
+
+NOW = 1_795_256_100_000
+BOARDS = """
+[boards."*"]
+metrics.best = { aggregate = "max", notes = true, windows = ["all", "day", "last-3-days"] }
+metrics.time = { aggregate = "min", notes = true, order = "ascending", precision = 1, windows = ["all"] }
+metrics.level = { aggregate = "last", notes = true, windows = ["all"] }
+metrics.runs = { aggregate = "sum", windows = ["all"] }
+"""
+TODAY, YESTERDAY = "2026-11-21T10:00:00Z", "2026-11-20T10:00:00Z"
+
+
+@pytest.fixture
+def stack(engine: Any) -> Iterator[Stack]:
+    with running(Meter(engine), ManualClock(NOW), BOARDS) as deployed:
+        yield deployed
+
+
+def send(stack: Stack, *events: dict[str, Any]) -> list[str]:
+    """Post events, each by itself, and return the reasons of those that are refused."""
+    for event in events:
+        answer = stack.post("/events", {"at": TODAY, "board": "b", "member": "m", **event})
+        assert answer[0] == 202
+        reasons = [result["detail"] for result in answer[1]["results"] if result["status"] == "refused"]
+        if reasons:
+            return reasons
+    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
+    project(stack)
+    return stack.dead_letters.reasons()
+
+
+def noted(stack: Stack, metric: str = "best", window: str = "all", **arguments: Any) -> Any:
+    answer = stack.get(f"/boards/b/{metric}/{window}/rank", member="m", notes="true", **arguments)[1]
+    return answer["score"], answer["note"]
+
+
+def test_a_better_score_brings_its_note_and_a_worse_one_leaves_it(stack: Stack) -> None:
+    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"video": "a"}})
+    send(stack, {"id": "2", "metrics": {"best": 7}, "note": {"video": "b"}})
+    send(stack, {"id": "3", "metrics": {"best": 6}, "note": {"video": "c"}})
+
+    assert noted(stack) == (7, {"video": "b"})
+
+
+def test_a_score_whose_event_had_no_note_has_none(stack: Stack) -> None:
+    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"video": "a"}})
+    send(stack, {"id": "2", "metrics": {"best": 7}})
+
+    assert noted(stack) == (7, None)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_of_equals_the_earliest_keeps_its_note_then_the_smallest_id(stack: Stack, order: tuple[int, ...]) -> None:
+    events = [
+        {"id": "b", "at": YESTERDAY, "metrics": {"best": 5}, "note": {"n": 1}},
+        {"id": "a", "at": TODAY, "metrics": {"best": 5}, "note": {"n": 2}},
+        {"id": "c", "at": YESTERDAY, "metrics": {"best": 5}, "note": {"n": 3}},
+    ]
+    for place in order:
+        send(stack, events[place])
+
+    assert noted(stack) == (5, {"n": 1})
+    assert noted(stack, window="day") == (5, {"n": 2})
+    assert noted(stack, window="last-3-days") == (5, {"n": 1})
+
+
+def test_the_least_and_the_last_keep_theirs(stack: Stack) -> None:
+    send(stack, {"id": "1", "at": YESTERDAY, "metrics": {"time": 9.5, "level": 3}, "note": {"n": 1}})
+    send(stack, {"id": "2", "metrics": {"time": 9.4, "level": 2}, "note": {"n": 2}})
+    send(stack, {"id": "3", "at": YESTERDAY, "metrics": {"time": 9.6, "level": 4}, "note": {"n": 3}})
+
+    assert noted(stack, "time") == (9.4, {"n": 2})
+    assert noted(stack, "level") == (2, {"n": 2})
+
+
+def test_every_read_that_shows_scores_shows_notes(stack: Stack) -> None:
+    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"n": 1}})
+    send(stack, {"id": "2", "member": "other", "metrics": {"best": 4}})
+    entries = [
+        {"rank": 1, "member": "m", "score": 5, "note": {"n": 1}},
+        {"rank": 2, "member": "other", "score": 4, "note": None},
+    ]
+
+    for arguments in ({}, {"rank": 1}, {"around": "m"}):
+        assert stack.get("/boards/b/best/all", notes="true", **arguments)[1]["entries"] == entries
+    first = stack.get("/boards/b/best/day", limit=1)[1]
+    assert stack.get("/boards/b/best/day", notes="true", cursor=first["next"])[1]["entries"] == entries[1:]
+    page = stack.get("/boards/b/best/all", notes="true", me="other")[1]["me"]
+    assert (page["note"], page["ahead"]["note"]) == (None, {"n": 1})
+    group = stack.post("/boards/b/best/all/ranks", {"members": ["nobody", "m"]}, notes="true")[1]["entries"]
+    assert [entry["note"] for entry in group] == [None, {"n": 1}]
+    card = stack.get("/boards/b/member", id="m", notes="true")[1]["metrics"]
+    assert [(one["note"], [window["note"] for window in one["windows"]]) for one in card] == [
+        ({"n": 1}, [{"n": 1}] * 3),
+        (None, [None]),
+        (None, [None]),
+        (None, [None]),
+    ]
+    assert "note" not in stack.get("/boards/b/best/all")[1]["entries"][0]
+
+
+def test_a_note_survives_hiding_and_a_rebuild(stack: Stack) -> None:
+    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"n": 1}})
+    stack.put("/boards/b/member", {"hidden": True}, id="m")
+    stack.put("/boards/b/member", {"hidden": False}, id="m")
+    project(stack)
+
+    assert noted(stack) == (5, {"n": 1})
+
+
+def test_numbers_and_letters_of_a_note_are_as_they_were_sent(stack: Stack) -> None:
+    note = {"z": 1, "a": [12345678901234567890, 0.1, "</script>é"]}
+    send(stack, {"id": "1", "metrics": {"best": 5}, "note": note})
+
+    assert noted(stack) == (5, note)
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ({"metrics": {"best": 1}, "note": "text"}, "note: expected an object, got 'text'"),
+        ({"metrics": {"best": 1}, "note": {"n": "x" * 250}}, "note: expected an object of at most 256 bytes of JSON"),
+        ({"metrics": {"runs": 1}, "note": {}}, "note: expected a metric that keeps notes"),
+    ],
+)
+def test_a_bad_note_refuses_its_event_without_quoting_it(stack: Stack, event: dict[str, Any], reason: str) -> None:
+    (found,) = send(stack, {"id": "1", **event})
+
+    assert reason in found
+    assert "xxx" not in found
+
+
+def test_an_event_with_another_note_is_another_event(stack: Stack) -> None:
+    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"a": 1, "b": 2}})
+    assert send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"b": 2, "a": 1}}) == []
+
+    (reason,) = send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"a": 2}})
+    assert "id" in reason
+
+
+def test_a_metric_without_notes_is_told(stack: Stack) -> None:
+    status, answer = stack.get("/boards/b/runs/all", notes="true")
+
+    assert status == 400
+    assert answer["detail"].startswith("notes: metric 'runs' keeps none")
