@@ -76,11 +76,7 @@ class Machine(RuleBasedStateMachine):
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock() / 1000, UTC)
 
-    @initialize(
-        seed=st.integers(0, 2**32 - 1),
-        start=st.sampled_from(STARTS),
-        data=st.data(),
-    )
+    @initialize(seed=st.integers(0, 2**32 - 1), start=st.sampled_from(STARTS), data=st.data())
     def begin(self, seed: int, start: datetime, data: st.DataObject) -> None:
         """Choose few boards and few members, so that much happens to each."""
         self.rng = random.Random(seed)
