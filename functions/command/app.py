@@ -1,12 +1,14 @@
 """The command function answers HTTP writes: it queues events, and changes members and profiles at once."""
 
+import os
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from standings.domain.errors import bad_body
+from standings.domain.errors import NotYourMemberError, bad_body
 from standings.http import api, responses
+from standings.http.callers import own_member
 from standings.ingest.post_events import Posting
 from standings.members.change_profiles import ProfileAdmin
 from standings.members.register_hide_remove import MemberAdmin
@@ -14,6 +16,7 @@ from standings.runtime.logs import logger
 from standings.wiring import building_blocks, command
 
 _clock = building_blocks.real_clock()
+_MEMBER_CLAIM: Final = os.environ.get("JWT_MEMBER_CLAIM", "")
 _api = api.Api()
 
 
@@ -32,7 +35,7 @@ def _members() -> tuple[MemberAdmin, ProfileAdmin]:
 def post() -> Response[str]:
     """Queue events. The answer has the outcome of each."""
     _api.arguments()
-    return responses.json({"results": _posting().post(_api.body())}, 202)
+    return responses.json({"results": _posting().post(_api.body(), _own_member())}, 202)
 
 
 @_api.route("PUT", api.MEMBER)
@@ -52,7 +55,9 @@ def delete(board: str) -> Response[str]:
 @_api.route("PUT", api.PROFILE)
 def put_profile() -> Response[str]:
     """Set and remove fields of a member's profile."""
-    member = _member()
+    member, own = _member(), _own_member()
+    if own not in (None, member):
+        raise NotYourMemberError("id: the token is for another member")
     return responses.json(_members()[1].put(member, _api.document()))
 
 
@@ -67,6 +72,10 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer an HTTP request in API Gateway's payload format 2.0."""
     logger.debug("write", extra={"path": event.get("rawPath")})
     return _api.resolve(event, context)
+
+
+def _own_member() -> str | None:
+    return own_member(_api.event, _MEMBER_CLAIM)
 
 
 def _member() -> str:

@@ -17,6 +17,10 @@ class TooFarError(RequestError):
     """An exact answer would read more than is allowed."""
 
 
+class NotYourMemberError(RequestError):
+    """The caller may write for one member alone, and this is another."""
+
+
 class NotFoundError(RequestError):
     """The request names something that does not exist. `kind` is stable, for programs; `title` is for people."""
 

@@ -103,6 +103,11 @@ class Api:
             arguments[name] = value
         return arguments
 
+    @property
+    def event(self) -> dict[str, Any]:
+        """The request in API Gateway's payload format 2.0."""
+        return self._app.current_event.raw_event
+
     def body(self) -> bytes:
         """The body of the request, empty if there is none."""
         event = self._app.current_event.raw_event

@@ -11,7 +11,14 @@ from typing import Any, Final
 import orjson
 from aws_lambda_powertools.event_handler import Response
 
-from standings.domain.errors import InvalidArgumentError, InvalidBodyError, NotFoundError, RequestError, TooFarError
+from standings.domain.errors import (
+    InvalidArgumentError,
+    InvalidBodyError,
+    NotFoundError,
+    NotYourMemberError,
+    RequestError,
+    TooFarError,
+)
 from standings.ports.errors import StoreUnavailableError
 from standings.runtime.logs import logger
 
@@ -65,7 +72,9 @@ def with_etag(answer: dict[str, Any], request_headers: Mapping[str, str]) -> dic
 
 
 def request_error(error: RequestError) -> Response[str]:
-    """The problem of a request that its sender can correct: 400 or 404."""
+    """The problem of a request that its sender can correct: 400, 403 or 404."""
+    if isinstance(error, NotYourMemberError):
+        return _problem(403, "not-your-member", "Not your member", str(error))
     if isinstance(error, NotFoundError):
         return _problem(404, error.kind, error.title, str(error))
     kind, title = _BAD_REQUESTS[type(error)]

@@ -12,7 +12,7 @@ import orjson
 
 from standings.domain.boards.definitions import Boards
 from standings.domain.boards.names import BOARD_NAME
-from standings.domain.errors import bad_body
+from standings.domain.errors import NotYourMemberError, bad_body
 from standings.domain.events.event import RefusedEvent
 from standings.domain.events.event_rules import no_constant, parse_event
 from standings.domain.events.instants import instant
@@ -46,9 +46,14 @@ class Posting:
     clock: Clock
     report: Callable[[Exception], None]
 
-    def post(self, body: bytes) -> list[dict[str, Any]]:
-        """Post a body's events and return a result for each, in order. Raises RequestError for any other body."""
+    def post(self, body: bytes, own: str | None = None) -> list[dict[str, Any]]:
+        """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
+
+        `own` is the only member that the caller may post for: if any event names another, none is posted.
+        """
         documents = parse_documents(body)
+        if own is not None:
+            _check_members([value for _, value in documents], own)
         now = self.clock.now()
         refused: dict[int, str] = {}
         events: dict[int, Posted] = {}
@@ -88,6 +93,18 @@ def _first_board(value: Any) -> str | None:
     except (LookupError, TypeError):
         return None
     return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
+
+
+def _check_members(values: Sequence[Any], own: str) -> None:
+    """Raise NotYourMemberError if an event, or one of its updates, names another member."""
+    for number, value in enumerate(values):
+        updates = value.get("updates") if isinstance(value, dict) else None
+        shares = [value, *(updates if isinstance(updates, list) else ())]
+        named = [share["member"] for share in shares if isinstance(share, dict) and "member" in share]
+        # Whom a value names that no parser can hold is not known.
+        if value is None or any(member != own for member in named):
+            detail = f"event {number}: expected the member that the token is for alone, so no event was posted"
+            raise NotYourMemberError(detail)
 
 
 def _result(value: Any, refusal: str | None) -> dict[str, Any]:

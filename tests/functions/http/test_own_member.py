@@ -1,0 +1,94 @@
+"""With `JwtMemberClaim` the bearer of a token writes for one member alone, unless it is an administrator."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, http_event, running
+
+NOW = 1_795_256_100_000
+BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+WRITE, ADMIN = "standings/write", "standings/write standings/admin"
+
+
+@pytest.fixture
+def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    monkeypatch.setenv("JWT_MEMBER_CLAIM", "sub")
+    with running(engine, ManualClock(NOW), BOARDS) as deployed:
+        yield deployed
+
+
+def event(member: str = "u1", number: int = 1, **more: Any) -> dict[str, Any]:
+    return {"id": f"e{number}", "board": "b", "member": member, "metrics": {"points": 1}, **more}
+
+
+def updates(*members: str) -> dict[str, Any]:
+    shares = [{"board": "b", "member": member, "metrics": {"points": 1}} for member in members]
+    return {"id": "u", "updates": shares}
+
+
+def call(stack: Stack, method: str, path: str, body: Any, query: str = "", **claims: str) -> tuple[int, Any]:
+    request = http_event(path, query, method, body)
+    request["requestContext"]["authorizer"] = {"jwt": {"claims": claims, "scopes": None}}
+    answer = stack.command(request, None)
+    return answer["statusCode"], orjson.loads(answer["body"])
+
+
+def post(stack: Stack, body: Any, scope: str = WRITE, **claims: str) -> tuple[int, Any]:
+    return call(stack, "POST", "/events", body, scope=scope, **claims)
+
+
+@pytest.mark.parametrize("body", [event(), [event(), event(number=2)], updates("u1"), updates("u1", "u1")])
+def test_ones_own_events_are_queued(stack: Stack, body: Any) -> None:
+    status, answer = post(stack, body, sub="u1")
+
+    assert (status, {result["status"] for result in answer["results"]}) == (202, {"queued"})
+    assert stack.activity.messages
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        event("u2"),
+        [event(), event("u2", 2)],
+        [event(), updates("u1", "u2")],
+        updates("u2"),
+        event("u2", metrics="none"),
+        {**event(), **updates("u2")},
+        event(["u1"]),  # type: ignore[arg-type]
+        b'[{"id": "\\ud800", "board": "b", "member": "u2", "metrics": {"points": 1}}]',
+        b'{"id": "e", "board": "b", "member": "u1", "member": "u2", "metrics": {"points": 1}}',
+    ],
+)
+def test_events_of_others_are_answered_403_and_nothing_is_queued(stack: Stack, body: Any) -> None:
+    status, answer = post(stack, body, sub="u1")
+
+    assert (status, answer["type"]) == (403, "urn:standings:not-your-member")
+    assert not stack.activity.messages
+    assert "u2" not in answer["detail"]
+
+
+@pytest.mark.parametrize("scope", [ADMIN, "[standings/write standings/admin]"])
+def test_an_administrator_posts_for_anyone(stack: Stack, scope: str) -> None:
+    assert post(stack, [event(), event("u2", 2)], scope, sub="u1")[0] == 202
+
+
+def test_a_token_without_the_claim_may_post_for_nobody(stack: Stack) -> None:
+    status, answer = post(stack, event())
+
+    assert (status, answer["detail"].startswith("the token has no claim sub")) == (403, True)
+
+
+def test_ones_own_profile_can_be_written_and_no_other(stack: Stack) -> None:
+    def put(member: str, scope: str = WRITE) -> int:
+        return call(stack, "PUT", "/members", {"name": "Ada"}, f"id={member}", scope=scope, sub="u1")[0]
+
+    assert [put("u1"), put("u2"), put("u2", ADMIN)] == [200, 403, 200]
+
+
+def test_without_the_parameter_claims_do_not_matter(engine: Any) -> None:
+    with running(engine, ManualClock(NOW), BOARDS) as stack:
+        assert post(stack, event("u2"), sub="u1")[0] == 202
