@@ -1,4 +1,4 @@
-"""`member`: show, register, hide, show again and remove a member of a board; erase a person from all boards."""
+"""`member`: show, register, hide, show again and remove a member of a board; name a person, erase one."""
 
 import argparse
 import sys
@@ -42,6 +42,11 @@ def add(commands: Commands) -> None:
         "Exit status 1 if there is no such member.",
     )
     remove.set_defaults(do=_remove)
+
+    name = actions.add("name", help="give a member a name, which every board shows")
+    name.add_argument("member", metavar="ID")
+    name.add_argument("name", metavar="NAME")
+    name.set_defaults(do=_name, resumes=False)
 
     erase = actions.add(
         "erase",
@@ -100,6 +105,13 @@ def _remove(connection: Connection, options: argparse.Namespace) -> int:
     connection.api.delete("boards", options.board, "member", id=options.member)
     answer = {"board": options.board, "member": options.member}
     print(as_json({**answer, "removed": True}) if options.json else f"{_named(answer)}: removed, with its scores")
+    return OK
+
+
+def _name(connection: Connection, options: argparse.Namespace) -> int:
+    profile = connection.api.put("members", body={"name": options.name}, id=options.member)
+    answer = {"member": options.member, "profile": profile}
+    print(as_json(answer) if options.json else f"{shown(options.member)}: is shown as {shown(profile['name'])}")
     return OK
 
 

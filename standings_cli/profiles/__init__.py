@@ -1,0 +1,1 @@
+"""Writes the profiles of a file."""

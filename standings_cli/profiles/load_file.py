@@ -1,0 +1,128 @@
+"""Writes the profiles of a file, and records beside it how far it has come.
+
+A profile that is written twice is as if it were written once, so an interruption costs a few requests.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from standings_cli.post.source import STDIN, InputError, Lines, Source
+from standings_cli.profiles.rows import Row, read_rows
+from standings_cli.stack.api import ApiError
+from standings_cli.terminal.exit_status import DIFFERS, OK
+from standings_cli.terminal.progress import Meter
+
+AT_ONCE: Final = 8
+_BATCH: Final = 64
+
+Put = Callable[[str, dict[str, Any]], Any]
+"""Sets the fields of a member's profile. Raises ApiError."""
+
+
+@dataclass
+class Loading:
+    """Loads a file. `state` is the file that says how far; standard input has none."""
+
+    name: str
+    put: Put
+    is_csv: bool
+    state: Path | None
+    again: bool = False
+    written: int = 0
+    wrong: int = 0
+
+    def load(self) -> int:
+        """Write every profile that was not written before, and return the exit status.
+
+        A row that is refused is named and passed over. ApiError if the stack does not answer: run it again.
+        """
+        source = Source(self.name)
+        lines = Lines(source.lines(), str(self.is_csv))
+        rows = read_rows(lines, is_csv=self.is_csv)
+        with Meter(f"loading {self.name}", 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
+            done = self._skip(rows, lines)
+            if done is None:
+                meter.say(f"{self.name} has changed: loading it from the start; a profile may be written again")
+                source = Source(self.name)
+                lines = Lines(source.lines(), str(self.is_csv))
+                rows = read_rows(lines, is_csv=self.is_csv)
+            elif done:
+                meter.say(f"the first {done:,} lines were loaded before")
+            while batch := list(islice(rows, _BATCH)):
+                for row, problem in zip(batch, pool.map(self._written, _latest(batch)), strict=True):
+                    if problem:
+                        self.wrong += 1
+                        meter.say(f"{self.name}:{row.line}: {problem}")
+                self._save(lines)
+                meter.move(source.share, f"{self.written:,} profiles")
+        return DIFFERS if self.wrong else OK
+
+    def _written(self, row: Row) -> str:
+        """Write a row; the reason why it cannot be."""
+        if row.problem or not row.fields:
+            return row.problem
+        try:
+            self.put(row.member, row.fields)
+        except ApiError as error:
+            if error.is_temporary or error.kind not in ("bad-argument", "bad-body"):
+                raise
+            return str(error)
+        self.written += 1
+        return ""
+
+    def _skip(self, rows: Iterator[Row], lines: Lines) -> int | None:
+        """Pass over what was loaded before, and return the last line of it; None if that has changed."""
+        if self.state is None or self.again or not self.state.exists():
+            return 0
+        try:
+            saved = json.loads(self.state.read_text(encoding="utf-8"))
+            line, digest = int(saved["line"]), str(saved["digest"])
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{self.state}: expected a record of loaded rows, got {error!r}: use --again") from error
+        while lines.number < line and next(rows, None) is not None:
+            pass
+        return line if (lines.number, lines.digest.hexdigest()) == (line, digest) else None
+
+    def _save(self, lines: Lines) -> None:
+        if self.state is None:
+            return
+        draft = self.state.with_name(f"{self.state.name}.new")
+        try:
+            said = {"line": lines.number, "digest": lines.digest.hexdigest()}
+            draft.write_text(json.dumps(said) + "\n", encoding="utf-8")
+            draft.replace(self.state)
+        except OSError as error:
+            raise InputError(f"cannot record what is loaded ({error}): name another file with --state") from error
+
+
+def _latest(batch: list[Row]) -> list[Row]:
+    """The rows of a batch, so that two of one member do not overtake each other: the last one has all fields."""
+    merged: dict[str, dict[str, Any]] = {}
+    for row in batch:
+        merged.setdefault(row.member, {}).update(row.fields)
+    last = {row.member: position for position, row in enumerate(batch) if not row.problem}
+    return [
+        row._replace(fields=merged[row.member] if last.get(row.member) == position else {})
+        for position, row in enumerate(batch)
+    ]
+
+
+def state_of(name: str, given: str | None) -> Path | None:
+    """Where the state of a file is kept; None for standard input."""
+    if name == STDIN:
+        return None
+    return Path(given or f"{name}.loaded")
+
+
+def say(loading: Loading) -> None:
+    """Print what came of it."""
+    print(f"wrote {loading.written:,} profiles of {loading.name}", end="")
+    print(f"; rows skipped: {loading.wrong:,}" if loading.wrong else "", flush=True)
+    if loading.wrong:
+        print("mend the rows that are named above, then load them again", file=sys.stderr)
