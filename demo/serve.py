@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from demo import feed
+from demo import feed, people
 from demo.activity import Activity, generate, identifier, message
 from demo.demo import BOARD, SEED, replay
 from demo.embedded import emulator
@@ -38,6 +38,7 @@ def main() -> int:
             with deployed(progress.say) as deployment:
                 progress.say(f"{UP}{_page(deployment)}")
                 activity = generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
+                people.name(deployment, Random(SEED), activity.members)
                 replay(deployment, activity, progress)
                 with _published(deployment):
                     progress.block(_addresses(deployment))
