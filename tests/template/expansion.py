@@ -31,6 +31,8 @@ class Expanded:
 
     resources: Mapping[str, dict[str, Any]]
     outputs: Mapping[str, dict[str, Any]]
+    refusals: list[str]
+    """What the template's rules say against the parameters: with any of these nothing is deployed."""
 
     def of(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the logical id and the properties of each resource of a type, such as `SQS::Queue`."""
@@ -90,7 +92,15 @@ def expanded(template: Mapping[str, Any], parameters: Mapping[str, str] | None =
         for name, resource in translated["Resources"].items()
         if "Condition" not in resource or resolver.holds(resource["Condition"])
     }
-    return Expanded(resources, resolver.resolve(translated["Outputs"]))
+    return Expanded(resources, resolver.resolve(translated["Outputs"]), list(_refusals(template, resolver)))
+
+
+def _refusals(template: Mapping[str, Any], resolver: "_Resolver") -> Iterator[str]:
+    for rule in template["Rules"].values():
+        if resolver.resolve(rule.get("RuleCondition", True)):
+            for assertion in rule["Assertions"]:
+                if not resolver.resolve(assertion["Assert"]):
+                    yield assertion["AssertDescription"]
 
 
 class _Resolver:

@@ -8,6 +8,8 @@ from tests.template.weakenings import Template, properties, statement
 KEY: Final = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
 KEYED: Final = {"KmsKeyArn": KEY}
 PROVISIONED: Final = {"TableCapacity": "provisioned"}
+TOKENS: Final = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
+OWN: Final = {**TOKENS, "JwtMemberClaim": "sub"}
 Expected = tuple[dict[str, str], dict[str, str]]
 """The parameters, and words of the complaint by rule."""
 
@@ -79,6 +81,23 @@ def keys_without_a_key(template: Template) -> None:
     statement(template, "QueryFunction", "Scores")["Action"].append("kms:Decrypt")
 
 
+def a_claim_without_tokens(template: Template) -> None:
+    del template["Rules"]["MembersNeedTokens"]["Assertions"][0]
+
+
+def a_claim_where_anyone_writes(template: Template) -> None:
+    del template["Rules"]["MembersNeedTokens"]["Assertions"][1]
+
+
+def posters_that_write_every_profile(template: Template) -> None:
+    properties(template, "PutProfileRoute")["AuthorizationScopes"] = ["standings/admin", "standings/write"]
+
+
+def members_that_remove_profiles(template: Template) -> None:
+    scopes = properties(template, "PutProfileRoute")["AuthorizationScopes"]
+    properties(template, "DeleteProfileRoute")["AuthorizationScopes"] = scopes
+
+
 def _of_the_key(policy: dict[str, Any]) -> Any:
     return policy["Statement"][-1]["Fn::If"][1]
 
@@ -86,6 +105,7 @@ def _of_the_key(policy: dict[str, Any]) -> Any:
 _SCALED: Final = "provisioned_capacity_is_scaled"
 _ENCRYPTED: Final = "one_key_encrypts_all"
 _ALLOWED: Final = "roles_may_use_the_key_and_no_other"
+_OWN: Final = "whoever_may_post_writes_for_their_member_alone"
 OPTIONALLY_WEAKENED: Final[dict[Callable[[Template], None], Expected]] = {
     an_index_without_capacity: (PROVISIONED, {_SCALED: "RankingsTable/places: expected a ProvisionedThroughput"}),
     an_index_that_is_not_scaled: (PROVISIONED, {_SCALED: "RankingsTable/places: expected a scalable target for Read"}),
@@ -101,5 +121,12 @@ OPTIONALLY_WEAKENED: Final[dict[Callable[[Template], None], Expected]] = {
     a_reader_without_the_key: (KEYED, {_ALLOWED: "QueryFunction: expected kms:Decrypt, got no permission"}),
     a_sender_that_cannot_encrypt: (KEYED, {_ALLOWED: "CommandFunction: expected kms:Decrypt and kms:GenerateDataKey"}),
     a_writer_that_may_use_any_key_of_the_account: (KEYED, {_ALLOWED: "WriterFunction: may use a key that"}),
+    a_claim_without_tokens: ({"JwtMemberClaim": "sub"}, {_OWN: "PostEventsRoute: POST /events takes requests without"}),
+    a_claim_where_anyone_writes: (
+        {**OWN, "OpenWrites": "true"},
+        {_OWN: "PutProfileRoute: PUT /members takes requests", "routes_authenticate": "PUT /members"},
+    ),
+    posters_that_write_every_profile: (TOKENS, {_OWN: "PutProfileRoute: PUT /members is open to tokens"}),
+    members_that_remove_profiles: (OWN, {_OWN: "DeleteProfileRoute: DELETE /members is open to tokens"}),
     keys_without_a_key: ({}, {_ALLOWED: "QueryFunction: expected no permission for keys"}),
 }

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from tests.template.expansion import Expanded, expanded, named, source
-from tests.template.optional_weakenings import KEY
+from tests.template.optional_weakenings import KEY, TOKENS
 from tests.template.rules.watching import DAMAGE, FUNCTIONS, emitted
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
-TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
 READ, POST = "$default", "POST /events"
 ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
 
@@ -52,6 +51,16 @@ def test_tokens_take_the_place_of_signatures() -> None:
         "Issuer": "https://issuer.example",
         "Audience": ["standings", "other"],
     }
+
+
+def test_with_a_claim_tokens_that_may_post_reach_the_profile_of_their_member() -> None:
+    """The function lets them write no other (`tests/functions/http/test_own_member.py`)."""
+    without, stack = deployed(**TOKENS), deployed(**TOKENS, JwtMemberClaim="sub")
+
+    own = {"PUT /members": ("JWT", ["standings/admin", "standings/write"])}
+    assert routes(stack) == {**routes(without), **own}
+    claims = [one.properties("CommandFunction")["Environment"]["Variables"] for one in (without, stack)]
+    assert [variables["JWT_MEMBER_CLAIM"] for variables in claims] == ["", "sub"]
 
 
 def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> None:
@@ -147,6 +156,7 @@ def test_throw_away_stacks_leave_nothing() -> None:
         ("AuditSchedule", ["", "rate(1 hour)", "cron(0 3 * * ? *)"], ["1 hour", "rate()", "at(2026-11-22T10:00:00)"]),
         ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),
         ("JwtAudience", ["", "a", "a,b"], ["a, b", ",", "a,"]),
+        ("JwtMemberClaim", ["", "sub", "cognito:username", "https://a.example/member"], ["my claim", "sub,id"]),
         ("CorsOrigins", ["", "*", "https://a.example", "https://a.example,http://localhost:8000"], ["a.example", "*,"]),
         (
             "KmsKeyArn",
@@ -180,13 +190,25 @@ def test_every_parameter_is_described_and_in_one_group() -> None:
     ] == []
 
 
-def test_a_token_needs_issuer_and_audience() -> None:
-    """`tests/e2e/test_jwt.py` shows how it fails."""
-    rule = template()["Rules"]["TokensNeedIssuerAndAudience"]
-    assert [assertion["AssertDescription"].partition(".")[0] for assertion in rule["Assertions"]] == [
-        "JwtIssuer is given without JwtAudience",
-        "JwtAudience is given without JwtIssuer",
-    ]
+@pytest.mark.parametrize(
+    ("parameters", "refused"),
+    [
+        ({}, []),
+        (TOKENS, []),
+        ({**TOKENS, "JwtMemberClaim": "sub"}, []),
+        ({**TOKENS, "JwtMemberClaim": "sub", "OpenReads": "true"}, []),
+        ({"JwtIssuer": TOKENS["JwtIssuer"]}, ["JwtIssuer is given without JwtAudience"]),
+        ({"JwtAudience": "standings"}, ["JwtAudience is given without JwtIssuer"]),
+        ({"JwtMemberClaim": "sub"}, ["JwtMemberClaim is given without JwtIssuer"]),
+        (
+            {**TOKENS, "JwtMemberClaim": "sub", "OpenWrites": "true"},
+            ["JwtMemberClaim is given together with OpenWrites, which lets anyone write for any member"],
+        ),
+    ],
+)
+def test_half_of_what_tokens_need_is_refused(parameters: dict[str, str], refused: list[str]) -> None:
+    """`tests/e2e/tokens/test_jwt.py` shows how a deployment fails."""
+    assert [refusal.partition(".")[0] for refusal in deployed(**parameters).refusals] == refused
 
 
 def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid() -> None:

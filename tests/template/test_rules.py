@@ -10,7 +10,7 @@ import pytest
 from tests.template import weakenings
 from tests.template.__main__ import main
 from tests.template.expansion import expanded, source
-from tests.template.optional_weakenings import KEYED, OPTIONALLY_WEAKENED, PROVISIONED
+from tests.template.optional_weakenings import KEYED, OPTIONALLY_WEAKENED, OWN, PROVISIONED, TOKENS
 from tests.template.rules import RULES, complaints
 from tests.template.weakened import WEAKENED, Weakening
 from tests.template.weakenings import Template
@@ -25,13 +25,11 @@ def test_it_keeps_to_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0, capsys.readouterr().out
 
 
-TOKENS = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings"}
-
-
 @pytest.mark.parametrize(
     "parameters",
     [
         TOKENS,
+        OWN,
         {"AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:ops"},
         {"WarmWriteUnits": "8000"},
         {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"},

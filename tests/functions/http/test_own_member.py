@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event, running
+from tests.support.documents.openapi import OPERATIONS, assert_valid, resolved
 
 NOW = 1_795_256_100_000
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
@@ -41,6 +42,11 @@ def post(stack: Stack, body: Any, scope: str = WRITE, **claims: str) -> tuple[in
     return call(stack, "POST", "/events", body, scope=scope, **claims)
 
 
+def assert_described(operation: str, answer: Any) -> None:
+    response = resolved(OPERATIONS[operation].definition["responses"]["403"])
+    assert_valid(response["content"]["application/problem+json"]["schema"], answer, operation)
+
+
 @pytest.mark.parametrize("body", [event(), [event(), event(number=2)], updates("u1"), updates("u1", "u1")])
 def test_ones_own_events_are_queued(stack: Stack, body: Any) -> None:
     status, answer = post(stack, body, sub="u1")
@@ -67,6 +73,7 @@ def test_events_of_others_are_answered_403_and_nothing_is_queued(stack: Stack, b
     status, answer = post(stack, body, sub="u1")
 
     assert (status, answer["type"]) == (403, "urn:standings:not-your-member")
+    assert_described("postEvents", answer)
     assert not stack.activity.messages
     assert "u2" not in answer["detail"]
 
@@ -83,10 +90,15 @@ def test_a_token_without_the_claim_may_post_for_nobody(stack: Stack) -> None:
 
 
 def test_ones_own_profile_can_be_written_and_no_other(stack: Stack) -> None:
-    def put(member: str, scope: str = WRITE) -> int:
-        return call(stack, "PUT", "/members", {"name": "Ada"}, f"id={member}", scope=scope, sub="u1")[0]
+    def put(member: str, scope: str = WRITE) -> tuple[int, Any]:
+        return call(stack, "PUT", "/members", {"name": "Ada"}, f"id={member}", scope=scope, sub="u1")
 
-    assert [put("u1"), put("u2"), put("u2", ADMIN)] == [200, 403, 200]
+    assert put("u1")[0] == 200
+    status, answer = put("u2")
+    assert (status, answer["type"]) == (403, "urn:standings:not-your-member")
+    assert_described("putProfile", answer)
+    assert stack.get("/members", id="u2")[0] == 404
+    assert put("u2", ADMIN)[0] == 200
 
 
 def test_without_the_parameter_claims_do_not_matter(engine: Any) -> None:

@@ -38,6 +38,7 @@ RULES: Final[tuple[Rule, ...]] = (
     encryption.roles_may_use_the_key_and_no_other,
     capacity.provisioned_capacity_is_scaled,
     access.routes_authenticate,
+    access.whoever_may_post_writes_for_their_member_alone,
     access.the_api_is_throttled_and_logged,
     watching.logs_expire,
     watching.alarms_say_what_to_do,

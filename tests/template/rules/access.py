@@ -113,6 +113,17 @@ def routes_authenticate(template: Expanded) -> Iterator[str]:
             yield f"{name}: {route['RouteKey']} needs no token of an authorizer, or no scope"
 
 
+def whoever_may_post_writes_for_their_member_alone(template: Expanded) -> Iterator[str]:
+    """A claim counts where the gateway has checked the token, and opens no call but those that look at the claim."""
+    claim = template.properties("CommandFunction")["Environment"]["Variables"]["JWT_MEMBER_CLAIM"]
+    own = {"POST /events", *(["PUT /members"] if claim else [])}
+    for name, route in template.of("ApiGatewayV2::Route"):
+        if "standings/write" in route.get("AuthorizationScopes", []) and route["RouteKey"] not in own:
+            yield f"{name}: {route['RouteKey']} is open to tokens that may only post"
+        if claim and route["RouteKey"] in own and route["AuthorizationType"] != "JWT" and not template.refusals:
+            yield f"{name}: {route['RouteKey']} takes requests without a token, so nothing checks the claim {claim}"
+
+
 def the_api_is_throttled_and_logged(template: Expanded) -> Iterator[str]:
     for name, stage in template.of("ApiGatewayV2::Stage"):
         limits = stage.get("DefaultRouteSettings", {})
