@@ -54,7 +54,7 @@ def test_the_search_form_goes_with_the_name(stack: Stack, engine: Any) -> None:
     assert rows(engine, "Profiles") == [{"pk": {"S": "u1"}, "c": {"S": "DE"}}]
 
 
-@pytest.mark.parametrize("name", ["Q", "\u0301", "é"])
+@pytest.mark.parametrize("name", ["Q", "é"])
 def test_a_name_too_short_to_search_for_is_a_name(stack: Stack, name: str) -> None:
     assert stack.put("/members", {"name": name}, id="u1")[1]["name"] == name
 
@@ -98,7 +98,18 @@ REFUSED: list[tuple[str, dict[str, Any], Any, str, str]] = [
     ("PUT", {"id": "u1"}, None, "bad-body", "expected JSON"),
     ("PUT", {"id": "u1"}, "{", "bad-body", "expected JSON"),
     ("PUT", {"id": "u1"}, '{"data": {"x": 1e999}}', "bad-body", "expected JSON"),
+    ("PUT", {"id": "u1"}, '{"name": "\\ud800"}', "bad-body", "expected JSON"),
+    ("PUT", {"id": "u1"}, b'{"name": "\xed\xa0\x80"}', "bad-body", "expected JSON"),
+    ("PUT", {"id": "u1"}, b'{"name": "\xff"}', "bad-body", "expected JSON"),
     ("PUT", {"id": "u1"}, {"name": "x" * 65}, "bad-body", "name: expected 1 to 64 characters"),
+    ("PUT", {"id": "u1"}, {"name": "a\u0007"}, "bad-body", "name: expected no control or bidirectional-override"),
+    ("PUT", {"id": "u1"}, {"name": "a\u202eb"}, "bad-body", "name: expected no control or bidirectional-override"),
+    ("PUT", {"id": "u1"}, {"name": "\u0301"}, "bad-body", "name: expected a letter before the mark U+0301"),
+    ("PUT", {"id": "u1"}, {"name": {}}, "bad-body", "name: expected text or null, got an object"),
+    ("PUT", {"id": "u1"}, {"picture": "http://a.example/1"}, "bad-body", "picture: expected an address such as"),
+    ("PUT", {"id": "u1"}, {"picture": "https://u:p@a.example/1"}, "bad-body", "picture: expected an address such as"),
+    ("PUT", {"id": "u1"}, {"picture": "https://a.example/1 2"}, "bad-body", "picture: expected an address such as"),
+    ("PUT", {"id": "u1"}, {"picture": "https://" + "a" * 505}, "bad-body", "picture: expected at most 512 characters"),
     ("PUT", {"id": "u1"}, {"hidden": True}, "bad-body", "hidden: no such field"),
     ("DELETE", {}, None, "bad-argument", "id: is missing"),
     ("DELETE", {"id": "x" * 257}, None, "bad-argument", "id: expected 1 to 256 bytes"),
@@ -108,6 +119,7 @@ REFUSED: list[tuple[str, dict[str, Any], Any, str, str]] = [
     ("GET", {"id": "u1", "board": "b"}, None, "bad-argument", "board: is that of a search: it needs name"),
     ("GET", {"id": "u1", "limit": 3}, None, "bad-argument", "limit: is that of a search: it needs name"),
     ("GET", {"name": "a"}, None, "bad-argument", "name: expected at least 2 letters, got 1"),
+    ("GET", {"name": "\u0301\u0301\u0301"}, None, "bad-argument", "name: expected at least 2 letters, got 0"),
     ("GET", {"name": "e\u0301"}, None, "bad-argument", "name: expected at least 2 letters, got 1"),
     ("GET", {"name": ""}, None, "bad-argument", "name: expected at least 2 letters, got 0"),
     ("GET", {"name": "ad", "limit": 0}, None, "bad-argument", "limit: expected from 1 to 20, got 0"),

@@ -116,6 +116,14 @@ def test_a_note_survives_hiding_and_a_rebuild(stack: Stack) -> None:
     stack.put("/boards/b/member", {"hidden": True}, id="m")
     stack.put("/boards/b/member", {"hidden": False}, id="m")
     project(stack)
+    assert noted(stack) == (5, {"n": 1})
+
+    begin = True
+    while not (answer := stack.maintenance({"rebuild": {"board": "b", "begin": begin}}, Context()))["done"]:
+        begin = False
+        stack.clock.milliseconds += round(answer["wait"] * 1000)
+        project(stack)
+    stack.clock.milliseconds += 61_000  # the generation that is read is cached for a minute
 
     assert noted(stack) == (5, {"n": 1})
 
@@ -130,7 +138,9 @@ def test_numbers_and_letters_of_a_note_are_as_they_were_sent(stack: Stack) -> No
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
-        ({"metrics": {"best": 1}, "note": "text"}, "note: expected an object, got 'text'"),
+        ({"metrics": {"best": 1}, "note": "xxx"}, "note: expected an object, got text"),
+        ({"metrics": {"best": 1}, "note": None}, "note: expected an object, got null"),
+        ({"metrics": {"best": 1}, "note": [{}]}, "note: expected an object, got a list of 1"),
         ({"metrics": {"best": 1}, "note": {"n": "x" * 250}}, "note: expected an object of at most 256 bytes of JSON"),
         ({"metrics": {"runs": 1}, "note": {}}, "note: expected a metric that keeps notes"),
     ],
@@ -140,6 +150,19 @@ def test_a_bad_note_refuses_its_event_without_quoting_it(stack: Stack, event: di
 
     assert reason in found
     assert "xxx" not in found
+
+
+@pytest.mark.parametrize("value", ["1e400", "-1E+309", "[" * 300 + "]" * 300], ids=range(3))
+def test_a_note_that_parsers_cannot_hold_is_refused(stack: Stack, value: str) -> None:
+    """Both where it is posted and in a message that somebody else put on the queue."""
+    note = f'"note": {{"n": {value}}}'
+    body = f'{{"id": "1", "at": "{TODAY}", "board": "b", "member": "m", "metrics": {{"best": 1}}, {note}}}'
+    (result,) = stack.post("/events", body)[1]["results"]
+    record = {"messageId": "1", "body": body, "messageAttributes": {}}
+    assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+
+    assert result["detail"].startswith("note: expected an object with fewer levels, and no number beyond")
+    assert stack.dead_letters.reasons() == [result["detail"]]
 
 
 def test_an_event_with_another_note_is_another_event(stack: Stack) -> None:

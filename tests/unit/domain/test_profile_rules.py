@@ -1,5 +1,6 @@
 """What a profile may hold, and that a refusal never shows what it refuses."""
 
+import unicodedata
 from typing import Any
 
 import pytest
@@ -19,6 +20,9 @@ ACCEPTED: list[tuple[dict[str, Any], dict[str, str | None]]] = [
     ({"name": "用户"}, {"name": "用户"}),
     ({"name": "<script>alert(1)</script>"}, {"name": "<script>alert(1)</script>"}),
     ({"name": "א\u200fב"}, {"name": "א\u200fב"}),
+    ({"name": "\u0390" * 64}, {"name": "\u0390" * 64}),
+    ({"name": " " * 500 + "\u03b9\u0308\u0301" * 64}, {"name": "\u0390" * 64}),
+    ({"name": "हिन्दी"}, {"name": "हिन्दी"}),
     ({"name": None}, {"name": None}),
     ({"picture": "https://pictures.example"}, {"picture": "https://pictures.example"}),
     ({"picture": "https://192.0.2.1:8443/a.png?s=2#x"}, {"picture": "https://192.0.2.1:8443/a.png?s=2#x"}),
@@ -39,6 +43,11 @@ REFUSED: list[tuple[Any, str]] = [
     ({"name": ""}, "name: expected 1 to 64 characters, got 0"),
     ({"name": " \t"}, "name: expected 1 to 64 characters, got 0"),
     ({"name": "secret" * 11}, "name: expected 1 to 64 characters, got 66"),
+    ({"name": "x" * 65}, "name: expected 1 to 64 characters, got 65"),
+    ({"name": "e\u0301" * 65}, "name: expected 1 to 64 characters, got 65"),
+    ({"name": "\u0301"}, "name: expected a letter before the mark U+0301"),
+    ({"name": "  \u0489secret"}, "name: expected a letter before the mark U+0489"),
+    ({"name": "\u20e3secret"}, "name: expected a letter before the mark U+20E3"),
     ({"name": 7}, "name: expected text or null, got a number"),
     ({"name": True}, "name: expected text or null, got true or false"),
     ({"name": ["secret"]}, "name: expected text or null, got a list"),
@@ -50,6 +59,15 @@ REFUSED: list[tuple[Any, str]] = [
     ({"picture": "http://secret.example/a.png"}, "picture: expected an address such as https://"),
     ({"picture": "https://"}, "picture: expected an address"),
     ({"picture": "javascript:secret()"}, "picture: expected an address"),
+    ({"picture": "HTTPS://secret.example/"}, "picture: expected an address"),
+    ({"picture": "//secret.example/a.png"}, "picture: expected an address"),
+    ({"picture": "data:image/png;base64,secret"}, "picture: expected an address"),
+    ({"picture": ""}, "picture: expected an address"),
+    ({"picture": " https://secret.example/"}, "picture: expected an address"),
+    ({"picture": "https://secret.example:port/"}, "picture: expected an address"),
+    ({"picture": "https://secret@a.example/"}, "picture: expected an address"),
+    ({"picture": "https://secret.example\\a"}, "picture: expected an address"),
+    ({"picture": "https://secret.example/\u202e"}, "picture: expected an address"),
     ({"picture": "https://secret.example\n"}, "picture: expected an address"),
     ({"picture": "https://secret.example/a b"}, "picture: expected an address"),
     ({"picture": 'https://secret.example/"><script>'}, "picture: expected an address"),
@@ -80,6 +98,14 @@ def test_what_is_refused_and_why(document: Any, detail: str) -> None:
 
     assert detail in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+def test_a_long_name_is_refused_before_it_is_composed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Composing a million marks takes hours."""
+    with monkeypatch.context() as patched:
+        patched.setattr(unicodedata, "normalize", pytest.fail)
+        with pytest.raises(InvalidBodyError, match="got 1000001"):
+            changes_of({"name": "e" + "\u0301\u0316" * 500_000})
 
 
 def test_a_profile_shows_every_field() -> None:

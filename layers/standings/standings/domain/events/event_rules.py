@@ -130,13 +130,19 @@ def _note(field: str, update: dict[str, Any]) -> str:
     """The note of an update as JSON; NO_NOTE if it has none."""
     if "note" not in update:
         return NO_NOTE
+    if isinstance(update["note"], str):
+        raise RefusedEvent("note", f"{field}: expected an object, got text")  # which may be personal
     if not isinstance(update["note"], dict):
         refuse("note", field, "an object", update["note"])
-    note = orjson.dumps(update["note"], default=_as_written)
+    try:
+        note = orjson.dumps(update["note"], default=_as_written)
+        # Whoever reads it has to be able to parse it, and so does the digest.
+        orjson.loads(note)
+    except (TypeError, ValueError):
+        refuse("note", field, "an object with fewer levels, and no number beyond ±1.8e308", update["note"])
     if len(note) > MAX_NOTE_BYTES:
-        refuse(
-            "note", field, f"an object of at most {MAX_NOTE_BYTES} bytes of JSON (it has {len(note)})", update["note"]
-        )
+        size = f"an object of at most {MAX_NOTE_BYTES} bytes of JSON (it has {len(note)})"
+        refuse("note", field, size, update["note"])
     return note.decode()
 
 
