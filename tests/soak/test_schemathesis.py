@@ -4,9 +4,10 @@ from tests.functions.http import test_schemathesis as described
 from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack
 
-content = described.content
+content, named = described.content, described.named
 
 
+@pytest.mark.usefixtures("named")
 @pytest.mark.parametrize("seed", range(5))
 def test_many_more_calls(stack: Stack, seed: int) -> None:
     with serving(stack) as gateway:

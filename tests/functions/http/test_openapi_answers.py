@@ -24,6 +24,8 @@ metrics.runs = { aggregate = "sum" }
 [boards."golf-*"]
 timezone = "Europe/Berlin"
 metrics.strokes = { aggregate = "sum", order = "ascending", precision = 2, windows = ["all", "day"] }
+[boards."cup"]
+metrics.best = { aggregate = "max", notes = true, least = 0, most = 9.5, precision = 1, windows = ["all", "day"] }
 """
 
 
@@ -31,6 +33,7 @@ MEMBERS = ["a", "b", "images/1.jpg", "用户", "a,b"]
 
 
 DAY = "/boards/b/points/day"
+CUP = "/boards/cup/best/all"
 
 
 @pytest.fixture
@@ -51,6 +54,15 @@ def events() -> Iterator[dict[str, Any]]:
             "at": NOW.isoformat(),
             "metrics": {"strokes": number + 0.25},
         }
+    for member, note in (("a", {"video": "v1"}), ("b", None)):
+        best = {
+            "id": f"cup-{member}",
+            "board": "cup",
+            "member": member,
+            "at": NOW.isoformat(),
+            "metrics": {"best": 7.5},
+        }
+        yield best if note is None else {**best, "note": note}
 
 
 def routes(handler: Handler) -> set[tuple[str, str]]:
@@ -161,6 +173,20 @@ ACCEPTED: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("rankGroup", DAY + "/ranks", {"profiles": "true"}, {"members": ["a", "nobody"]}),
     ("getMember", "/boards/b/member", {"id": "a", "profiles": "true"}, None),
     ("deleteProfile", "/members", {"id": "a"}, None),
+    ("getBoard", "/boards/cup", {}, None),
+    ("listRanking", CUP, {"notes": "true", "limit": 1}, None),
+    ("listRanking", CUP, {"notes": "true", "me": "b", "profiles": "true"}, None),
+    ("listRanking", CUP, {"notes": "false", "around": "b"}, None),
+    ("getRank", CUP + "/rank", {"member": "a", "notes": "true"}, None),
+    ("rankGroup", CUP + "/ranks", {"notes": "true"}, {"members": ["b", "nobody", "a"]}),
+    ("getMember", "/boards/cup/member", {"id": "a", "notes": "true"}, None),
+    ("getMember", "/boards/cup/member", {"id": "b", "notes": "true", "ranks": "true"}, None),
+    (
+        "postEvents",
+        "/events",
+        {},
+        {"id": "9", "board": "cup", "member": "a", "metrics": {"best": 9.5}, "note": {"seed": 7}},
+    ),
     ("deleteProfile", "/members", {"id": "a"}, None),
     ("getDescription", "/openapi.json", {}, None),
 ]

@@ -21,6 +21,8 @@ metrics.points = { aggregate = "sum", ties = "first", windows = ["all", "day", "
 timezone = "Europe/Berlin"
 metrics.strokes = { aggregate = "sum", order = "ascending", precision = 2, windows = ["all", "day"] }
 metrics.rounds = { aggregate = "sum" }
+[boards.cup]
+metrics.best = { aggregate = "max", precision = 1, least = -5, most = 99.5, notes = true, windows = ["all", "day"] }
 """
 NAMED = ["m1", "m2", "images/1.jpg", "用户", "clan#7", "a,b", "x y+z&w=1"]
 
@@ -31,7 +33,7 @@ def content() -> tuple[str, list[dict[str, Any]]]:
 
 
 def events() -> Iterator[dict[str, Any]]:
-    """A season of 150 members with many ties over several days, and some golf."""
+    """A season of 150 members with many ties over several days, some golf, and a cup whose scores have notes."""
     members = NAMED + [f"m{number}" for number in range(3, 146)]
     for number, member in enumerate(members):
         for day in (21, 20 - number % 5):
@@ -50,6 +52,14 @@ def events() -> Iterator[dict[str, Any]]:
             "at": "2026-11-21T09:00:00Z",
             "metrics": {"strokes": 70.25 + number, "rounds": 1},
         }
+        yield {
+            "id": f"cup-{member}",
+            "board": "cup",
+            "member": member,
+            "at": "2026-11-21T09:00:00Z",
+            "metrics": {"best": 7.5 - number // 2},
+            **({"note": {"video": f"v{number}", "seed": [number]}} if number % 3 else {}),
+        }
 
 
 def run(gateway: Gateway, *options: str, seed: int = SEED) -> None:
@@ -65,8 +75,14 @@ def run(gateway: Gateway, *options: str, seed: int = SEED) -> None:
     assert done.returncode == 0
 
 
-def test_every_call_does_what_the_description_says(stack: Stack) -> None:
+@pytest.fixture
+def named(stack: Stack) -> None:
+    """Half of what a search looks for is there."""
     for member in NAMED:
         assert stack.put("/members", {"name": f"Ada {member}", "data": {"x": 1}}, id=member)[0] == 200
+
+
+@pytest.mark.usefixtures("named")
+def test_every_call_does_what_the_description_says(stack: Stack) -> None:
     with serving(stack) as gateway:
         run(gateway, "--max-examples", "20")

@@ -21,8 +21,10 @@ from schemathesis.openapi.checks import RejectedPositiveData, UseAfterFree
 
 Case = schemathesis.Case[Any]
 
-PRECISIONS: Final = {"points": 0, "strokes": 2, "rounds": 0}
+PRECISIONS: Final = {"points": 0, "strokes": 2, "rounds": 0, "best": 1}
 """The decimals of the metrics in test_schemathesis.py."""
+NOTED: Final = "best"
+"""The metric there that keeps notes."""
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 """The time of the clock in tests/functions/http."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,9 +68,11 @@ def _reconciled(case: Case) -> Iterator[tuple[str, Any]]:
     elif "name" not in query and case.path == PROFILES:
         dropped |= {"board", "limit"}
     if "member" in query and "score" in query:
-        dropped |= {"member", "previous", "profiles"} if choice % 2 else {"score"}
+        dropped |= {"member", "previous", "profiles", "notes"} if choice % 2 else {"score"}
     if query.get("ranks") is not True and "id" in query:
         dropped |= {"method"}
+    if case.path_parameters.get("metric", NOTED) != NOTED:
+        dropped |= {"notes"}
     window = case.path_parameters.get("window", "all")
     if window == "all" or ("T" in query.get("period", "")) != ("hour" in window):
         dropped |= {"period"}
@@ -176,7 +180,7 @@ def _rank_rules(arguments: Mapping[str, str], metric: str) -> Iterator[str]:
     if "score" in arguments and not _whole_units(arguments["score"], metric):
         yield "score"
     if "score" in arguments:
-        yield from arguments.keys() & {"previous", "profiles"}
+        yield from arguments.keys() & {"previous", "profiles", "notes"}
 
 
 def _profile_rules(arguments: Mapping[str, str]) -> Iterator[str]:
@@ -189,10 +193,11 @@ def _profile_rules(arguments: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_bad_profile(body: Mapping[str, Any]) -> bool:
-    """Whether the name has another length once it is composed and trimmed, or the data are too large."""
+    """Whether the name breaks a rule once it is composed and trimmed, or the data are too large."""
     name = unicodedata.normalize("NFC", body.get("name") or "x").strip()
+    marked = unicodedata.category(name[:1] or "x").startswith("M")
     data = json.dumps(body.get("data"), separators=(",", ":"), ensure_ascii=False)
-    return not 1 <= len(name) <= MAX_NAME or len(data.encode()) > MAX_DATA_BYTES
+    return marked or not 1 <= len(name) <= MAX_NAME or len(data.encode()) > MAX_DATA_BYTES
 
 
 def _letters(text: str) -> str:

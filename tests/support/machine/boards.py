@@ -70,17 +70,26 @@ BOARDS: Final = {
     "bests": Board(
         {
             "points": Metric("max", ties="first", windows=("all", "day", "last-7-days")),
-            "time": Metric("min", 3, descending=False, windows=("all", "last-3-days", "last-90-hours"), notes=True),
-            "worst": Metric("min", ties="first", windows=("week", "last-30-days"), notes=True),
+            "time": Metric("min", precision=3, descending=False, windows=("all", "last-3-days", "last-90-hours")),
+            "worst": Metric("min", ties="first", windows=("week", "last-30-days")),
         },
         Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=40)),
     ),
     "lasts": Board(
         {
-            "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours"), notes=True),
+            "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours")),
             "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "last-90-days", "year")),
         },
         Calendar(ZoneInfo("UTC")),
+    ),
+    "noted": Board(
+        {
+            "points": Metric("max", ties="first", windows=("all", "day", "last-7-days"), notes=True),
+            "time": Metric("min", 3, descending=False, windows=("all", "week", "last-3-days"), notes=True),
+            "level": Metric("last", ties="first", windows=("all", "last-2-days"), notes=True),
+            "runs": Metric(windows=("all",)),
+        },
+        Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=9)),
     ),
     "club": Board(
         {
