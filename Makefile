@@ -96,7 +96,7 @@ cost: $(DEV_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--ev
 
 .PHONY: faults
 faults: $(DEV_INSTALLED) ## one schedule of faults again, step by step: make faults SEED=7
-	PYTHONPATH=layers/standings $(RUN) -m tests.faults $(or $(SEED),$(error which? make faults SEED=7)) $(SEEDS)
+	PYTHONPATH=layers/standings $(RUN) -m tests.faults $(or $(SEED),$(error which? make faults SEED=7)) $(SEEDS) $(if $(NOTES),--notes)
 
 .PHONY: safeguards
 safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missing; some minutes

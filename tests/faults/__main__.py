@@ -1,7 +1,7 @@
 """Run one schedule and print each of its steps: `make faults SEED=7`.
 
 `make faults SEED=7 SEEDS=100` runs the hundred schedules from seed 7 on and prints those that came out wrong. Both end
-with status 1 if a schedule came out wrong.
+with status 1 if a schedule came out wrong. With NOTES=1 they are schedules in which scores keep notes.
 """
 
 import argparse
@@ -19,13 +19,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("seed", type=int, help="seed of the first schedule")
     parser.add_argument("count", type=int, nargs="?", default=1, help="number of schedules (default: 1)")
+    parser.add_argument("--notes", action="store_true", help="scores of the league keep notes: other schedules")
     options = parser.parse_args(arguments)
     wrong = 0
     traps: Counter[str] = Counter()
     began = time.process_time()
     with uncollected():
         for seed in range(options.seed, options.seed + options.count):
-            outcome = run(seed, Options(trace=options.count == 1))
+            outcome = run(seed, Options(trace=options.count == 1, notes=options.notes))
             traps.update(outcome.traps.keys())
             wrong += bool(outcome.differences)
             for line in outcome.trace:

@@ -7,7 +7,7 @@ same transaction writes to the item: the writer's clock, or the item's old times
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from tests.support.builders.stored import Counters, Stored
 from tests.support.dynamodb.storage.values import encode_item
 
 from .instances import boards_of
+from .notes.judging import notes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ class Sent:
     at: datetime
     updates: Mapping[tuple[str, str], Amounts]
     good: bool = True
+    notes: Mapping[tuple[str, str], Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Judge:
             self.models[family.name].metrics = {**self.models[family.name].metrics, **family.metrics}
         self.accepted: set[str] = set()
         self.differences: list[str] = []
+        self.noted = 0  # How many notes were compared
 
     def committed(self, call: Call, writes: Sequence[Write], events: Mapping[str, Sent]) -> None:
         """Count the events whose receipts are in a commit of a writer."""
@@ -92,7 +95,7 @@ class Judge:
                     image = self._store.item("Scores", **dict(zip(("pk", "sk"), member_key(*key), strict=True)))
                     now[key] = max(call.reading, image["t"] if image is not None else 0)
                 model = self.models[key[0]]
-                model.count(event.id, key[1], event.at, amounts, _instant(now[key]))
+                model.count(event.id, key[1], event.at, amounts, _instant(now[key]), event.notes.get(key))
                 self._record_traps(key[0], model, _instant(now[key]))
 
     def _record_traps(self, board: str, model: BoardModel, now: datetime) -> None:
@@ -177,6 +180,7 @@ class Judge:
                     continue
                 read = ranking._replace(generation=record.generation)
                 self.differences += stored.twice.get(read.key, [])
+                self._compare_notes(ranking, on)
                 expected = dict(self._expected(read, on))
                 counted = stored.counted.get(read.key, Counter())
                 self._compare(read, expected, stored.placed.get(read.key, {}), counted)
@@ -208,6 +212,12 @@ class Judge:
                 since = LONG_AGO if entry.since == float("-inf") else int(entry.since)
             place = Place(number, since)
             yield entry.member, (sort_key(place, entry.member), place)
+
+    def _compare_notes(self, ranking: Ranking, on: datetime) -> None:
+        for member, expected, found in notes_in(self._store, self.models[ranking.board], ranking, on):
+            self.noted += expected is not None
+            if found != expected:
+                self.differ(f"{ranking.key}: expected {member} to have the note {expected}, got {found}")
 
     def _compare(
         self,

@@ -9,10 +9,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-import orjson
-
 from .clockwork import DAY, HOUR, MINUTE, SECOND
 from .judge import EPOCH, Edit, Sent
+from .notes.keeping import Notes
 from .shapes import CLANS, CUP, LEAGUE
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ class Script:
         self.members = [f"m{number}" for number in range(count)]
         self._amount = SEESAW if world.seesaw else AMOUNTS
         self.clans = [f"clan#{number}" for number in range(self._rng.randint(1, 2))]
+        self._notes = Notes(world.shape, world.seed)
         self._number = 0
 
     def begin(self) -> None:
@@ -213,12 +213,7 @@ class Script:
     def _sent(
         self, event_id: str, at: datetime, updates: dict[tuple[str, str], dict[str, int]], *, good: bool = True
     ) -> Sent:
-        triples = [
-            {"board": board, "member": member, "metrics": amounts} for (board, member), amounts in updates.items()
-        ]
-        content = triples[0] if len(triples) == 1 else {"updates": triples}
-        text = orjson.dumps({"id": event_id, "at": at.isoformat(), **content}).decode()
-        return Sent(event_id, text, at, updates, good)
+        return self._notes.sent(event_id, at, updates, good=good)
 
     # ---- changes of members
 

@@ -49,7 +49,7 @@ class Family:
             order = "descending" if metric.descending else "ascending"
             lines.append(
                 f'metrics.{name} = {{ aggregate = "{metric.aggregate}", order = "{order}", '
-                f'ties = "{metric.ties}", windows = [{windows}] }}'
+                f'ties = "{metric.ties}", windows = [{windows}]{", notes = true" if metric.notes else ""} }}'
             )
         return "\n".join(lines)
 

@@ -30,6 +30,8 @@ class Options:
     events: int = 200
     trace: bool = False
     """Whether to keep a line for each step."""
+    notes: bool = False
+    """Whether scores of the league keep notes. The seed then makes another schedule."""
     fault_rate: float | None = None
     """The probability that a call meets a fault; None draws it."""
     store: Callable[[Callable[[], float]], Store] | None = None
@@ -50,6 +52,8 @@ class Outcome:
     compared: int
     digest: str
     trace: list[str] = field(default_factory=list)
+    noted: int = 0
+    """How many notes were compared with those that the model expects."""
 
 
 @contextmanager
@@ -83,4 +87,5 @@ def run(seed: int, options: Options | None = None) -> Outcome:
         world.comparison.compared,
         world.digest(),
         world.trace,
+        world.judge.noted,
     )

@@ -17,6 +17,7 @@ from tests.faults.aws.tables import EngineStore
 from tests.faults.clockwork import SECOND, Clockwork, Died, Process, StuckError
 from tests.faults.instances import Context, Instance, Instances
 from tests.faults.judge import Judge, Sent
+from tests.faults.notes.keeping import with_notes
 from tests.faults.script import Script
 from tests.faults.shapes import shape
 from tests.faults.traps import FAULTS, TRAPS
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 MAX_STEPS: Final = 1_000_000
 LIFETIME: Final = settings.timeout("ProjectorFunction")
 """The timeout of the functions, in seconds."""
-POLLS: Final = 250_000
-"""Microseconds between two polls."""
+POLLS: Final = 250_000  # Microseconds between two polls
 
 
 class World:
@@ -72,7 +72,7 @@ class World:
         """Draw the kind of the schedule."""
         self.shape = shape(rng, changed=rng.random() < 0.3)
         self.fault_rate = rate if (rate := self.options.fault_rate) is not None else rng.choice([0.05, 0.1, 0.15])
-        self.shape = self.shape.wider(self.fault_rate)
+        self.shape = self.shape.wider(self.fault_rate) if not self.options.notes else with_notes(self.shape)
         self.seesaw = rng.random() < 0.3
         """Whether scores change by so little that they often return to an earlier value."""
         self._skew = rng.choice([0, 2, 2, 2, 60]) * SECOND
