@@ -1,7 +1,8 @@
 """What profiles cost: reads with them, searches for names, and changes.
 
-`make reads` (or `python -m benchmarks.measure.profiles`) writes `benchmarks/results/profiles.json` and a table of
-`docs/reads.md`. It compares every answer with what was written.
+`make reads` (or `python -m benchmarks.measure.profiles`) writes `benchmarks/results/profiles.json`, a table of
+`docs/reads.md`, and the one of all reads beside those of others in the README. It compares every answer with what was
+written.
 """
 
 import sys
@@ -12,6 +13,7 @@ from benchmarks.harness import population
 from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import Answer, Question, placed
 from benchmarks.harness.results_file import output
+from benchmarks.pages import peers
 from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.profiles.searching import MAX_FOUND, MAX_LOOKED_AT
@@ -23,6 +25,7 @@ from standings.read.profiles.shown import People
 from standings.read.reader import Request
 
 PAGE: Final = "docs/reads.md"
+README: Final = "README.md"
 COMMAND: Final = "make reads"
 MEMBERS: Final = 10_000
 SHOWN: Final = 1_000
@@ -192,7 +195,10 @@ TABLES: Final = {"profiles": table}
 def main(arguments: list[str]) -> int:
     """Measure, write the result and update its page."""
     out = output(arguments, __doc__)
-    out.publish("profiles", measure(), PAGE, COMMAND, TABLES)
+    result = measure()
+    out.publish("profiles", result, PAGE, COMMAND, TABLES)
+    others = (out.result(name) for name in ("reads", "rolling_reads", "member_reads"))
+    out.table(README, "peers", COMMAND, peers.table(*others, result))
     return 0
 
 

@@ -1,7 +1,7 @@
 """What reads of rolling windows cost, at noon and in the first second of a period.
 
 `make reads` (or `python -m benchmarks.measure.rolling_reads`) writes `benchmarks/results/rolling_reads.json`, a
-table of `docs/reads.md` and one of the README. It compares every answer with a sorted list.
+table of `docs/reads.md`. It compares every answer with a sorted list.
 """
 
 import gc
@@ -15,14 +15,12 @@ from benchmarks.harness.results_file import output
 from benchmarks.measure.units import MONTH, SHIPPED, Windows
 from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.members.rolling_board import ENDED, NOON, SAMPLE, RollingBoard
-from benchmarks.pages import peers
 from standings.domain.windows.calendar import DAY
 from standings.read import member_ranks
 from standings.read.member_ranks import MAX_MEMBERS
 from standings.read.reader import Request
 
 PAGE: Final = "docs/reads.md"
-README: Final = "README.md"
 COMMAND: Final = "make reads"
 SIZES: Final = (10_000, 1_000_000)
 LARGEST: Final = 10_000_000
@@ -92,7 +90,6 @@ def main(arguments: list[str]) -> int:
     out = output(arguments, __doc__)
     result = measure(boards(small=out.small))
     out.publish("rolling_reads", result, PAGE, COMMAND, TABLES)
-    out.table(README, "peers", COMMAND, peers.table(out.result("reads"), result))
     return 0
 
 

@@ -1,7 +1,7 @@
 """The README's table of our reads and those of the peers.
 
-`peers.csv` has the reads and what each peer answers. The costs come from the results of `reads` and `rolling_reads`:
-the column `cost` names a board and a read of one of them.
+`peers.csv` has the reads and what each peer answers. The costs come from the results of `make reads`: the column `cost`
+names a board (or a kind of profiles) and a read of one of them.
 """
 
 import csv
@@ -16,7 +16,11 @@ _COST: Final = "cost"
 def table(*results: Mapping[str, Any]) -> Iterator[str]:
     """Return the lines of the table, with the costs of the largest boards of the results."""
     rows = (row for result in results for row in by_size(result))
-    costs = {f"{row['board']}: {row['read']}": f"{row['read_units_most']:g}" for row in rows}
+    costs = {
+        f"{row.get('board') or row['profiles']}: {row['read']}": f"{row['read_units_most']:g}"
+        for row in rows
+        if "read" in row
+    }
     with TABLE.open(encoding="utf-8", newline="") as lines:
         reads = list(csv.DictReader(lines))
     columns = [name for name in reads[0] if name != _COST]
@@ -29,4 +33,5 @@ def table(*results: Mapping[str, Any]) -> Iterator[str]:
 
 def by_size(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the rows of a result by number of members, the largest boards last."""
-    return sorted(result["reads"], key=lambda row: int(row["members"]))
+    rows: list[Mapping[str, Any]] = result["reads"] if "reads" in result else result["rows"]
+    return sorted(rows, key=lambda row: int(row.get("members", 0)))

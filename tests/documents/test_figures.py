@@ -39,7 +39,7 @@ SAFEGUARDS = search.read(COMMITTED)
 
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
-    "peers": (rolling_reads.README, peers.table(READS, COMMITTED.result("rolling_reads"))),
+    "peers": (profiles.README, peers.table(READS, COMMITTED.result("rolling_reads"), MEMBER_READS, PROFILES)),
     **{
         f"{result} {name}": (benchmark.PAGE, lines(COMMITTED.result(result)))
         for result, benchmark in (
