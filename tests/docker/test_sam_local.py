@@ -33,9 +33,9 @@ LOCAL_OPTIONS: Final = ["--env-vars", ".local/env.json", "--region", "us-east-1"
 EVENTS: Final = {
     "ProjectorFunction": ["scores-stream"],
     "WriterFunction": ["activity", "activity-refused"],
-    "QueryFunction": ["read-page", "read-rank"],
-    "CommandFunction": ["post-events", "put-member", "delete-member"],
-    "MaintenanceFunction": ["audit", "list-dead-letters", "replay-parked", "rebuild"],
+    "QueryFunction": ["read-page", "read-rank", "read-profile", "search-names"],
+    "CommandFunction": ["post-events", "put-member", "delete-member", "put-profile", "delete-profile"],
+    "MaintenanceFunction": ["audit", "list-dead-letters", "replay-parked", "rebuild", "erase"],
 }
 
 
@@ -109,6 +109,10 @@ def test_every_function_on_every_sample(project: Path, deployment: Deployment) -
     assert [one["status"] for one in results] == ["queued", "queued", "refused"]
     assert json.loads(answers["put-member"]["body"])["hidden"]
     assert answers["delete-member"]["statusCode"] == 204
+    # Reads come before writes: nobody has a profile yet.
+    assert [answers[name]["statusCode"] for name in ("read-profile", "search-names")] == [404, 200]
+    assert [answers[name]["statusCode"] for name in ("put-profile", "delete-profile")] == [200, 204]
+    assert (answers["erase"]["done"], answers["erase"]["problems"]) == (True, [])
     assert (answers["audit"]["done"], answers["audit"]["drift"]) == (True, 0)
     assert len(answers["list-dead-letters"]["messages"]) == 2
     assert answers["replay-parked"]["placed"] == 0

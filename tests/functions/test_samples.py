@@ -32,7 +32,8 @@ def stack(engine: Any) -> Iterator[Stack]:
 def test_every_sample_is_tested() -> None:
     tested = {"activity", "activity-refused", "scores-stream", "read-page", "read-rank"}
     tested |= {"post-events", "put-member", "delete-member"}
-    tested |= {"audit", "rebuild", "list-dead-letters", "replay-parked"}
+    tested |= {"put-profile", "read-profile", "search-names", "delete-profile"}
+    tested |= {"audit", "rebuild", "erase", "list-dead-letters", "replay-parked"}
 
     assert {path.stem for path in EVENTS.glob("*.json")} == tested
 
@@ -88,6 +89,30 @@ def test_a_member_is_hidden_and_removed(stack: Stack) -> None:
     assert (put["statusCode"], orjson.loads(put["body"])["hidden"], delete["statusCode"]) == (200, True, 204)
     admin["put"].assert_called_once_with("berlin-2026", "u123", True)
     admin["remove"].assert_called_once_with("berlin-2026", "u123")
+
+
+def test_a_profile_is_written_read_found_and_removed(stack: Stack) -> None:
+    assert stack.writer(sample("activity"), Context()) == {"batchItemFailures": []}
+    ada = {"name": "Ádám", "picture": "https://pictures.example/adam.png", "country": "HU", "data": {"team": "red"}}
+
+    assert orjson.loads(stack.command(sample("put-profile"), Context())["body"]) == ada
+    assert orjson.loads(stack.query(sample("read-profile"), Context())["body"]) == ada
+    found = orjson.loads(stack.query(sample("search-names"), Context())["body"])
+    assert found == {"members": [{"member": "u123", "profile": ada}], "complete": True}
+    assert stack.command(sample("delete-profile"), Context())["statusCode"] == 204
+    assert stack.query(sample("read-profile"), Context())["statusCode"] == 404
+
+
+def test_a_person_is_erased(stack: Stack) -> None:
+    assert stack.writer(sample("activity"), Context()) == {"batchItemFailures": []}
+    assert stack.command(sample("put-profile"), Context())["statusCode"] == 200
+    erased = stack.maintenance(sample("erase"), Context())
+    project(stack)
+
+    assert (erased["done"], erased["profile"], erased["problems"]) == (True, True, [])
+    assert "berlin-2026" in erased["boards"]
+    assert stack.query(sample("read-profile"), Context())["statusCode"] == 404
+    assert "u123" not in [entry["member"] for entry in stack.entries("/boards/berlin-2026/points/all")]
 
 
 def test_upkeep(stack: Stack) -> None:
