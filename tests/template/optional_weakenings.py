@@ -81,6 +81,11 @@ def keys_without_a_key(template: Template) -> None:
     statement(template, "QueryFunction", "Scores")["Action"].append("kms:Decrypt")
 
 
+def a_projector_that_reads_profiles(template: Template) -> None:
+    resources = statement(template, "ProjectorFunction", "Rankings")
+    resources["Resource"] = [resources["Resource"], {"Fn::GetAtt": ["ProfilesTable", "Arn"]}]
+
+
 def a_claim_without_tokens(template: Template) -> None:
     del template["Rules"]["MembersNeedTokens"]["Assertions"][0]
 
@@ -121,6 +126,10 @@ OPTIONALLY_WEAKENED: Final[dict[Callable[[Template], None], Expected]] = {
     a_reader_without_the_key: (KEYED, {_ALLOWED: "QueryFunction: expected kms:Decrypt, got no permission"}),
     a_sender_that_cannot_encrypt: (KEYED, {_ALLOWED: "CommandFunction: expected kms:Decrypt and kms:GenerateDataKey"}),
     a_writer_that_may_use_any_key_of_the_account: (KEYED, {_ALLOWED: "WriterFunction: may use a key that"}),
+    a_projector_that_reads_profiles: (
+        {},
+        {"failures_have_alarms": "ProfilesTable/names: has no alarm on ReadThrottle"},
+    ),
     a_claim_without_tokens: ({"JwtMemberClaim": "sub"}, {_OWN: "PostEventsRoute: POST /events takes requests without"}),
     a_claim_where_anyone_writes: (
         {**OWN, "OpenWrites": "true"},

@@ -4,9 +4,10 @@ import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.template.expansion import Expanded, named
+from tests.template.rules.access import listed, statements
 
 FUNCTIONS: Final = Path(__file__).parents[3] / "functions"
 POLLED: Final = "PolledEventCount"
@@ -59,12 +60,13 @@ def dead_letters_have_an_alarm(template: Expanded) -> Iterator[str]:
 
 
 def failures_have_alarms(template: Expanded) -> Iterator[str]:
+    """Throttles of a table that only people ask for need none of their own: they get 5xx, which has an alarm."""
     metrics = [
         ("AWS/Lambda", metric, name)
         for name, _ in template.of("Lambda::Function")
         for metric in ("Errors", "Throttles")
     ]
-    for name, table in template.of("DynamoDB::Table"):
+    for name, table in _tables_behind_sources(template):
         indexes = [f"{name}/{index['IndexName']}" for index in table.get("GlobalSecondaryIndexes", [])]
         for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
             metrics += [("AWS/DynamoDB", metric, measured) for measured in (name, *indexes)]
@@ -83,6 +85,14 @@ def failures_have_alarms(template: Expanded) -> Iterator[str]:
     for metric, service in (("RecordsParked", "projector"), ("Drift", "maintenance")):
         if (metric, service) not in own:
             yield f"{service}: has no alarm on {metric}"
+
+
+def _tables_behind_sources(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the tables of the functions that a queue or a stream invokes."""
+    invoked = {named(mapping["FunctionName"]) for _, mapping in template.of("Lambda::EventSourceMapping")}
+    roles = {named(function["Role"]) for name, function in template.of("Lambda::Function") if name in invoked}
+    used = {named(one) for role, each in statements(template) if role in roles for one in listed(each["Resource"])}
+    yield from ((name, table) for name, table in template.of("DynamoDB::Table") if name in used)
 
 
 def _watched(template: Expanded) -> set[tuple[str, str, str]]:
