@@ -55,25 +55,26 @@ class Loading:
             elif done:
                 meter.say(f"the first {done:,} lines were loaded before")
             while batch := list(islice(rows, _BATCH)):
-                for row, problem in zip(batch, pool.map(self._written, _latest(batch)), strict=True):
-                    if problem:
-                        self.wrong += 1
-                        meter.say(f"{self.name}:{row.line}: {problem}")
+                wrong = sorted(found for some in pool.map(self._refused, _by_member(batch)) for found in some)
+                for line, problem in wrong:
+                    meter.say(f"{self.name}:{line}: {problem}")
+                self.wrong += len(wrong)
+                self.written += len(batch) - len(wrong)
                 self._save(lines)
                 meter.move(source.share, f"{self.written:,} profiles")
         return DIFFERS if self.wrong else OK
 
-    def _written(self, row: Row) -> str:
-        """Write a row; the reason why it cannot be."""
-        if row.problem or not row.fields:
-            return row.problem
+    def _refused(self, rows: list[Row]) -> list[tuple[int, str]]:
+        """Write rows one after the other, and return the lines of those that cannot be, with the reasons."""
+        return [(row.line, problem) for row in rows if (problem := row.problem or self._problem(row))]
+
+    def _problem(self, row: Row) -> str:
         try:
             self.put(row.member, row.fields)
         except ApiError as error:
             if error.is_temporary or error.kind not in ("bad-argument", "bad-body"):
                 raise
             return str(error)
-        self.written += 1
         return ""
 
     def _skip(self, rows: Iterator[Row], lines: Lines) -> int | None:
@@ -101,16 +102,12 @@ class Loading:
             raise InputError(f"cannot record what is loaded ({error}): name another file with --state") from error
 
 
-def _latest(batch: list[Row]) -> list[Row]:
-    """The rows of a batch, so that two of one member do not overtake each other: the last one has all fields."""
-    merged: dict[str, dict[str, Any]] = {}
+def _by_member(batch: list[Row]) -> list[list[Row]]:
+    """The rows of each member, in order, so that two of one member do not overtake each other."""
+    found: dict[str, list[Row]] = {}
     for row in batch:
-        merged.setdefault(row.member, {}).update(row.fields)
-    last = {row.member: position for position, row in enumerate(batch) if not row.problem}
-    return [
-        row._replace(fields=merged[row.member] if last.get(row.member) == position else {})
-        for position, row in enumerate(batch)
-    ]
+        found.setdefault(row.member, []).append(row)
+    return list(found.values())
 
 
 def state_of(name: str, given: str | None) -> Path | None:

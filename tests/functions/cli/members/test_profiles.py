@@ -38,14 +38,19 @@ def test_csv(stack: Stack, run: Run, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert profile(stack, "u2") == {"name": "Bo, the second"}
 
 
-def test_json_lines_packed(stack: Stack, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"member": "u1", "name": "Ada", "country": "DE"}, {"member": "u1", "country": None}]
+def test_rows_of_one_member_are_written_in_order_each_by_itself(
+    stack: Stack, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows: list[dict[str, object]] = [{"member": "u1", "name": "Ada", "country": "DE"}, {"member": "u2", "name": "Bo"}]
+    rows += [{"member": "u1", "country": None}, {"member": "u1", "name": 7}, {"member": "u1", "data": {"n": 1}}]
     path = tmp_path / "people.jsonl.gz"
     path.write_bytes(gzip.compress("\n\n".join(map(json.dumps, rows)).encode()))
-    assert run("profiles", "load", str(path), "--json") == OK
+    assert run("profiles", "load", str(path), "--json") == DIFFERS
 
-    assert json.loads(capsys.readouterr().out) == {"source": str(path), "written": 1, "wrong": 0}
-    assert profile(stack, "u1") == {"name": "Ada"}
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"source": str(path), "written": 4, "wrong": 1}
+    assert f"{path}:7: name: expected text or null, got a number" in err
+    assert profile(stack, "u1") == {"name": "Ada", "data": {"n": 1}}
 
 
 def test_rows_that_are_refused_are_named_and_the_rest_is_written(
