@@ -50,7 +50,7 @@ def decode_image(item: Item) -> Image:
 
 def _texts(attributes: Iterable[tuple[str, Any]], prefix: str) -> dict[str, str]:
     """The texts of accumulators, by accumulator."""
-    return {name[1:]: value["S"] for name, value in attributes if name[0] == prefix and "S" in value}
+    return {name[1:]: value["S"] for name, value in attributes if name[:1] == prefix and "S" in value}
 
 
 def _check_bounds(number: int, bound: int) -> int:
