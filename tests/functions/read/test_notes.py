@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.meter import Meter
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import project
+from tests.support.dynamodb.storage.sizes import item_size
 
 NOW = 1_795_256_100_000
 BOARDS = """
@@ -23,8 +26,13 @@ TODAY, YESTERDAY = "2026-11-21T10:00:00Z", "2026-11-20T10:00:00Z"
 
 
 @pytest.fixture
-def stack(engine: Any) -> Iterator[Stack]:
-    with running(Meter(engine), ManualClock(NOW), BOARDS) as deployed:
+def meter(engine: Any) -> Meter:
+    return Meter(engine)
+
+
+@pytest.fixture
+def stack(meter: Meter) -> Iterator[Stack]:
+    with running(meter, ManualClock(NOW), BOARDS) as deployed:
         yield deployed
 
 
@@ -163,6 +171,31 @@ def test_a_note_that_parsers_cannot_hold_is_refused(stack: Stack, value: str) ->
 
     assert result["detail"].startswith("note: expected an object with fewer levels, and no number beyond")
     assert stack.dead_letters.reasons() == [result["detail"]]
+
+
+def test_notes_cost_at_most_a_unit_for_each_kb_of_the_items_and_nothing_where_nobody_asks(
+    stack: Stack, meter: Meter
+) -> None:
+    note = {"n": "x" * 240}
+    for day in range(12, 21):  # each day adds a number, with the note and the id of an event
+        amounts = {"best": day, "time": 50 - day, "level": day}
+        send(stack, {"id": f"{day:0128}", "at": f"2026-11-{day}T10:00:00Z", "metrics": amounts, "note": note})
+    send(stack, {"id": "small", "member": "other", "metrics": {"best": 1}, "note": {}})
+    sizes = [item_size(item) for item in rows(meter, "Scores") if item["sk"]["S"] in {"m", "other"}]
+    kilobytes = sum(-(-size // 1024) for size in sizes)
+
+    def cost(**arguments: Any) -> tuple[float, float]:
+        before = meter.snapshot()
+        assert stack.get("/boards/b/best/all", **arguments)[0] == 200
+        spent = meter.snapshot() - before
+        return spent.total.read, spent.tables.get("Scores", Units()).read
+
+    cost()  # the board's record is read once a minute
+    without, with_notes = cost(), cost(notes="true")
+
+    assert max(sizes) > 4 * 1024
+    assert without[1] == 0
+    assert with_notes[0] - without[0] == with_notes[1] == sum(-(-size // 4096) / 2 for size in sizes) <= kilobytes
 
 
 def test_an_event_with_another_note_is_another_event(stack: Stack) -> None:
