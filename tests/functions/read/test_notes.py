@@ -119,6 +119,18 @@ def test_every_read_that_shows_scores_shows_notes(stack: Stack) -> None:
     assert "note" not in stack.get("/boards/b/best/all")[1]["entries"][0]
 
 
+def test_a_note_of_another_score_than_the_one_shown_is_not_shown(stack: Stack) -> None:
+    """The item is ahead of the list until its change is projected."""
+    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"n": 1}})
+    better = {"id": "2", "at": TODAY, "board": "b", "member": "m", "metrics": {"best": 7}, "note": {"n": 2}}
+    assert stack.post("/events", better)[0] == 202
+    stack.writer({"Records": stack.activity.records()}, Context())
+
+    assert noted(stack) == (5, None)
+    project(stack)
+    assert noted(stack) == (7, {"n": 2})
+
+
 def test_a_note_survives_hiding_and_a_rebuild(stack: Stack) -> None:
     send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"n": 1}})
     stack.put("/boards/b/member", {"hidden": True}, id="m")
