@@ -15,7 +15,19 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from standings_cli.commands import boards, doctor, history, load, maintain, member, post, profiles, rankings, watch
+from standings_cli.commands import (
+    boards,
+    doctor,
+    export,
+    history,
+    load,
+    maintain,
+    member,
+    post,
+    profiles,
+    rankings,
+    watch,
+)
 from standings_cli.commands.options import Commands, add_stack_options
 from standings_cli.stack.api import UNRANKED, ApiError
 from standings_cli.stack.connection import Connection, StackError
@@ -72,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     stack_options = argparse.ArgumentParser(add_help=False)
     add_stack_options(stack_options, again=True)
     commands = Commands(top.add_subparsers(title="commands", required=True, metavar="COMMAND"), stack_options)
-    for module in (post, rankings, history, watch, boards, member, profiles, load, maintain, doctor):
+    for module in (post, rankings, history, export, watch, boards, member, profiles, load, maintain, doctor):
         module.add(commands)
     return top
 

@@ -29,6 +29,11 @@ def number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{Decimal(repr(value)):,f}"
 
 
+def plain(value: float) -> str:
+    """Return a number of the API with all its decimals, for machines."""
+    return number(value).replace(",", "")
+
+
 def members(count: int) -> str:
     """Return a count of members, such as `1 member`."""
     return f"{number(count)} member{'' if count == 1 else 's'}"
