@@ -9,29 +9,15 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
-from importlib.metadata import version
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from standings_cli.commands import (
-    boards,
-    doctor,
-    export,
-    history,
-    load,
-    maintain,
-    member,
-    post,
-    profiles,
-    rankings,
-    watch,
-)
 from standings_cli.commands.options import Commands, add_stack_options
-from standings_cli.stack.api import UNRANKED, ApiError
-from standings_cli.stack.connection import Connection, StackError
-from standings_cli.stack.maintenance_function import FunctionError
+from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import UNRANKED, ApiError, FunctionError, StackError
+from standings_cli.start.parser import Parser, ShowVersion
+from standings_cli.start.summaries import COMMANDS
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG
 from standings_cli.terminal.text import shown
 
@@ -42,18 +28,19 @@ exit status: 0 success; 1 done, but check the result (differences, refused event
 
 def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespace], Any] = Connection) -> int:
     """Run the command line and return its exit status."""
-    options = parser().parse_args(arguments)
+    names, _ = parser(()).parse_known_args(arguments)
+    options = parser((names.command,)).parse_args(arguments)
     try:
         status: int = options.do(connect(options), options)
-    except (ApiError, StackError, FunctionError, ClientError, BotoCoreError) as error:
-        print(f"standings: {shown(str(error))}", file=sys.stderr)
-        if not isinstance(error, ApiError) or error.is_temporary:
-            return UNREACHABLE
-        return DIFFERS if error.kind in UNRANKED else WRONG
     except KeyboardInterrupt:
         resumes = getattr(options, "resumes", True)
         print("stopped; run the same command again to continue" if resumes else "stopped", file=sys.stderr)
         return INTERRUPTED
+    except _errors() as error:
+        print(f"standings: {shown(str(error))}", file=sys.stderr)
+        if not isinstance(error, ApiError) or error.is_temporary:
+            return UNREACHABLE
+        return DIFFERS if error.kind in UNRANKED else WRONG
     except BrokenPipeError:
         # The reader, such as `head`, has closed the pipe: drop what is still in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,22 +58,36 @@ def run() -> None:
     sys.exit(main())
 
 
-def parser() -> argparse.ArgumentParser:
-    """Make the parser of all commands."""
-    top = argparse.ArgumentParser(
+def parser(complete: Iterable[str] = COMMANDS) -> Parser:
+    """Make the parser of all commands. Only those in `complete` have their options; of the others there is the name."""
+    top = Parser(
         prog="standings",
         description="Exact, live leaderboards on DynamoDB.",
         epilog=_STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="version", version=f"standings {version('standings')}")
+    top.add_argument("--version", action=ShowVersion, nargs=0, help="show the version and end")
     add_stack_options(top, again=False)
     stack_options = argparse.ArgumentParser(add_help=False)
     add_stack_options(stack_options, again=True)
-    commands = Commands(top.add_subparsers(title="commands", required=True, metavar="COMMAND"), stack_options)
-    for module in (post, rankings, history, export, watch, boards, member, profiles, load, maintain, doctor):
-        module.add(commands)
+    parsers = top.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="command")
+    modules = {COMMANDS[name].module for name in complete}
+    commands = Commands(parsers, stack_options)
+    for name, summary in COMMANDS.items():
+        if summary.module not in modules:
+            parsers.add_parser(name, help=summary.help, add_help=False)
+        elif name not in parsers.choices:
+            import_module(f"standings_cli.commands.{summary.module}").add(commands)
     return top
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """The errors of a stack; those of AWS's clients only if there are any, since their import takes so long."""
+    if "botocore" not in sys.modules:
+        return ApiError, StackError, FunctionError
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - at first use
+
+    return ApiError, StackError, FunctionError, BotoCoreError, ClientError
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ _DEFINITION: Final = (
 
 def add(commands: Commands) -> None:
     """Add the commands about boards."""
-    boards = commands.group("boards", help="list boards, show what one counts, check boards.toml")
+    boards = commands.group("boards")
 
     list_boards = boards.add("list", help="list the boards by name")
     list_boards.add_argument("--prefix", metavar="TEXT", help="only boards whose names begin with it")

@@ -27,7 +27,6 @@ def add(commands: Commands) -> None:
     """Add `doctor`."""
     parser = commands.add(
         "doctor",
-        help="look whether the stack is deployed as it should be",
         description="Look whether the stack is deployed as it should be, without changing anything. Each check says "
         "ok, note or failed; a note is what a parameter or a local AWS explains. With --exercise, also post some 2,000 "
         "events to a board of its own, compare every rank with a sort, and delete the board.",

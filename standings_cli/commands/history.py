@@ -19,7 +19,6 @@ def add(commands: Commands) -> None:
     """Add `history`."""
     history = commands.add(
         "history",
-        help="show a member's rank in each period that can be read, newest first",
         epilog="Exit status 1 if the member is ranked in none of them.",
     )
     add_ranking(history)

@@ -37,7 +37,6 @@ def add(commands: Commands) -> None:
     """Add `load`."""
     parser = commands.add(
         "load",
-        help="post random events at a steady rate",
         description="Post random events at a steady rate, for load tests. Events are sent when they are due, even if "
         "the queue has not accepted earlier ones; the summary tells whether the rate was reached. The same --seed "
         "makes the same activity. With the same --run as well, the events are the same and count once.",

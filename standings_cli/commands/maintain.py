@@ -15,16 +15,16 @@ from standings_cli.terminal.text import as_json, shown
 
 def add(commands: Commands) -> None:
     """Add the tasks of the maintenance function."""
-    audit = commands.add("audit", help="compare rankings with scores")
+    audit = commands.add("audit")
     audit.add_argument("board", nargs="?", help="the board (all boards)")
     audit.add_argument("--grace", type=int, metavar="SECONDS", help="how late the stream may be (900)")
     audit.set_defaults(do=_audit)
 
-    rebuild = commands.add("rebuild", help="rebuild a board's rankings from its scores, while it stays in use")
+    rebuild = commands.add("rebuild")
     rebuild.add_argument("board", help="a board, or a glob such as 'berlin-*' for all boards that match")
     rebuild.set_defaults(do=_job, task="rebuild")
 
-    delete = commands.add("delete", help="delete a board, its members and their scores")
+    delete = commands.add("delete")
     delete.add_argument("board")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     delete.set_defaults(do=_delete, task="delete")
@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
 
 def _add_failures(commands: Commands, name: str, task: str, argument: str, failures: str) -> None:
     """Add the commands that list and replay messages or records that could not be applied."""
-    actions = commands.group(name, help=f"list or replay {failures}")
+    actions = commands.group(name)
     for action in ("list", "replay"):
         parser = actions.add(action, help=f"{action} {failures}")
         parser.add_argument(argument, nargs="*", metavar=argument[:-1].upper(), help="only these (all)")

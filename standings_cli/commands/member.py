@@ -15,7 +15,7 @@ from standings_cli.terminal.text import as_json, number, period, shown
 
 def add(commands: Commands) -> None:
     """Add the commands about members."""
-    actions = commands.group("member", help="show, register, hide or remove a member; erase a person")
+    actions = commands.group("member")
 
     show = _add(actions, "show", "show a member's scores and ranks in everything that a board counts")
     show.set_defaults(do=_show)

@@ -8,26 +8,37 @@ from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from standings_cli.start.summaries import COMMANDS
+
 _N = TypeVar("_N", int, float)
 
 
 class Commands:
     """Adds commands. Each accepts the stack's options, which may also stand before the command's name."""
 
-    def __init__(self, parsers: Any, stack_options: argparse.ArgumentParser) -> None:
+    def __init__(self, parsers: Any, stack_options: argparse.ArgumentParser, *, is_group: bool = False) -> None:
         self._parsers = parsers
         self._stack_options = stack_options
+        self._is_group = is_group
 
     def add(self, name: str, **settings: Any) -> argparse.ArgumentParser:
         """Add a command. Its parser's default `do` runs it; its description is its help unless it has its own."""
+        self._summarise(name, settings)
         settings.setdefault("description", f"{settings['help'][0].upper()}{settings['help'][1:]}.")
         parser: argparse.ArgumentParser = self._parsers.add_parser(name, parents=[self._stack_options], **settings)
         return parser
 
     def group(self, name: str, **settings: Any) -> "Commands":
         """Add a command that has actions; add the actions to the result."""
+        self._summarise(name, settings)
         parser = self._parsers.add_parser(name, **settings)
-        return Commands(parser.add_subparsers(title="actions", required=True, metavar="ACTION"), self._stack_options)
+        actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
+        return Commands(actions, self._stack_options, is_group=True)
+
+    def _summarise(self, name: str, settings: dict[str, Any]) -> None:
+        """Give a command its line of help. An action of a group has its own."""
+        if not self._is_group:
+            settings["help"] = COMMANDS[name].help
 
 
 def add_stack_options(parser: argparse.ArgumentParser, *, again: bool) -> None:

@@ -50,7 +50,6 @@ def add(commands: Commands) -> None:
     """Add `post`."""
     parser = commands.add(
         "post",
-        help="post one event, or the events of a file",
         description="Post events to the queue. Each counts once, even if you post it again.",
         epilog=_EXPLANATION,
         formatter_class=argparse.RawDescriptionHelpFormatter,

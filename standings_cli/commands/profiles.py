@@ -23,7 +23,7 @@ an interruption, or once rows were appended, run the same command again.
 
 def add(commands: Commands) -> None:
     """Add the commands about profiles."""
-    actions = commands.group("profiles", help="write names, pictures and countries of members")
+    actions = commands.group("profiles")
     load = actions.add(
         "load",
         help="write the profiles of a file",

@@ -6,8 +6,9 @@ from functools import partial
 from typing import Any, Final
 
 from standings_cli.commands.options import Commands, whole_from
-from standings_cli.stack.api import Api, ApiError
+from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import ApiError
 from standings_cli.terminal.exit_status import OK
 from standings_cli.terminal.tables import console, standings
 from standings_cli.terminal.text import as_json, members, number, ranking, shown
@@ -23,7 +24,6 @@ def add(commands: Commands) -> None:
     """Add the reads of a ranking."""
     top = commands.add(
         "top",
-        help="show the first entries of a ranking, or those from a rank on",
         epilog="--json prints one line for each page of up to 1000 entries.",
     )
     add_ranking(top)
@@ -32,7 +32,6 @@ def add(commands: Commands) -> None:
 
     rank = commands.add(
         "rank",
-        help="show a member's rank, score and percentile, or the rank that a score would have",
         epilog="Exit status 1 if the member is not ranked.",
     )
     add_ranking(rank)
@@ -43,7 +42,6 @@ def add(commands: Commands) -> None:
 
     around = commands.add(
         "around",
-        help="show a member with its neighbours on both sides",
         epilog="Exit status 1 if the member is not ranked.",
     )
     add_ranking(around)

@@ -16,9 +16,10 @@ from rich.text import Text
 
 from standings_cli.commands.options import Commands, number_from
 from standings_cli.commands.rankings import RADIUS, RankingPath, add_entries, add_ranking, ranking_path
-from standings_cli.stack.api import LOST, UNRANKED, Api, ApiError
+from standings_cli.stack.api import LOST, Api
 from standings_cli.stack.backoff import backoff
 from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import UNRANKED, ApiError
 from standings_cli.terminal.exit_status import OK
 from standings_cli.terminal.tables import console, standings
 from standings_cli.terminal.text import ago, as_json, members, number, ranking, shown
@@ -117,7 +118,6 @@ def add(commands: Commands) -> None:
     """Add `watch`."""
     parser = commands.add(
         "watch",
-        help="watch a ranking live in the terminal",
         description="Watch the first entries of a ranking, or a member with its neighbours. Arrows show how far a "
         "member has moved since you began to watch. If the API is unreachable, `watch` keeps trying. Ctrl-C ends it, "
         "with exit status 0.",

@@ -8,7 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from standings_cli.doctor import access, data, functions, sources, watching
 from standings_cli.doctor.deployed import Deployed
 from standings_cli.doctor.finding import Finding, failed, note
-from standings_cli.stack.maintenance_function import FunctionError
+from standings_cli.stack.errors import FunctionError
 
 Check = Callable[[Deployed], Iterator[Finding]]
 CHECKS: Final[tuple[Check, ...]] = (

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from standings_cli.post.source import STDIN, InputError, Lines, Source
 from standings_cli.profiles.rows import Row, read_rows
-from standings_cli.stack.api import ApiError
+from standings_cli.stack.errors import ApiError
 from standings_cli.terminal.exit_status import DIFFERS, OK
 from standings_cli.terminal.progress import Meter
 

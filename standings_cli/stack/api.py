@@ -19,6 +19,7 @@ from botocore.httpsession import URLLib3Session
 from botocore.utils import get_environ_proxies
 
 from standings_cli.stack.backoff import backoff
+from standings_cli.stack.errors import ApiError
 
 LOST: Final = (HTTPClientError, NoConnectionError)
 """The errors of a request that got no answer."""
@@ -27,22 +28,6 @@ _TIMEOUT_S: Final = 35
 _FIRST_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 4.0
 _RETRIED: Final = frozenset({429, 500, 502, 503, 504})
-UNRANKED: Final = frozenset({"no-such-member", "not-ranked"})
-"""Problem types that answer the question: the member is not ranked."""
-
-
-class ApiError(Exception):
-    """The API refused or failed: `status` of HTTP, and the problem's type as `kind`, empty if it has none."""
-
-    def __init__(self, status: int, kind: str, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.kind = kind
-
-    @property
-    def is_temporary(self) -> bool:
-        """Whether the same request may succeed later."""
-        return self.status >= HTTPStatus.INTERNAL_SERVER_ERROR or self.status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Finds a stack and makes its clients: a stack on AWS, on a local endpoint, or the one of `make serve`."""
+"""Finds a stack and makes its clients: a stack on AWS, on a local endpoint, or the one of `make serve`.
+
+AWS's packages are imported at first use: they take longer than all the rest of a command.
+"""
 
 import argparse
 import json
@@ -7,27 +10,23 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import boto3
-from botocore.awsrequest import AWSRequest
-from botocore.config import Config
+from standings_cli.stack.errors import StackError
 
-from standings_cli.stack.api import Api, Signature, transport
-from standings_cli.stack.maintenance_function import Maintenance
+if TYPE_CHECKING:
+    import boto3
+
+    from standings_cli.stack.api import Api
+    from standings_cli.stack.maintenance_function import Maintenance
 
 SERVED: Final = Path(__file__).parents[2] / ".local" / "serve.json"
 """The file in which `make serve` writes its addresses."""
 
-_CLIENT: Final = Config(retries={"mode": "standard"}, max_pool_connections=32)
-# A call of the maintenance function takes up to 15 minutes.
-_LAMBDA_CLIENT: Final = _CLIENT.merge(Config(read_timeout=930))
+_READ_TIMEOUT_S: Final = 60
+_LAMBDA_READ_TIMEOUT_S: Final = 930  # a call of the maintenance function takes up to 15 minutes
 _REGION: Final = "us-east-1"
 _API_HOST: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.")
-
-
-class StackError(Exception):
-    """The stack does not exist or is not a stack of Standings."""
 
 
 class Connection:
@@ -42,15 +41,19 @@ class Connection:
         return str(self._options.queue_url or self._served.get("queue_url") or self._output("ActivityQueueUrl"))
 
     @cached_property
-    def api(self) -> Api:
+    def api(self) -> "Api":
         """The HTTP API. Requests are signed if there are credentials and no token."""
+        from standings_cli.stack.api import Api, Signature, transport  # noqa: PLC0415 - at first use
+
         credentials = None if self._options.token else self._session.get_credentials()
         signature = None if credentials is None else Signature(credentials, self._region)
-        return Api(self._api_url, transport(self._api_url, local=self._options.local), signature, self._options.token)
+        return Api(self.api_url, transport(self.api_url, local=self._options.local), signature, self._options.token)
 
     @cached_property
-    def maintenance(self) -> Maintenance:
+    def maintenance(self) -> "Maintenance":
         """The maintenance function."""
+        from standings_cli.stack.maintenance_function import Maintenance  # noqa: PLC0415 - at first use
+
         return Maintenance(self.client("lambda"), self._output("MaintenanceFunctionName"))
 
     @property
@@ -65,12 +68,19 @@ class Connection:
 
     def unsigned(self, method: str, path: str) -> int:
         """Send a request without a body, a signature or a token. Return the status of the answer."""
-        session = transport(self._api_url, local=self._options.local)
-        return int(session.send(AWSRequest(method, f"{self._api_url.rstrip('/')}/{path}").prepare()).status_code)
+        from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - at first use
+
+        from standings_cli.stack.api import transport  # noqa: PLC0415 - at first use
+
+        session = transport(self.api_url, local=self._options.local)
+        return int(session.send(AWSRequest(method, f"{self.api_url.rstrip('/')}/{path}").prepare()).status_code)
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service for the stack's account and region, or for the local endpoint."""
-        config = _LAMBDA_CLIENT if service == "lambda" else _CLIENT
+        from botocore.config import Config  # noqa: PLC0415 - at first use
+
+        timeout = _LAMBDA_READ_TIMEOUT_S if service == "lambda" else _READ_TIMEOUT_S
+        config = Config(retries={"mode": "standard"}, max_pool_connections=32, read_timeout=timeout)
         if self._options.local:
             config = config.merge(Config(proxies={}))
         return self._session.client(service, endpoint_url=self._endpoint_url, config=config)
@@ -78,11 +88,11 @@ class Connection:
     @property
     def _region(self) -> str:
         """The region to sign for: the one in the API's address, or the configured one."""
-        in_address = _API_HOST.search(self._api_url)
+        in_address = _API_HOST.search(self.api_url)
         return in_address[1] if in_address else self._session.region_name or _REGION
 
     @cached_property
-    def _api_url(self) -> str:
+    def api_url(self) -> str:
         url = self._options.api_url or self._served.get("api_url")
         if url is None and self._endpoint_url is not None:
             # A local AWS serves its APIs at its own address, since few clients resolve their host names.
@@ -104,7 +114,9 @@ class Connection:
         return addresses
 
     @cached_property
-    def _session(self) -> boto3.Session:
+    def _session(self) -> "boto3.Session":
+        import boto3  # noqa: PLC0415 - at first use
+
         if self._options.local:
             # The embedded AWS accepts any credentials.
             return boto3.Session("embedded", "embedded", region_name=_REGION)

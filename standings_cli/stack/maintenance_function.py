@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from standings.ports.errors import StoreUnavailableError
 from standings_cli.stack.backoff import backoff
+from standings_cli.stack.errors import FunctionError
 from standings_cli.terminal.text import shown
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 _MAX_PAUSE_S: Final = 30.0  # a waiting task is asked at least this often, to show its progress
 _ATTEMPTS: Final = 6
 _FIRST_RETRY_S: Final = 1.0
-
-
-class FunctionError(Exception):
-    """The function failed. The message is the function's own error."""
 
 
 @dataclass(frozen=True, slots=True)

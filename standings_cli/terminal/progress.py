@@ -3,10 +3,10 @@
 import sys
 import time
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _PAUSE_S: Final = 5.0
 
@@ -18,15 +18,8 @@ class Meter:
         self._title = title
         self._total = total
         self._pause = pause
-        self._bar: Progress | None = None
-        if sys.stderr.isatty():
-            columns = (
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeElapsedColumn(),
-            )
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._bar: Progress | None = _bar() if sys.stderr.isatty() else None
+        if self._bar is not None:
             self._bar.add_task(title, total=total)
         self._next = time.monotonic() + pause
 
@@ -54,3 +47,19 @@ class Meter:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
             print(text, file=sys.stderr, flush=True)
+
+
+def _bar() -> "Progress":
+    from rich.console import Console  # noqa: PLC0415 - only on a terminal
+    from rich.progress import (  # noqa: PLC0415 - only on a terminal
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    text = TextColumn("{task.description}", markup=False)
+    return Progress(
+        text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
+    )

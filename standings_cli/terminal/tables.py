@@ -1,26 +1,31 @@
-"""Tables, on a terminal and in a pipe. In a pipe no line is cut or folded."""
+"""Tables, on a terminal and in a pipe. In a pipe no line is cut or folded. `rich` is imported at first use."""
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, Final
 
 from standings_cli.terminal.text import number, shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 _PIPE_WIDTH: Final = 10_000
 
 
-def console() -> Console:
+def console() -> "Console":
     """Make a console for results. It interprets no markup and no emoji codes, and colours no numbers."""
+    from rich.console import Console  # noqa: PLC0415 - at first use
+
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(markup=False, highlight=False, emoji=False, width=width)
 
 
-def table(*columns: str, right: Collection[str]) -> Table:
+def table(*columns: str, right: Collection[str]) -> "Table":
     """Make a table without lines. The columns in `right` are aligned there."""
+    from rich.table import Table  # noqa: PLC0415 - at first use
+
     empty = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
         empty.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=name in right)
@@ -31,15 +36,17 @@ def standings(
     entries: Iterable[Mapping[str, Any]],
     member: str | None = None,
     bold: Collection[str] = (),
-    movement: Callable[[Mapping[str, Any]], Text] | None = None,
+    movement: "Callable[[Mapping[str, Any]], Text] | None" = None,
     *,
     one_line: bool = False,
-) -> Table:
+) -> "Table":
     """Make a table of a ranking's entries.
 
     The entry of `member` is marked, and members in `bold` are bold. `movement` fills a column beside the rank. With
     `one_line` a long name is cut instead of folded.
     """
+    from rich.text import Text  # noqa: PLC0415 - at first use
+
     mark, moved = [""] * (member is not None), [""] * (movement is not None)
     rows = table(*mark, "rank", *moved, "member", "score", right=("rank", "score"))
     for entry in entries:

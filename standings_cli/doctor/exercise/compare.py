@@ -8,7 +8,8 @@ from typing import Any, Final
 from standings_cli.doctor.exercise import sorting
 from standings_cli.doctor.exercise.rules import Metric, Rules
 from standings_cli.doctor.exercise.sorting import Event, Standing
-from standings_cli.stack.api import Api, ApiError
+from standings_cli.stack.api import Api
+from standings_cli.stack.errors import ApiError
 
 _PAGE: Final = 500
 _SAMPLE: Final = 5

@@ -14,7 +14,8 @@ from standings_cli.doctor.exercise.rules import Rules, rules_of
 from standings_cli.doctor.exercise.sorting import Event
 from standings_cli.doctor.finding import Finding, failed, ok
 from standings_cli.post.outbox import NotTakenError, Outbox
-from standings_cli.stack.api import Api, ApiError
+from standings_cli.stack.api import Api
+from standings_cli.stack.errors import ApiError
 from standings_cli.stack.maintenance_function import Maintenance
 
 PROBES: Final = 30

@@ -13,7 +13,8 @@ from standings.ports.errors import StoreUnavailableError
 from standings.project.outcome import one_by_one
 from standings.wiring import projector
 from standings_cli.__main__ import main, parser
-from standings_cli.stack.connection import Connection, StackError
+from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import StackError
 from standings_cli.stack.maintenance_function import Maintenance
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
 from tests.support.aws.manual_clock import ManualClock

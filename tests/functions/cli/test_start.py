@@ -12,30 +12,68 @@ from botocore.session import Session
 
 from standings_cli.__main__ import main, parser
 from standings_cli.stack.connection import Connection
+from standings_cli.start.summaries import COMMANDS
 from standings_cli.terminal.exit_status import OK
+from tests.support.cli.signing import answering
 
 PROJECT = Path(__file__).parents[3]
 BOARDS = PROJECT / "layers" / "standings" / "boards.toml"
 
 
-def test_it_imports_nothing_that_only_the_functions_need(tmp_path: Path) -> None:
-    """`pip install .` installs no aws_lambda_powertools, and the store's adapters would only slow the start."""
-    program = "import json, sys, standings_cli.__main__; print(json.dumps(list(sys.modules)))"
+def imported(tmp_path: Path, *arguments: str) -> set[str]:
+    """Run a command line in a process of its own; return the top-level packages and our modules it has imported."""
+    program = (
+        "import atexit, json, sys; sys.argv[0] = 'standings'\n"
+        "atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))\n"
+        "from standings_cli.__main__ import run; run()"
+    )
     path = os.pathsep.join([str(PROJECT), str(PROJECT / "layers" / "standings")])
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1"},
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
-    imported = json.loads(done.stdout)
+    assert done.returncode == OK, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
 
-    assert "standings_cli.__main__" in imported
-    assert "standings.domain.events.event_rules" in imported
-    forbidden = ("standings.aws.dynamodb", "standings.wiring", "aws_lambda_powertools")
-    assert [name for name in imported if f"{name}.".startswith(tuple(f"{each}." for each in forbidden))] == []
+
+def within(modules: set[str], *packages: str) -> list[str]:
+    return [name for name in modules if f"{name}.".startswith(tuple(f"{package}." for package in packages))]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["boards", "check", str(BOARDS)]])
+def test_what_speaks_to_no_stack_starts_at_once(tmp_path: Path, arguments: list[str]) -> None:
+    modules = imported(tmp_path, *arguments)
+
+    assert "standings_cli.__main__" in modules
+    assert within(modules, "boto3", "botocore", "rich", "urllib3") == []
+
+
+def test_reads_with_a_token_import_no_boto3(tmp_path: Path) -> None:
+    with answering((200, '{"boards": [], "next": null}')) as server:
+        modules = imported(tmp_path, "boards", "list", "--api-url", server.address, "--token", "a.b.c")
+    assert within(modules, "boto3", "rich") == []
+
+
+def test_it_imports_nothing_that_only_the_functions_need(tmp_path: Path) -> None:
+    """`pip install .` installs no aws_lambda_powertools, and the store's adapters would only slow the start."""
+    modules = imported(tmp_path, "post", "b", "m", "points=1", "--dry-run")
+
+    assert "standings.domain.events.event_rules" in modules
+    assert within(modules, "standings.aws.dynamodb", "standings.wiring", "aws_lambda_powertools") == []
+
+
+def test_every_command_is_one_of_its_module() -> None:
+    """Help prints the table of commands; each must be what its module adds, and nothing else may be."""
+    whole, names = parser(), parser(())
+    assert set(names._subparsers._group_actions[0].choices) == set(COMMANDS)  # type: ignore[union-attr, arg-type]
+    assert whole.format_help() == names.format_help()
+    for name in COMMANDS:
+        alone = parser((name,))
+        assert alone.format_help() == whole.format_help()
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from standings_cli.profiles import load_file
-from standings_cli.stack.api import Api, ApiError
+from standings_cli.stack.api import Api
+from standings_cli.stack.errors import ApiError
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.functions.cli.members.conftest import Run
 from tests.support.aws.stack import Stack

@@ -21,7 +21,6 @@ def add(commands: Commands) -> None:
     """Add `export`."""
     export = commands.add(
         "export",
-        help="write a whole list, as CSV or JSON lines",
         description="Write a whole list: rank, member and score of each member. While scores change, each rank is that "
         "of the moment it was read, and a member that was already written is left out if it moves.",
         epilog="Until the file is whole, FILE.exporting records how far it has come: after an interruption, run the "

@@ -1,0 +1,36 @@
+"""`open`: open the live page in a browser."""
+
+import argparse
+import sys
+import webbrowser
+from urllib.parse import quote, urlencode
+
+from standings_cli.commands.options import Commands
+from standings_cli.stack.connection import Connection
+from standings_cli.terminal.exit_status import DIFFERS, OK
+from standings_cli.terminal.text import shown
+
+
+def add(commands: Commands) -> None:
+    """Add `open`."""
+    parser = commands.add(
+        "open",
+        description="Print the address of the live page, and open it in a browser. The stack has a page where reads "
+        "are open (parameter OpenReads).",
+        epilog="Exit status 1 if there is no browser here.",
+    )
+    parser.add_argument("board", nargs="?", help="the board to show (the page's first)")
+    parser.add_argument("--metric", help="the metric to show")
+    parser.add_argument("--window", help="the window to show")
+    parser.set_defaults(do=_open, resumes=False)
+
+
+def _open(connection: Connection, options: argparse.Namespace) -> int:
+    shows = {name: getattr(options, name) for name in ("board", "metric", "window")}
+    query = urlencode({name: value for name, value in shows.items() if value is not None}, quote_via=quote)
+    address = f"{connection.api_url.rstrip('/')}/{'?' if query else ''}{query}"
+    print(shown(address), flush=True)
+    if webbrowser.open(address):
+        return OK
+    print("standings: there is no browser here: open the address in one of yours", file=sys.stderr)
+    return DIFFERS

@@ -1,0 +1,1 @@
+"""Starts the command line: which commands there are, and their parser."""
