@@ -26,6 +26,7 @@ MODULES: Final = {
     "compared": "benchmarks.measure.comparison.compared",
     "curves": "benchmarks.measure.comparison.curves",
     "speed": "benchmarks.measure.speed.speed",
+    "command_line": "benchmarks.measure.speed.command_line",
     "budgets": "benchmarks.pages.budgets",
     "safeguards": "tests.faults.safeguards",
 }

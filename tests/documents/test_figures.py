@@ -11,7 +11,7 @@ from benchmarks.measure.comparison import compared, compared_tables, curve_table
 from benchmarks.measure.comparison.event_curves import ALONE, SHARDS, TOGETHER
 from benchmarks.measure.comparison.rank_costs import PUBLISHED
 from benchmarks.measure.comparison.read_curves import RANK
-from benchmarks.measure.speed import speed
+from benchmarks.measure.speed import command_line, speed
 from benchmarks.members.events import STEPS
 from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.models import ceiling, grid
@@ -52,6 +52,7 @@ TABLES = {
             ("compared", compared),
             ("curves", curves),
             ("speed", speed),
+            ("command_line", command_line),
             ("cost", cost),
             ("ceiling", ceiling),
         )
@@ -158,6 +159,13 @@ def test_the_code_is_within_its_budgets() -> None:
     for row in SPEED["memory"]:
         assert starts[row["function"]]["megabytes"] + row["peak_megabytes"] <= 512
     assert (SPEED["members"], SPEED["batch"]) == (200_000, 500)
+
+
+def test_the_command_line_starts_within_its_budget() -> None:
+    starts = {row["program"]: row for row in COMMITTED.result("command_line")["starts"]}
+    for command in command_line.COMMANDS:
+        assert starts[command]["times_base"] <= command_line.BUDGET
+        assert starts[command]["times_base_cpu"] <= command_line.BUDGET
 
 
 def test_the_cost_model_is_close_to_the_measured_costs() -> None:
