@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from standings_cli.commands.options import Commands, add_stack_options
+from standings_cli.stack.advice import advice
+from standings_cli.stack.board_names import unknown_board
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import UNRANKED, ApiError, FunctionError, StackError
 from standings_cli.start.parser import Parser, ShowVersion
@@ -31,20 +33,46 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
     names, _ = parser(()).parse_known_args(arguments)
     options = parser((names.command,)).parse_args(arguments)
     try:
-        status: int = options.do(connect(options), options)
+        status = _do(connect(options), options)
     except KeyboardInterrupt:
         resumes = getattr(options, "resumes", True)
         print("stopped; run the same command again to continue" if resumes else "stopped", file=sys.stderr)
         return INTERRUPTED
     except _errors() as error:
-        print(f"standings: {shown(str(error))}", file=sys.stderr)
-        if not isinstance(error, ApiError) or error.is_temporary:
-            return UNREACHABLE
-        return DIFFERS if error.kind in UNRANKED else WRONG
+        return _failed(error)
     except BrokenPipeError:
         # The reader, such as `head`, has closed the pipe: drop what is still in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED
+    return status
+
+
+def _do(connection: Any, options: argparse.Namespace) -> int:
+    """Run the command. If a member is not ranked, say also whether its board is one that nobody has posted to."""
+    try:
+        status: int = options.do(connection, options)
+    except ApiError as error:
+        board = getattr(options, "board", None)
+        if error.kind not in UNRANKED or board is None:
+            raise
+        problem = unknown_board(connection.api, board) or f"{error}: `standings top {board}` shows who is ranked"
+        raise ApiError(error.status, error.kind, problem) from error
+    return status
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong and what to do next; return the exit status."""
+    text, status = str(error), UNREACHABLE
+    if isinstance(error, ApiError):
+        if not error.is_temporary:
+            status = DIFFERS if error.kind in UNRANKED else WRONG
+        else:
+            text += ": run the same command again in a moment"
+    elif isinstance(error, FunctionError):
+        status = WRONG if error.is_mistake else UNREACHABLE
+    elif not isinstance(error, StackError):
+        text = f"{text.removesuffix('.')}: {advice(error)}"
+    print(f"standings: {shown(text)}", file=sys.stderr)
     return status
 
 

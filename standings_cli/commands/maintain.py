@@ -3,14 +3,17 @@
 import argparse
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from standings.ports.scores import SLOTS
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, OK
 from standings_cli.terminal.progress import Meter
+from standings_cli.terminal.question import is_confirmed
 from standings_cli.terminal.text import as_json, shown
+
+_BOARDS: Final = "`standings boards list` shows the boards"
 
 
 def add(commands: Commands) -> None:
@@ -41,16 +44,17 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
         parser.add_argument(argument, nargs="*", metavar=argument[:-1].upper(), help="only these (all)")
         parser.add_argument("--reason", metavar="TEXT", help="only those with this text in their reason")
         parser.add_argument("--board", help="only those of this board")
-        parser.set_defaults(do=_failures, task=task, action=action, argument=argument, limit=None)
+        parser.set_defaults(do=_failures, task=task, action=action, argument=argument, limit=None, failures=failures)
         if action == "list":
             parser.add_argument("--limit", type=int, help="how many to show (100)")
 
 
 def _audit(connection: Connection, options: argparse.Namespace) -> int:
-    drift = 0
+    drift, looked_at = 0, 0
     arguments = _without_none(board=options.board, grace_seconds=options.grace)
     for answer in connection.maintenance.answers("audit", arguments):
         drift += answer["drift"]
+        looked_at += len(answer["boards"])
         if options.json:
             print(as_json(answer), flush=True)
             continue
@@ -62,14 +66,16 @@ def _audit(connection: Connection, options: argparse.Namespace) -> int:
                 print("   ", as_json(example))
     if drift and not options.json:
         print(f"{drift} differences: repair a board with `standings rebuild BOARD`")
-    return DIFFERS if drift else OK
+    if not looked_at:
+        problem = "no board has had an event" if options.board is None else f"board {options.board!r} has had no event"
+        print(f"standings: {shown(problem)}: {_BOARDS}", file=sys.stderr)
+    return DIFFERS if drift or (options.board is not None and not looked_at) else OK
 
 
 def _delete(connection: Connection, options: argparse.Namespace) -> int:
     if not options.yes:
         question = f"Delete board {options.board!r}, all its members and their scores? Type its name: "
-        if input(question) != options.board:
-            print("nothing was deleted", file=sys.stderr)
+        if not is_confirmed(question, options.board, "nothing was deleted"):
             return DIFFERS
     return _job(connection, options)
 
@@ -80,6 +86,9 @@ def _job(connection: Connection, options: argparse.Namespace) -> int:
         for answer in connection.maintenance.answers(options.task, {"board": options.board}):
             if options.json:
                 print(as_json(answer), flush=True)
+            elif answer["done"] and answer.get("boards") == 0:
+                print(f"standings: no board matches {shown(options.board)!r}: {_BOARDS}", file=sys.stderr)
+                return DIFFERS
             elif not answer["done"]:
                 meter.move(*_progress(answer))
     if not options.json:
@@ -103,8 +112,9 @@ def _progress(answer: Mapping[str, Any]) -> tuple[float, str]:
 def _failures(connection: Connection, options: argparse.Namespace) -> int:
     selection = {options.argument: getattr(options, options.argument) or None}
     arguments = _without_none(**selection, reason=options.reason, board=options.board, limit=options.limit)
-    incomplete = False
+    incomplete, found = False, 0
     for answer in connection.maintenance.answers(options.task, arguments, options.action):
+        found += len(answer.get("messages") or answer.get("objects") or ())
         incomplete = incomplete or bool(answer.get("problems")) or answer.get("why") is not None
         if options.json:
             print(as_json(answer), flush=True)
@@ -112,6 +122,9 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
             _print_list(answer)
         else:
             _print_replay(answer)
+    if options.action == "list" and not options.json and not (found or incomplete):
+        is_selection = len(arguments) > (options.limit is not None)
+        print(f"there are no {options.failures}{' that match' if is_selection else ': nothing is to be done'}")
     return DIFFERS if incomplete else OK
 
 

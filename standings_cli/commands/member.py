@@ -9,6 +9,7 @@ from typing import Any
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, OK
+from standings_cli.terminal.question import is_confirmed
 from standings_cli.terminal.tables import console, table
 from standings_cli.terminal.text import as_json, number, period, shown
 
@@ -118,8 +119,7 @@ def _name(connection: Connection, options: argparse.Namespace) -> int:
 def _erase(connection: Connection, options: argparse.Namespace) -> int:
     if not options.yes and sys.stdin.isatty():
         question = f"Remove {options.member!r} from every board, with all scores? Type the id: "
-        if input(question) != options.member:
-            print("nothing was removed", file=sys.stderr)
+        if not is_confirmed(question, options.member, "nothing was removed"):
             return DIFFERS
     boards, problems, profile = 0, list[Mapping[str, Any]](), False
     for answer in connection.maintenance.answers("erase", {"member": options.member}):

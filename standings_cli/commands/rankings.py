@@ -1,15 +1,17 @@
 """`top`, `rank` and `around`: reads of a ranking."""
 
 import argparse
+import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 from standings_cli.commands.options import Commands, whole_from
 from standings_cli.stack.api import Api
+from standings_cli.stack.board_names import unknown_board
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError
-from standings_cli.terminal.exit_status import OK
+from standings_cli.terminal.exit_status import DIFFERS, OK
 from standings_cli.terminal.tables import console, standings
 from standings_cli.terminal.text import as_json, members, number, ranking, shown
 
@@ -81,6 +83,14 @@ def ranking_path(api: Api, options: argparse.Namespace) -> RankingPath:
     return ("boards", options.board, metric, window), {"period": options.period, "method": options.method}
 
 
+def board_status(api: Api, answer: Mapping[str, Any]) -> int:
+    """Return the exit status of an answer. A ranking with nobody may be one of a mistyped board: then that is said."""
+    problem = None if answer["total"] else unknown_board(api, answer["board"])
+    if problem is not None:
+        print(f"standings: {shown(problem)}", file=sys.stderr)
+    return OK if problem is None else DIFFERS
+
+
 def _heading(answer: Mapping[str, Any]) -> str:
     changed = f"last change {answer['as_of'][:19].replace('T', ' ')} UTC" if answer["as_of"] else "no change yet"
     return f"{ranking(answer)} · {members(answer['total'])} · {changed}"
@@ -99,7 +109,7 @@ def _top(connection: Connection, options: argparse.Namespace) -> int:
         place = {"cursor": answer["next"]}
     if not options.json:
         _show(answer, entries)
-    return OK
+    return board_status(api, answer)
 
 
 def _around(connection: Connection, options: argparse.Namespace) -> int:
@@ -131,7 +141,7 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
     answer = connection.api.read(*path, "rank", **arguments)
     if options.json:
         print(as_json(answer))
-        return OK
+        return board_status(connection.api, answer)
     screen = console()
     screen.print(_heading(answer))
     if options.member is not None:
@@ -140,7 +150,7 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
         score, rank, above = number(answer["score"]), number(answer["rank"]), number(answer["above"])
         beside = f"{number(answer['at'])} equal, {number(answer['below'])} behind"
         screen.print(f"{score} would be rank {rank}: {above} ahead, {beside}")
-    return OK
+    return board_status(connection.api, answer)
 
 
 def _member_rank(answer: Mapping[str, Any]) -> str:

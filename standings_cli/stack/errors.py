@@ -26,4 +26,8 @@ class StackError(Exception):
 
 
 class FunctionError(Exception):
-    """The function failed. The message is the function's own error."""
+    """The function failed, or what it was asked for is a mistake. The message is the function's own error."""
+
+    def __init__(self, detail: str, *, is_mistake: bool = False) -> None:
+        super().__init__(detail)
+        self.is_mistake = is_mistake

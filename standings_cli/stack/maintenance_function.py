@@ -55,6 +55,9 @@ class Maintenance:
                 return answer
             error = f"{answer.get('errorType', 'error')}: {answer.get('errorMessage', '')}"
             if answer.get("errorType") != StoreUnavailableError.__name__:
+                if answer.get("errorType") == ValueError.__name__:
+                    hint = "`standings boards list` shows the boards"
+                    raise FunctionError(f"{answer['errorMessage']}: {hint}", is_mistake=True)
                 raise FunctionError(error)
             if attempt < _ATTEMPTS:
                 pause = backoff(attempt, _FIRST_RETRY_S, _MAX_PAUSE_S, self.chance)

@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from standings_cli.commands.options import Commands
-from standings_cli.commands.rankings import add_ranking, ranking_path
+from standings_cli.commands.rankings import add_ranking, board_status, ranking_path
 from standings_cli.export.export_file import export_file
 from standings_cli.export.forms import FORMS, Form
 from standings_cli.export.pages import WholeList
 from standings_cli.post.source import InputError
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import OK, WRONG
+from standings_cli.terminal.exit_status import WRONG
 from standings_cli.terminal.progress import Meter
 from standings_cli.terminal.text import as_json, number, shown
 
@@ -39,7 +39,8 @@ def _export(connection: Connection, options: argparse.Namespace) -> int:
     whole, form = WholeList(connection.api, path, arguments), FORMS[options.format]
     with Meter(f"export of {shown(options.board)}", 1.0, pause=math.inf) as meter:
         if options.output is None:
-            return _print(whole, form, meter)
+            _print(whole, form, meter)
+            return _status(whole, options)
         asked = [*path[1:], *filter(None, arguments.values()), options.format]
         try:
             lines = export_file(options.output, form, asked, whole, meter, again=options.again)
@@ -50,10 +51,14 @@ def _export(connection: Connection, options: argparse.Namespace) -> int:
         print(as_json({"file": str(options.output), "lines": lines}))
     else:
         print(f"{shown(str(options.output))}: {number(lines)} members")
-    return OK
+    return _status(whole, options)
 
 
-def _print(whole: WholeList, form: Form, meter: Meter) -> int:
+def _status(whole: WholeList, options: argparse.Namespace) -> int:
+    return board_status(whole.api, {"board": options.board, "total": len(whole.written)})
+
+
+def _print(whole: WholeList, form: Form, meter: Meter) -> None:
     """Write the list to standard output: to a terminal with what it could interpret escaped."""
     is_terminal = sys.stdout.isatty()
     print(form.header, end="")
@@ -64,4 +69,3 @@ def _print(whole: WholeList, form: Form, meter: Meter) -> int:
         sys.stdout.flush()
         if not is_terminal:
             meter.move(share, f"{len(whole.written):,} lines")
-    return OK

@@ -16,7 +16,7 @@ from standings_cli.__main__ import main, parser
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
 from standings_cli.stack.maintenance_function import Maintenance
-from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
+from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
@@ -48,6 +48,13 @@ class Lambda:
             content = {"errorType": type(error).__name__, "errorMessage": str(error)}
             return {"FunctionError": "Unhandled", "Payload": io.BytesIO(orjson.dumps(content))}
         return {"Payload": io.BytesIO(json.dumps(answer).encode())}
+
+
+class Nobody(io.StringIO):
+    """A terminal at which nobody sits: it ends at once."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -134,6 +141,28 @@ def test_a_board_is_deleted_once_its_name_is_typed(
     assert stack.get("/boards")[1]["boards"] == []
 
 
+@pytest.mark.parametrize("command", [("delete", "b"), ("member", "erase", "m1")])
+def test_where_nobody_answers_nothing_is_deleted(
+    stack: Stack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Nobody())
+    assert run(stack, *command) == DIFFERS
+    assert capsys.readouterr().err.endswith("ed: nobody answers here; use --yes\n")
+    assert stack.get("/boards/b/member", id="m1")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("command", "failures"), [("dlq", "refused messages"), ("parked", "stream records that could not be applied")]
+)
+def test_an_empty_list_says_so(stack: Stack, capsys: pytest.CaptureFixture[str], command: str, failures: str) -> None:
+    assert run(stack, command, "list") == OK
+    assert capsys.readouterr().out == f"there are no {failures}: nothing is to be done\n"
+    assert run(stack, command, "list", "--board", "b") == OK
+    assert capsys.readouterr().out == f"there are no {failures} that match\n"
+    assert run(stack, command, "list", "--json") == OK
+    assert json.loads(capsys.readouterr().out)["done"]
+
+
 def test_a_store_that_is_unavailable_for_a_moment_does_not_end_a_rebuild(
     stack: Stack, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,17 +201,21 @@ def test_a_store_that_stays_unavailable_ends_it_with_what_to_do(
 
 def test_any_other_error_of_the_function_ends_it_at_once(stack: Stack) -> None:
     client = Lambda(stack)
-    assert run(stack, "rebuild", "nobody", client=client) == UNREACHABLE
+    assert run(stack, "rebuild", "nobody", client=client) == WRONG
     assert len(client.payloads) == 1
 
 
 def test_errors_say_what_they_are(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(stack, "rebuild", "nobody") == UNREACHABLE
-    assert "board 'nobody' has no events" in capsys.readouterr().err
-    assert run(stack, "audit", "nobody") == OK
+    assert run(stack, "rebuild", "nobody") == WRONG
+    hint = "`standings boards list` shows the boards"
+    assert capsys.readouterr().err == f"standings: board 'nobody' has no events: {hint}\n"
+    assert run(stack, "rebuild", "no*") == DIFFERS
+    assert capsys.readouterr() == ("", f"standings: no board matches 'no*': {hint}\n")
+    assert run(stack, "audit", "nobody") == DIFFERS
+    assert capsys.readouterr().err == f"standings: board 'nobody' has had no event: {hint}\n"
     with running(stack.dynamodb, stack.clock, '[boards."c"]\nmetrics.points = { aggregate = "sum" }') as other:
         for command in ("audit", "rebuild"):
-            assert run(other, command, "b") == UNREACHABLE
+            assert run(other, command, "b") == WRONG
             assert "no family in boards.toml matches 'b'" in capsys.readouterr().err
     with pytest.raises(SystemExit) as wrong:
         run(stack, "audit", "b", "c")

@@ -4,7 +4,6 @@ import json
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -154,7 +153,9 @@ def test_boards(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "status", "words"),
     [
         (["rank", "b", "nobody"], DIFFERS, "board 'b' has no member 'nobody'"),
-        (["rank", "odd:1", "m1"], DIFFERS, "has no member"),
+        (["rank", "odd:1", "m1"], DIFFERS, "has no member 'm1': `standings top odd:1` shows who is ranked"),
+        (["rank", "odd:2", "m1"], DIFFERS, "board 'odd:2' has had no event: did you mean 'odd:1'?"),
+        (["around", "run", "m1"], DIFFERS, "board 'run' has had no event: `standings boards list` shows the boards"),
         (["around", "b", "nobody\x1b[2J"], DIFFERS, "has no member"),
         (["top", "b", "--metric", "pts"], WRONG, "has no metric 'pts'; there are: "),
         (["top", "b", "--metric", "kept"], WRONG, "'kept' of board 'b' is not ranked in 'all'"),
@@ -216,32 +217,24 @@ def test_an_api_that_is_not_there(api: Api, capsys: pytest.CaptureFixture[str]) 
     assert f'Could not connect to the endpoint URL: "{address}/boards/b"' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "command", [[], ["top"], ["rank"], ["history"], ["around"], ["watch"], ["boards"], ["boards", "check"]]
-)
-def test_every_command_has_help(api: Api, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(api, *command, "--help")
-    assert ended.value.code == OK
-    assert capsys.readouterr().out.startswith(" ".join(["usage: standings", *command]))
-
-
-def test_the_check_of_a_boards_toml(api: Api, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert printed(api, capsys, "boards", "check") == ["boards.toml: 2 families of boards"]
-
-    wrong = tmp_path / "boards.toml"
-    wrong.write_text('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["fortnight"] }\n', "utf-8")
-    assert run(api, "boards", "check", str(wrong)) == DIFFERS
-    assert capsys.readouterr().err.startswith("boards.toml:2: windows: expected all, hour, day, week, month, year")
-    assert run(api, "boards", "check", str(tmp_path / "none.toml")) == WRONG
-
-
 def test_a_board_with_nobody(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(api, capsys, "top", "empty", "--window", "all") == [
-        "empty · points · all · 0 members · no change yet",
+    assert printed(api, capsys, "top", "b", "--metric", "best", "--window", "all") == [
+        "b · best · all · 0 members · no change yet",
         "no member is ranked yet",
     ]
     assert printed(api, capsys, "top", "b", "--from", "999")[1] == "no member has so low a rank"
+
+
+@pytest.mark.parametrize(
+    "command", [["top", "odd:12"], ["top", "odd:12", "--json"], ["rank", "odd:12", "--score", "5"]]
+)
+def test_a_mistyped_board_is_told_from_an_empty_ranking(
+    api: Api, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    assert run(api, *command) == DIFFERS
+    seen = capsys.readouterr()
+    assert seen.out
+    assert seen.err == "standings: board 'odd:12' has had no event: did you mean 'odd:1'?\n"
 
 
 def test_ties_are_numbered_by_the_method(api: Api, capsys: pytest.CaptureFixture[str]) -> None:

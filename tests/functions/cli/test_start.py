@@ -13,7 +13,7 @@ from botocore.session import Session
 from standings_cli.__main__ import main, parser
 from standings_cli.stack.connection import Connection
 from standings_cli.start.summaries import COMMANDS
-from standings_cli.terminal.exit_status import OK
+from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
 from tests.support.cli.signing import answering
 
 PROJECT = Path(__file__).parents[3]
@@ -121,3 +121,24 @@ def test_a_queue_at_a_known_address_needs_the_client_of_the_queue_alone(clients:
     assert known.queue_url == "https://queue.invalid/activity"
     known.client("sqs")
     assert clients == ["sqs"]
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["top"], ["rank"], ["history"], ["around"], ["watch"], ["boards"], ["boards", "check"]]
+)
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    assert ended.value.code == OK
+    assert capsys.readouterr().out.startswith(" ".join(["usage: standings", *command]))
+
+
+def test_the_check_of_a_boards_toml(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["boards", "check", str(BOARDS)]) == OK
+    assert capsys.readouterr().out == "boards.toml: 2 families of boards\n"
+
+    wrong = tmp_path / "boards.toml"
+    wrong.write_text('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["fortnight"] }\n', "utf-8")
+    assert main(["boards", "check", str(wrong)]) == DIFFERS
+    assert capsys.readouterr().err.startswith("boards.toml:2: windows: expected all, hour, day, week, month, year")
+    assert main(["boards", "check", str(tmp_path / "none.toml")]) == WRONG

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from standings_cli.terminal.exit_status import INTERRUPTED, OK, WRONG
+from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, WRONG
 from tests.functions.cli.export.conftest import PAGE_SIZE, Session
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
@@ -88,9 +88,11 @@ def test_on_a_quiet_board_it_is_the_sorted_list(
 
 
 def test_a_board_with_nobody_is_a_header(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("export", "empty") == OK
-    assert capsys.readouterr().out == "rank,member,score\n"
-    assert run("export", "empty", "--format", "jsonl", "--output", str(tmp_path / "x"), "--json") == OK
+    assert run("export", "empty") == DIFFERS
+    printed = capsys.readouterr()
+    assert printed.out == "rank,member,score\n"
+    assert "board 'empty' has had no event" in printed.err
+    assert run("export", "empty", "--format", "jsonl", "--output", str(tmp_path / "x"), "--json") == DIFFERS
     assert json.loads(capsys.readouterr().out) == {"file": str(tmp_path / "x"), "lines": 0}
     assert (tmp_path / "x").read_bytes() == b""
 

@@ -45,4 +45,7 @@ def test_a_member_that_is_ranked_in_no_period(run: Run, capsys: pytest.CaptureFi
     assert run("history", "b", "a", "--window", "day", "--period", "2026-11-18") == DIFFERS
     assert "2026-11-18  not ranked   0" in capsys.readouterr().out
     assert run("history", "b", "nobody") == DIFFERS
-    assert capsys.readouterr().err == "standings: board 'b' has no member 'nobody'\n"
+    assert (
+        capsys.readouterr().err
+        == "standings: board 'b' has no member 'nobody': `standings top b` shows who is ranked\n"
+    )

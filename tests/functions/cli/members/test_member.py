@@ -72,9 +72,14 @@ def test_remove(stack: Stack, run: Run, capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("action", ["show", "remove"])
-def test_a_member_that_is_not_there(run: Run, capsys: pytest.CaptureFixture[str], action: str) -> None:
+def test_a_member_that_is_not_there(stack: Stack, run: Run, capsys: pytest.CaptureFixture[str], action: str) -> None:
     assert run("member", action, "b", "nobody") == DIFFERS
-    assert capsys.readouterr() == ("", "standings: board 'b' has no member 'nobody'\n")
+    nothing_yet = "board 'b' has had no event: no board has: post one with `standings post BOARD MEMBER METRIC=AMOUNT`"
+    assert capsys.readouterr() == ("", f"standings: {nothing_yet}\n")
+    post(stack, {"a": 5})
+    assert run("member", action, "b", "nobody") == DIFFERS
+    there = "standings: board 'b' has no member 'nobody': `standings top b` shows who is ranked\n"
+    assert capsys.readouterr() == ("", there)
 
 
 @pytest.mark.parametrize("action", ["show", "register", "hide", "unhide", "remove"])
