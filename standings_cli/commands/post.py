@@ -2,12 +2,13 @@
 
 import argparse
 import json
+import random
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -15,17 +16,25 @@ from standings.domain.boards.boards_toml import DefinitionError, parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.event import RefusedEvent
 from standings_cli.commands.options import Commands
+from standings_cli.commands.rankings import show_rank
+from standings_cli.post.counted import NotYetError, RefusedError, Waiting
 from standings_cli.post.event_text import check_amount, event_text, message
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.post_file import FilePosting
 from standings_cli.post.rows import RowReader
 from standings_cli.post.source import STDIN, InputError
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
+from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
+from standings_cli.terminal.text import as_json as dumped
+from standings_cli.terminal.text import shown
 
+_MOST_LETTERS: Final = 1_000  # the most that the maintenance function shows
+_USED: Final = "an event with the id {} was counted before: the same event counts once, another one is refused"
 _EXPLANATION: Final = """
 One event: `standings post BOARD MEMBER points=3 distance=11.2` prints the event's id. Posted again
-with --id it counts once.
+with --id it counts once. --wait waits until the event is counted, and prints the member's rank; if it
+is refused, the reason, with exit status 1. That looks into Receipts and the dead-letter queue, which
+needs AWS credentials: a token alone does not do.
 
 Files (.gz too; - is standard input):
   --jsonl  Each line is an event, as in the README's section Events. `id` and `at` may be absent.
@@ -61,6 +70,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--id", help="the id of the one event (random)")
     parser.add_argument("--at", metavar="TIME", help="when the one event happened (now)")
     parser.add_argument("--board", help="the board of rows that name none")
+    parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")
     parser.add_argument("--column", action="append", default=[], metavar="NAME=COLUMN", help="read it from a column")
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="skip a column")
     parser.add_argument("--source", metavar="NAME", help="make ids from this instead of the file's name")
@@ -100,6 +110,9 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     if options.dry_run:
         print(outgoing.body)
         return OK
+    waiting = _waiting(connection, board) if options.wait else None
+    if waiting is not None and waiting.has_receipt(event_id):
+        print(f"standings: {shown(_USED.format(event_id))}", file=sys.stderr)
     outbox = Outbox(connection.client("sqs"), connection.queue_url)
     try:
         ((_, refused),) = outbox.delivered([[outgoing]], lambda batch: batch)
@@ -109,12 +122,52 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else UNREACHABLE
     if refused:
         raise InputError(f"the queue refuses the event: {refused[0]}")
+    if waiting is not None:
+        return _wait(waiting, event_id, event.fields, as_json=options.json)
     print(json.dumps({"id": event_id, "posted": 1}) if options.json else event_id)
     return OK
 
 
+def _waiting(connection: Connection, board: str) -> Waiting:
+    """Make all that waiting needs. Raises StackError, before anything is posted, if that cannot be."""
+    maintenance = connection.maintenance
+
+    def dead_letters() -> Iterator[dict[str, Any]]:
+        for answer in maintenance.answers("dead_letters", {"board": board, "limit": _MOST_LETTERS}, "list"):
+            yield from answer["messages"]
+
+    return Waiting(connection.has_receipt, dead_letters, connection.api, time.sleep, time.monotonic, random.random)
+
+
+def _wait(waiting: Waiting, event_id: str, fields: Mapping[str, Any], *, as_json: bool) -> int:
+    """Wait until an event is counted, and print its member's rank. Return the exit status."""
+    if not as_json:
+        print(event_id, flush=True)
+    said: dict[str, Any] = {"id": event_id, "posted": 1, "counted": False}
+    status, problem, answer = OK, "", None
+    try:
+        waiting.counted(event_id)
+        said["counted"] = True
+        answer = waiting.rank(fields["board"], fields["member"], fields["metrics"])
+    except RefusedError as error:
+        status, problem = DIFFERS, f"the event is refused: {error}: mend it, and post it again"
+        said["refused"] = str(error)
+    except NotYetError as error:
+        status = UNREACHABLE
+        problem = f"{error}: `standings doctor` looks for the reason; with --id {event_id} it may be posted again"
+    if as_json:
+        print(dumped({**said, "rank": answer}))
+    elif answer is not None:
+        show_rank(answer)
+    elif not problem:
+        problem = "the event is counted; its member is hidden, or has no score in a ranking of these metrics"
+    if problem:
+        print(f"standings: {shown(problem)}", file=sys.stderr)
+    return status
+
+
 def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
-    _reject(options, "a file", "id", "at")
+    _reject(options, "a file", "id", "at", "wait")
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
         _reject(options, "standard input", "state", "again", "anyway")

@@ -142,15 +142,22 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
     if options.json:
         print(as_json(answer))
         return board_status(connection.api, answer)
-    screen = console()
-    screen.print(_heading(answer))
     if options.member is not None:
-        screen.print(_member_rank(answer))
+        show_rank(answer)
     else:
+        screen = console()
+        screen.print(_heading(answer))
         score, rank, above = number(answer["score"]), number(answer["rank"]), number(answer["above"])
         beside = f"{number(answer['at'])} equal, {number(answer['below'])} behind"
         screen.print(f"{score} would be rank {rank}: {above} ahead, {beside}")
     return board_status(connection.api, answer)
+
+
+def show_rank(answer: Mapping[str, Any]) -> None:
+    """Print a member's rank."""
+    screen = console()
+    screen.print(_heading(answer))
+    screen.print(_member_rank(answer))
 
 
 def _member_rank(answer: Mapping[str, Any]) -> str:
