@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from standings.domain.boards.boards_toml import DefinitionError, parse_boards
-from standings_cli.commands.options import Commands
+from standings_cli.commands.options import Commands, add_csv
 from standings_cli.stack.connection import Connection
+from standings_cli.terminal.csv_lines import print_csv
 from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
 from standings_cli.terminal.tables import console, table
 from standings_cli.terminal.text import as_json, number, period, shown
@@ -26,6 +27,7 @@ def add(commands: Commands) -> None:
 
     list_boards = boards.add("list", help="list the boards by name")
     list_boards.add_argument("--prefix", metavar="TEXT", help="only boards whose names begin with it")
+    add_csv(list_boards)
     list_boards.set_defaults(do=_list, resumes=False)
 
     show = boards.add("show", help="show what a board counts, and the current period of each window")
@@ -44,9 +46,11 @@ def add(commands: Commands) -> None:
 
 def _list(connection: Connection, options: argparse.Namespace) -> int:
     cursor = None
+    if options.csv:
+        print_csv(("board",), ())
     while True:
         answer = connection.api.read("boards", prefix=options.prefix, limit=_PAGE_SIZE, cursor=cursor)
-        if options.json:
+        if options.json and not options.csv:
             print(as_json(answer), flush=True)
         else:
             for board in answer["boards"]:

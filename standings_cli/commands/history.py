@@ -4,12 +4,13 @@ import argparse
 from collections.abc import Mapping
 from typing import Any, Final
 
-from standings_cli.commands.options import Commands, whole_from
+from standings_cli.commands.options import Commands, add_csv, whole_from
 from standings_cli.commands.rankings import add_ranking, ranking_path
 from standings_cli.stack.connection import Connection
+from standings_cli.terminal.csv_lines import print_csv
 from standings_cli.terminal.exit_status import DIFFERS, OK
 from standings_cli.terminal.tables import console, table
-from standings_cli.terminal.text import as_json, number, period, shown
+from standings_cli.terminal.text import as_json, number, period, plain, shown
 
 PERIODS: Final = 14
 _MOST: Final = 100  # the most periods that the API answers
@@ -26,17 +27,25 @@ def add(commands: Commands) -> None:
     history.add_argument(
         "--periods", type=whole_from(1, _MOST), default=PERIODS, metavar="N", help="how many periods (%(default)s)"
     )
+    add_csv(history)
     history.set_defaults(do=_history, resumes=False)
 
 
 def _history(connection: Connection, options: argparse.Namespace) -> int:
     path, arguments = ranking_path(connection.api, options)
     answer = connection.api.read(*path, "history", **arguments, member=options.member, periods=options.periods)
-    if options.json:
+    if options.csv:
+        print_csv(("period", "rank", "total", "score"), map(_cells, answer["periods"]))
+    elif options.json:
         print(as_json(answer))
     else:
         _show(answer)
     return OK if any(each["rank"] is not None for each in answer["periods"]) else DIFFERS
+
+
+def _cells(each: Mapping[str, Any]) -> tuple[object, ...]:
+    score = None if each["score"] is None else plain(each["score"])
+    return each["period"]["start"] or "all", each["rank"], each["total"], score
 
 
 def _show(answer: Mapping[str, Any]) -> None:

@@ -60,6 +60,11 @@ def add_stack_options(parser: argparse.ArgumentParser, *, again: bool) -> None:
     add("--json", "print JSON, one answer to a line", default=False, action="store_true")
 
 
+def add_csv(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a list to be printed as CSV."""
+    parser.add_argument("--csv", action="store_true", help="print CSV with a header")
+
+
 def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
     """Make an argument type: a finite number from `least` to `most`."""
     return _limited(float, "a number", least, most)

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from standings_cli.commands.options import Commands, whole_from
+from standings_cli.commands.options import Commands, add_csv, whole_from
+from standings_cli.export.forms import COLUMNS, cells
 from standings_cli.stack.api import Api
 from standings_cli.stack.board_names import unknown_board
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError
+from standings_cli.terminal.csv_lines import print_csv
 from standings_cli.terminal.exit_status import DIFFERS, OK
 from standings_cli.terminal.tables import console, standings
 from standings_cli.terminal.text import as_json, members, number, ranking, shown
@@ -30,6 +32,7 @@ def add(commands: Commands) -> None:
     )
     add_ranking(top)
     add_entries(top)
+    add_csv(top)
     top.set_defaults(do=_top, resumes=False)
 
     rank = commands.add(
@@ -49,6 +52,7 @@ def add(commands: Commands) -> None:
     add_ranking(around)
     around.add_argument("member", help="the member in the middle")
     around.add_argument("--radius", type=int, default=RADIUS, metavar="N", help="neighbours on each side (%(default)s)")
+    add_csv(around)
     around.set_defaults(do=_around, resumes=False)
 
 
@@ -102,12 +106,14 @@ def _top(connection: Connection, options: argparse.Namespace) -> int:
     while True:
         answer = api.read(*path, **arguments, limit=min(options.limit - len(entries), _PAGE_SIZE), **place)
         entries += answer["entries"]
-        if options.json:
+        if options.json and not options.csv:
             print(as_json(answer), flush=True)
         if len(entries) >= options.limit or answer["next"] is None:
             break
         place = {"cursor": answer["next"]}
-    if not options.json:
+    if options.csv:
+        print_csv(COLUMNS, map(cells, entries))
+    elif not options.json:
         _show(answer, entries)
     return board_status(api, answer)
 
@@ -115,7 +121,9 @@ def _top(connection: Connection, options: argparse.Namespace) -> int:
 def _around(connection: Connection, options: argparse.Namespace) -> int:
     path, arguments = ranking_path(connection.api, options)
     answer = connection.api.read(*path, **arguments, around=options.member, radius=options.radius)
-    if options.json:
+    if options.csv:
+        print_csv(COLUMNS, map(cells, answer["entries"]))
+    elif options.json:
         print(as_json(answer))
     else:
         _show(answer, answer["entries"], options.member)

@@ -20,8 +20,13 @@ class Form(NamedTuple):
     members: Callable[[Path], Iterator[str]]
 
 
+def cells(entry: Mapping[str, Any]) -> tuple[int, str, str]:
+    """Return the cells of an entry, in the order of the columns."""
+    return entry["rank"], entry["member"], plain(entry["score"])
+
+
 def _csv_line(entry: Mapping[str, Any]) -> str:
-    return csv_line((entry["rank"], entry["member"], plain(entry["score"])))
+    return csv_line(cells(entry))
 
 
 def _csv_members(path: Path) -> Iterator[str]:

@@ -2,7 +2,10 @@
 
 import csv
 import io
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
+
+from standings_cli.terminal.text import shown
 
 
 def csv_line(cells: Iterable[object]) -> str:
@@ -11,3 +14,10 @@ def csv_line(cells: Iterable[object]) -> str:
     # With both characters in its line end, the writer quotes a cell that holds either.
     csv.writer(row, lineterminator="\r\n").writerow(cells)
     return row.getvalue().removesuffix("\r\n") + "\n"
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    """Print rows as CSV with a header; None is an empty cell. What a terminal could interpret is escaped on one."""
+    for row in (columns, *rows):
+        line = csv_line(row)
+        print(shown(line.removesuffix("\n")) if sys.stdout.isatty() else line, end="\n" if sys.stdout.isatty() else "")

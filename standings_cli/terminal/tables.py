@@ -15,11 +15,17 @@ _PIPE_WIDTH: Final = 10_000
 
 
 def console() -> "Console":
-    """Make a console for results. It interprets no markup and no emoji codes, and colours no numbers."""
+    """Make a console for results. It interprets no markup and no emoji codes, and colours no numbers.
+
+    There are colours on a terminal alone, and none where the environment has NO_COLOR.
+    """
     from rich.console import Console  # noqa: PLC0415 - at first use
 
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(markup=False, highlight=False, emoji=False, width=width)
+    is_terminal = sys.stdout.isatty()
+    width = None if is_terminal else _PIPE_WIDTH
+    # Without this, FORCE_COLOR in the environment would colour what goes into a pipe.
+    forced = None if is_terminal else False
+    return Console(markup=False, highlight=False, emoji=False, width=width, force_terminal=forced)
 
 
 def table(*columns: str, right: Collection[str]) -> "Table":

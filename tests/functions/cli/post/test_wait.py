@@ -99,12 +99,12 @@ def test_an_event_that_is_refused_says_why(run: Run, capsys: pytest.CaptureFixtu
     assert run("b", "a", "steps=5", "--id", "x", "--wait") == DIFFERS
     seen = capsys.readouterr()
     assert seen.out.startswith("x\n")
-    assert seen.err.startswith("standings: the event is refused: metrics.steps: ")
+    assert seen.err.startswith("standings: the event is refused: metrics: board 'b' has no metric 'steps'")
     assert seen.err.endswith(": mend it, and post it again\n")
     assert run("b", "a", "steps=5", "--wait", "--json") == DIFFERS
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (said["counted"], said["rank"]) == (False, None)
-    assert said["refused"].startswith("metrics.steps: ")
+    assert said["refused"] == "metrics: board 'b' has no metric 'steps'"
 
 
 def test_an_event_of_no_ranking_is_counted(run: Run, stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
