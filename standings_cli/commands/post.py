@@ -15,6 +15,7 @@ import orjson
 from standings.domain.boards.boards_toml import DefinitionError, parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.events.event import RefusedEvent
+from standings.domain.events.instants import read_at
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
 from standings_cli.post.counted import NotYetError, RefusedError, Waiting
@@ -43,9 +44,12 @@ Files (.gz too; - is standard input):
            same amount to every row. Amounts are plain numbers (3, -2, 11.25). `at` is RFC 3339, or
            seconds since 1970, or milliseconds (12 digits and more). An empty cell is absent.
 
-A row without `at` happened now. A row without `id` gets an id from the file's name (or --source), its
-content and the count of equal rows before it: posted again it counts once. A corrected row is a new
-event. If another file of the same name has equal rows for other activity, give it another --source.
+A row without `at` happened now, or at --at: totals from elsewhere belong in `all` alone, where
+--at 2000-01-01T00:00:00Z puts them, and not in today's windows.
+
+A row without `id` gets an id from the file's name (or --source), its content and the count of equal
+rows before it: posted again it counts once. A corrected row is a new event. If another file of the same
+name has equal rows for other activity, give it another --source.
 
 FILE.posted (or --state) records what the queue has accepted. After an interruption, or once rows were
 appended, run the same command again. If earlier rows have changed, it posts all; none counts twice.
@@ -68,7 +72,7 @@ def add(commands: Commands) -> None:
     files.add_argument("--jsonl", metavar="FILE", help="events as JSON lines")
     files.add_argument("--csv", metavar="FILE", help="events as CSV with a header")
     parser.add_argument("--id", help="the id of the one event (random)")
-    parser.add_argument("--at", metavar="TIME", help="when the one event happened (now)")
+    parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
     parser.add_argument("--board", help="the board of rows that name none")
     parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")
     parser.add_argument("--column", action="append", default=[], metavar="NAME=COLUMN", help="read it from a column")
@@ -167,17 +171,19 @@ def _wait(waiting: Waiting, event_id: str, fields: Mapping[str, Any], *, as_json
 
 
 def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
-    _reject(options, "a file", "id", "at", "wait")
+    _reject(options, "a file", "id", "wait")
+    if options.at is not None:
+        read_at(options.at, time.time_ns() // 1_000_000)
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
         _reject(options, "standard input", "state", "again", "anyway")
     boards = _boards(options.boards)
     if options.csv is None:
         _reject(options, "--jsonl", "event", "column", "ignore")
-        return RowReader("jsonl", source, options.board, boards=boards)
+        return RowReader("jsonl", source, options.board, boards=boards, at=options.at)
     columns = {column: field for field, column in map(_pair, options.column)}
     ignored, amounts = frozenset(options.ignore), _amounts(options.event)
-    return RowReader("csv", source, options.board, columns, ignored, amounts, boards)
+    return RowReader("csv", source, options.board, columns, ignored, amounts, boards, options.at)
 
 
 def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:

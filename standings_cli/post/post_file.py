@@ -10,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from standings.aws.sqs.messages import OutgoingMessage, batches
+from standings.aws.sqs.messages import AT_FILLED_IN, OutgoingMessage, batches
 from standings_cli.post.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.rows import Mark, Row, RowReader
@@ -20,6 +20,11 @@ from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACH
 from standings_cli.terminal.progress import Meter
 
 SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts are kept for 30 days
+
+_NO_AT: Final = (
+    "rows without `at` count as of now, in the windows of today too; --at TIME gives them one (totals from elsewhere "
+    "belong in `all` alone: --at 2000-01-01T00:00:00Z)"
+)
 
 
 @dataclass
@@ -37,6 +42,7 @@ class FilePosting:
     _read: Mark = field(default_factory=Mark)  # the place after the last row that was read
     _before: int = 0
     _posted: int = 0
+    _has_told: bool = False  # that rows have no `at`
 
     def __post_init__(self) -> None:
         self._source = Source(self.name)
@@ -154,6 +160,9 @@ class FilePosting:
             if row.message is None:
                 say(f"{self._place(row)}: {row.problem}")
             else:
+                if AT_FILLED_IN in row.message.attributes and self.reader.form == "csv" and not self._has_told:
+                    self._has_told = True
+                    say(f"{self._place(row)}: {_NO_AT}")
                 yield row.message, row
 
     def _saving_first(

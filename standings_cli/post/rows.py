@@ -43,7 +43,7 @@ class RowReader:
 
     `source` is the name that ids are made from; without one every row must have an id. `board` is the board of rows
     that name none. For CSV, `columns` renames columns, `ignored` drops them, and `metrics` adds amounts to every row.
-    With `boards` each event is checked by the rules of a boards.toml.
+    With `boards` each event is checked by the rules of a boards.toml. `at` is the instant of rows that have none.
     """
 
     form: str
@@ -53,6 +53,7 @@ class RowReader:
     ignored: frozenset[str] = frozenset()
     metrics: Mapping[str, str] = field(default_factory=dict)
     boards: Boards | None = None
+    at: str | None = None
 
     def read(self, stream: Iterable[bytes], now: Callable[[], int]) -> Iterator[Row]:
         """Return the rows of a stream of lines; `now` is in milliseconds. Raises InputError and the stream's errors.
@@ -77,13 +78,18 @@ class RowReader:
 
     def _settings(self) -> str:
         columns, ignored = dict(self.columns), sorted(self.ignored)
-        return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics)])
+        # Without `at` the settings are as they always were: records of earlier versions hold a digest of them.
+        at = [] if self.at is None else [self.at]
+        return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *at])
 
     def _message(self, event: EventText, seen: dict[int, int], now: int) -> OutgoingMessage:
         if self.board is not None and not {"board", "updates"} & event.fields.keys():
             event = event.having("board", self.board)
         if "id" not in event.fields:
             event = event.having("id", self._id(event.text, seen))
+        if self.at is not None and "at" not in event.fields:
+            # Ids leave it out: the same rows posted with another instant are refused, and do not count twice.
+            event = event.having("at", self.at)
         return message(event, now, self.boards)
 
     def _id(self, text: str, seen: dict[int, int]) -> str:

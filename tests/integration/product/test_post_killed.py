@@ -185,7 +185,7 @@ def test_ctrl_c_says_where_it_stopped_and_the_same_command_goes_on(tmp_path: Pat
         status, out, err = runs.run(interrupted)
         assert status == 130, err
         rows = runs.remembered()
-        assert err.startswith("stopped after line ")
+        assert "\nstopped after line " in err
         assert err.endswith("; run the same command again to continue\n")
         assert json.loads(out)["finished"] is False
 

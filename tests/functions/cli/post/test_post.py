@@ -56,13 +56,17 @@ def test_one_event(queue: Queue, capsys: pytest.CaptureFixture[str]) -> None:
         (["b", "m", "points=1.5", "--boards", str(BOARDS_FILE)], "expected at most 0 decimals"),
         (["b", "m", "points=1", "--boards", "nowhere.toml"], "nowhere.toml: "),
         (["--csv", "nowhere.csv", "--board", "b"], "nowhere.csv cannot be read: "),
+        (["--csv", "rows.csv", "--board", "b", "--at", "yesterday"], "at: expected an RFC 3339 instant"),
         (["--csv", "rows.csv", "--id", "x"], "--id does not apply to a file"),
         (["--csv", "-", "--state", "x"], "--state does not apply to standard input"),
         (["--jsonl", "rows.csv", "--column", "a=b"], "--column does not apply to --jsonl"),
         (["--jsonl", "rows.csv", "points=1"], "BOARD MEMBER METRIC=AMOUNT does not apply to --jsonl"),
         (["--csv", "rows.csv"], "expected a column 'board', got 'member', 'points'"),
         (["--csv", "rows.csv", "--board", "b", "x=1e3"], "metrics.x: expected a plain number"),
-        (["--csv", "rows.csv", "--board", "b", "--state", "no/folder"], "cannot record what is posted"),
+        (
+            ["--csv", "rows.csv", "--board", "b", "--at", "2026-11-21T10:00:00Z", "--state", "no/folder"],
+            "cannot record",
+        ),
     ],
 )
 def test_mistakes_of_the_command(

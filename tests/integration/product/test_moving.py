@@ -1,0 +1,164 @@
+"""The page about moving from Redis or PlayFab, against a real Redis: totals land in `all` and in no other window."""
+
+import csv
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from standings_cli.__main__ import main
+from standings_cli.terminal.exit_status import OK
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.streaming import apply, project
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+
+PAGE = (Path(__file__).parents[3] / "docs" / "moving.md").read_text(encoding="utf-8")
+BOARD = "berlin-2026"
+OTHERS = ("hour", "day", "week", "month", "year", "last-7-days", "last-90-days")
+BOARDS = f"""
+[boards."*"]
+late = "30 days"
+metrics.points = {{ aggregate = "sum", precision = 2, windows = ["all", {", ".join(f'"{name}"' for name in OTHERS)}] }}
+"""
+NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+HOSTILE = ("a,b", 'a"b', "a\nb", " m", "用户", "=1+1", "m" * 256)
+
+
+@pytest.fixture
+def stack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stack]:
+    engine: Any = Engine(shards=2)
+    create_tables(engine, expire=False)
+    clock = ManualClock(int(NOW.timestamp() * 1000))
+    monkeypatch.setattr("time.time_ns", lambda: clock() * 1_000_000)
+    monkeypatch.chdir(tmp_path)
+    with running(engine, clock, BOARDS) as deployed:
+        yield deployed
+
+
+def commands(name: str) -> list[list[str]]:
+    """The commands of the page that post this file."""
+    lines = [line.removeprefix("$ ") for line in PAGE.splitlines() if line.startswith("$ standings post")]
+    return [shlex.split(line)[1:] for line in lines if f"--csv {name} " in line]
+
+
+def post(stack: Stack, arguments: list[str]) -> None:
+    """Post a file, and count what is on the queue."""
+    connection = SimpleNamespace(queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"], client=lambda _: stack.activity)
+    assert main(arguments, lambda _: connection) == OK
+    records = stack.activity.records()
+    for start in range(0, len(records), 100):
+        answer = stack.writer({"Records": records[start : start + 100]}, Context())
+        assert answer == {"batchItemFailures": []}
+    project(stack)
+
+
+def export(redis: Any) -> None:
+    """Run the program of the page, which writes totals.csv."""
+    program = PAGE.partition("```python\n")[2].partition("```")[0]
+    port = redis.connection_pool.connection_kwargs["port"]
+    subprocess.run([sys.executable, "-c", program, f"redis://127.0.0.1:{port}", "totals", BOARD, "2"], check=True)
+
+
+def scores(stack: Stack, window: str = "all") -> dict[str, float]:
+    entries = stack.entries(f"/boards/{BOARD}/points/{window}")
+    return {entry["member"]: entry["score"] for entry in entries}
+
+
+def totals(redis: Any) -> dict[str, float]:
+    return {member: round(score, 2) for member, score in redis.zrange("totals", 0, -1, withscores=True)}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_totals_of_redis_land_in_all_alone(
+    stack: Stack, redis: Any, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print(f"seed {seed}")
+    rng = Random(seed)
+    members = [*(f"m{n}" for n in range(500)), *HOSTILE]
+    for member in members:
+        redis.zincrby("totals", rng.choice([0.1, 0.2, 7, rng.randrange(-5_000, 90_000) / 100]), member)
+        redis.zincrby("totals", rng.choice([0, 0.2]), member)
+    export(redis)
+    dry, real = commands("totals.csv")
+    assert dry[-1] == "--dry-run"
+    post(stack, dry)
+    assert stack.get("/boards")[1]["boards"] == []
+    capsys.readouterr()
+    post(stack, real)
+
+    assert "without `at`" not in capsys.readouterr().err
+    assert stack.dead_letters.reasons() == []
+    assert scores(stack) == totals(redis)
+    for window in OTHERS:
+        assert scores(stack, window) == {}
+
+    # A later copy: what has changed meanwhile is refused, and nothing counts twice.
+    before = totals(redis)
+    redis.zincrby("totals", 5, "m7")
+    export(redis)
+    post(stack, [*real, "--again"])
+    assert scores(stack) == before
+    (reason,) = stack.dead_letters.reasons()
+    assert "was used before, for an event with other content" in reason
+
+    # What happens from now on counts everywhere.
+    event = {"id": "new", "board": BOARD, "member": "m7", "at": NOW.isoformat(), "metrics": {"points": 5}}
+    stack.dead_letters.messages.clear()
+    apply(stack, [event])
+    assert scores(stack) == totals(redis)
+    for window in OTHERS:
+        assert scores(stack, window) == {"m7": 5}
+
+
+def test_a_leaderboard_of_playfab_lands_in_all_alone(stack: Stack) -> None:
+    with Path("playfab.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["Position", "PlayFabId", "DisplayName", "StatValue"])
+        rows.writerows([n, f"PF{n}", f"Name, {n}", 1_000 - n] for n in range(150))
+    (command,) = commands("playfab.csv")
+    post(stack, command)
+    post(stack, command)
+    assert scores(stack) == {f"PF{n}": 1_000 - n for n in range(150)}
+    for window in OTHERS:
+        assert scores(stack, window) == {}
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00+14:00", "2024-02-29T23:59:60Z"])
+def test_any_old_instant_will_do(stack: Stack, at: str) -> None:
+    Path("totals.csv").write_text("member,points\na,5\n", encoding="utf-8")
+    _, command = commands("totals.csv")
+    command[command.index("--at") + 1] = at
+    post(stack, command)
+    assert stack.dead_letters.reasons() == []
+    assert scores(stack) == {"a": 5}
+    for window in OTHERS:
+        assert scores(stack, window) == {}
+
+
+def test_without_at_they_land_in_todays_windows_and_post_says_so(
+    stack: Stack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("totals.csv").write_text("member,points\na,5\nb,7\n", encoding="utf-8")
+    said: list[str] = []
+    sent = stack.activity.send_message_batch
+
+    def sending(**arguments: Any) -> Any:
+        said.append(capsys.readouterr().err)
+        return sent(**arguments)
+
+    monkeypatch.setattr(stack.activity, "send_message_batch", sending)
+    post(stack, ["post", "--csv", "totals.csv", "--board", BOARD])
+    assert scores(stack, "day") == {"a": 5, "b": 7}
+    assert said[0].startswith("totals.csv:2: rows without `at` count as of now, in the windows of today too; --at TIME")
+    assert said[0].count("rows without `at`") == 1
