@@ -97,7 +97,8 @@ def board_status(api: Api, answer: Mapping[str, Any]) -> int:
 
 def _heading(answer: Mapping[str, Any]) -> str:
     changed = f"last change {answer['as_of'][:19].replace('T', ' ')} UTC" if answer["as_of"] else "no change yet"
-    return f"{ranking(answer)} · {members(answer['total'])} · {changed}"
+    state = {"closing": " · takes late events", "final": " · final"}.get(answer.get("state", "open"), "")
+    return f"{ranking(answer)} · {members(answer['total'])} · {changed}{state}"
 
 
 def _top(connection: Connection, options: argparse.Namespace) -> int:

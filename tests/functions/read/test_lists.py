@@ -22,6 +22,8 @@ def test_a_list_with_ties(stack: Stack) -> None:
         "metric": "points",
         "window": "all",
         "period": {"start": None, "end": None},
+        "state": "open",
+        "final_at": None,
         "order": "descending",
         "method": "competition",
         "as_of": "2026-11-21T10:15:00.000Z",

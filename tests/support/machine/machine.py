@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 import orjson
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
 
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -28,6 +28,7 @@ from tests.support.machine.boards import (
     draw_updates,
     keeps_notes,
 )
+from tests.support.machine.finals import FinalPeriods
 from tests.support.machine.times import MINUTES_AGO, STARTS, STEPS_IN_MINUTES
 from tests.support.oracle.asked import same
 from tests.support.oracle.comparing import Read, compare_every_read
@@ -46,7 +47,7 @@ SLOW: Final = settings(
 )
 
 
-class Machine(RuleBasedStateMachine):
+class Machine(FinalPeriods):
     """The stack and the models, side by side."""
 
     all_boards: ClassVar[Mapping[str, Board]] = BOARDS
@@ -105,11 +106,11 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data())
     def post(self, data: st.DataObject) -> None:
         """Post new events, and some again."""
-        events = [self._made_up(data) for _ in range(data.draw(st.integers(1, 6), label="events"))]
+        events = [self.made_up(data) for _ in range(data.draw(st.integers(1, 6), label="events"))]
         known = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
         again = [*known, *self.refused.values(), *events]
         events += data.draw(st.lists(st.sampled_from(again), max_size=2), label="again")
-        self._deliver(events)
+        self.deliver(events)
 
     @rule(seed=st.integers(0, 2**32 - 1))
     def much_happens(self, seed: int) -> None:
@@ -126,7 +127,7 @@ class Machine(RuleBasedStateMachine):
             self.made += 1
             at = self.now - timedelta(minutes=rng.choice(MINUTES_AGO))
             events.append(Sent(f"{rng.choice(FIRST_LETTERS)}{self.made}", at, updates))
-        self._deliver(events)
+        self.deliver(events)
 
     @rule(data=st.data())
     def use_an_id_twice(self, data: st.DataObject) -> None:
@@ -134,7 +135,7 @@ class Machine(RuleBasedStateMachine):
         known = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
         if known:
             sent = data.draw(st.sampled_from(known), label="whose id")
-            self._deliver([Sent(sent.id, self.now, draw_updates(data, self.boards, self.members))])
+            self.deliver([Sent(sent.id, self.now, draw_updates(data, self.boards, self.members))])
 
     @rule(data=st.data(), hidden=st.sampled_from([None, True, True, False]))
     def hide_or_register(self, data: st.DataObject, hidden: bool | None) -> None:
@@ -197,7 +198,7 @@ class Machine(RuleBasedStateMachine):
         changed = self.rng.sample(boards, len(boards))
         self.waiting = [*changed, *(board for board in self.waiting if board not in changed)]
 
-    def _made_up(self, data: st.DataObject) -> Sent:
+    def made_up(self, data: st.DataObject) -> Sent:
         self.made += 1
         first = data.draw(st.sampled_from(FIRST_LETTERS), label="id")
         ago = data.draw(st.sampled_from(MINUTES_AGO), label="minutes ago")
@@ -205,7 +206,7 @@ class Machine(RuleBasedStateMachine):
             f"{first}{self.made}", self.now - timedelta(minutes=ago), draw_updates(data, self.boards, self.members)
         )
 
-    def _deliver(self, events: Sequence[Sent]) -> None:
+    def deliver(self, events: Sequence[Sent]) -> None:
         """Send events through the writer in one batch. It must refuse what the models refuse."""
         before = len(self.stack.dead_letters.messages)
         records = [

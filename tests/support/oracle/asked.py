@@ -118,6 +118,8 @@ class Asked:
             "metric": self.metric,
             "window": self.window,
             "period": bounds,
+            "state": self.model.calendar.state(self.window, self.on, self.now),
+            "final_at": self.model.calendar.final_at(self.window, self.on),
             "order": "descending" if self.rules.descending else "ascending",
             "method": method,
             "total": self.listing.total,
@@ -125,6 +127,7 @@ class Asked:
         actual = {
             **{name: answer.get(name, "(missing)") for name in expected},
             "period": instants_of(answer.get("period")),
+            "final_at": datetime.fromisoformat(final) if (final := answer.get("final_at")) else final,
         }
         same(what, expected, actual)
         as_of = answer.get("as_of", 0)

@@ -48,6 +48,8 @@ class Told:
             "metric": metric,
             "window": window,
             "period": self._period(window, on),
+            "state": calendar.state(window, on, NOW),
+            "final_at": None if (final := calendar.final_at(window, on)) is None else final.isoformat(),
             "order": "descending" if rules.descending else "ascending",
             "method": given["method"],
             "total": listing.total,

@@ -61,6 +61,16 @@ class Calendar:
         held = self.held(window, on)
         return (self.start(held[-1]), self.end(unit(window), held[0])) if held else (None, None)
 
+    def final_at(self, window: str, on: datetime) -> datetime | None:
+        """Return when the period of a window that contains an instant is final: None if it never is."""
+        end = self.bounds(window, on)[1]
+        return end + self.late_for(window) + timedelta(minutes=5) if end and window in CALENDAR else None
+
+    def state(self, window: str, on: datetime, now: datetime) -> str:
+        """Return whether the period of a window that contains an instant is open, closing or final."""
+        end, final = self.bounds(window, on)[1], self.final_at(window, on)
+        return "open" if not (end and final) or now < end else "closing" if now < final else "final"
+
     def before(self, window: str, on: datetime) -> datetime | None:
         """Return an instant in the period before. A rolling period before is the one that ended a bucket earlier."""
         held = self.held(window, on)

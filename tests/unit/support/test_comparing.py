@@ -70,6 +70,8 @@ WRONG: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "the rank ahead of me": ("/all", lambda answer: _shift("rank", (answer.get("me") or {}).get("ahead") or {})),
     "the total": ("/hour", lambda answer: _shift("total", answer)),
     "the period": ("/day", lambda answer: answer.update(period={"start": None, "end": None})),
+    "the state": ("/day", lambda answer: answer.update(state="final")),
+    "when it is final": ("/day", lambda answer: answer.update(final_at=None)),
     "the order": ("/all", lambda answer: answer.update(order="ascending")),
     "as_of": ("/all", lambda answer: answer.pop("as_of", None)),
     "a rank": ("/rank", lambda answer: _shift("rank", answer)),

@@ -10,12 +10,19 @@ from standings.domain.boards.definitions import Metric, Ranking
 from standings.domain.events import instants
 from standings.domain.scoring.aggregates import Aggregate
 from standings.domain.scoring.sort_order import sort_value
+from standings.domain.windows import endings
 from standings.ports.rankings import Entry, Node
 from standings.read.reader import Method
 
 
-def head(ranking: Ranking, method: Method, nodes: Iterable[Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
-    """The ranking, the method, and `as_of`: when the latest of the nodes and entries was written."""
+def head(
+    ranking: Ranking, now: int, method: Method, nodes: Iterable[Node], entries: Iterable[Entry] = ()
+) -> dict[str, Any]:
+    """The ranking, the method, and `as_of`: when the latest of the nodes and entries was written.
+
+    `state` and `final_at` say whether events can still change its scores at `now`.
+    """
+    timetable = ranking.metric.timetable
     stamps = [node.written_at_ms for node in nodes if node.written_at_ms is not None]
     stamps += [entry.written_at_ms for entry in entries if entry.written_at_ms is not None]
     return {
@@ -23,6 +30,8 @@ def head(ranking: Ranking, method: Method, nodes: Iterable[Node], entries: Itera
         "metric": ranking.metric.name,
         "window": ranking.window.name,
         "period": period(ranking),
+        "state": endings.state_of(timetable, ranking.window, ranking.period, now),
+        "final_at": instants.instant(endings.final_at(timetable, ranking.window, ranking.period)),
         "order": ranking.metric.order,
         "method": method,
         "as_of": instants.instant(max(stamps, default=None)),

@@ -31,7 +31,7 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
     by_member, nodes, total = found[newest]
     entries = [ranked.entry for ranked in by_member.values()]
     return {
-        **answer_fields.head(newest, question.method, nodes.values(), entries),
+        **answer_fields.head(newest, question.request.now, question.method, nodes.values(), entries),
         "total": total,
         "member": member,
         "periods": [_period(ranking, found[ranking], member) for ranking in rankings],

@@ -155,7 +155,9 @@ def _read(
     ranks = read_ranks(question.request, rankings, members, question.method)
     ranked, nodes, total = ranks[ranking]
     entries = [one.entry for one in ranked.values()]
-    head = answer_fields.head(ranking, question.method, nodes.values(), entries) | {"total": total}
+    head = answer_fields.head(ranking, question.request.now, question.method, nodes.values(), entries) | {
+        "total": total
+    }
     earlier = {} if before is None else {member: one.rank for member, one in ranks[before].by_member.items()}
     return head, ranked, {member: {"previous_rank": earlier.get(member)} if previous else {} for member in members}
 

@@ -47,7 +47,7 @@ def page(question: Question, *, limit: int, cursor: str | None, me: str | None =
         reads = question.request.reads(reads.ranking._replace(period=at.period))
         method = at.method
     check_range("limit", limit, 1, MAX_ENTRIES)
-    return _answer(reads, method, (_after if at.forward else _before)(reads, at.key, limit), me)
+    return _answer(question.request.now, reads, method, (_after if at.forward else _before)(reads, at.key, limit), me)
 
 
 def page_at(question: Question, *, rank: int, limit: int, me: str | None = None) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def page_at(question: Question, *, rank: int, limit: int, me: str | None = None)
     check_range("limit", limit, 1, MAX_ENTRIES)
     if rank < 1:
         raise bad_argument("rank", f"expected at least 1, got {rank}")
-    return _answer(question.reads, question.method, _at(question.reads, rank - 1, limit), me)
+    return _answer(question.request.now, question.reads, question.method, _at(question.reads, rank - 1, limit), me)
 
 
 def page_around(question: Question, *, member: str, radius: int, me: str | None = None) -> dict[str, Any]:
@@ -65,10 +65,10 @@ def page_around(question: Question, *, member: str, radius: int, me: str | None 
     entry = question.reads.entry(member)
     if entry is None:
         raise not_ranked(question, member)
-    return _answer(question.reads, question.method, _around(question.reads, entry, radius), me)
+    return _answer(question.request.now, question.reads, question.method, _around(question.reads, entry, radius), me)
 
 
-def _answer(reads: RankingReads, method: Method, contents: _Page, me: str | None) -> dict[str, Any]:
+def _answer(now: int, reads: RankingReads, method: Method, contents: _Page, me: str | None) -> dict[str, Any]:
     ranking = reads.ranking
     # Entries and tiers are read at different moments: count at least the members on the page.
     total = max(tier_tree.total(counters_of(contents.nodes)[ROOT]), contents.base.ahead + len(contents.entries))
@@ -78,7 +78,7 @@ def _answer(reads: RankingReads, method: Method, contents: _Page, me: str | None
         return None if key is None else encode_cursor(Cursor(ranking.period, forward, key, method), ranking)
 
     return {
-        **answer_fields.head(ranking, method, contents.nodes.values(), contents.entries),
+        **answer_fields.head(ranking, now, method, contents.nodes.values(), contents.entries),
         "total": total,
         "entries": [_line(reads, entry, number) for number, entry in zip(numbers, contents.entries, strict=True)],
         "next": cursor(contents.following, forward=True),

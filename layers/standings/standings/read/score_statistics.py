@@ -37,7 +37,7 @@ def score_rank(question: Question, *, score: str) -> dict[str, Any]:
     elif question.method == "dense":
         rank = distinct_ahead(question.reads, [number], nodes)[number] + 1
     return {
-        **answer_fields.head(ranking, question.method, nodes.values()),
+        **answer_fields.head(ranking, question.request.now, question.method, nodes.values()),
         "total": total,
         "score": answer_fields.decimal(units, ranking.metric.precision),
         "rank": rank,
@@ -57,7 +57,7 @@ def percentile(question: Question, *, p: str) -> dict[str, Any]:
     nodes: dict[Path, Node] = {}
     selected = select(question.reads, lambda total: tier_tree.position_at(*share.as_integer_ratio(), total), nodes)
     return {
-        **answer_fields.head(ranking, question.method, nodes.values()),
+        **answer_fields.head(ranking, question.request.now, question.method, nodes.values()),
         "total": tier_tree.total(counters_of(nodes)[ROOT]),
         "p": answer_fields.decimal(int(share * 10**MAX_DECIMALS), MAX_DECIMALS),
         "score": None if selected is None else answer_fields.score_at(selected.sort_value, ranking.metric),
@@ -75,7 +75,7 @@ def distribution(question: Question, *, buckets: int) -> dict[str, Any]:
         counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
     histogram = tiers_by_score.histogram(buckets, counters, descending=metric.descending)
     return {
-        **answer_fields.head(question.reads.ranking, question.method, nodes.values()),
+        **answer_fields.head(question.reads.ranking, question.request.now, question.method, nodes.values()),
         "total": sum(bucket.members for bucket in histogram),
         "buckets": [
             {
