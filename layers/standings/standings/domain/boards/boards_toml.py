@@ -17,7 +17,9 @@ from standings.domain.boards.definitions import (
     Order,
     Ties,
 )
+from standings.domain.boards.endings_toml import endings
 from standings.domain.boards.item_size import MAX_ITEM_BYTES, most_bytes
+from standings.domain.boards.mistake import Mistake, TomlPath, check_keys
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE
 from standings.domain.windows.late_and_keep import MAX_LATE_AND_KEEP, Timetable
 from standings.domain.windows.window import WEEKDAYS, Window, parse_window
@@ -29,9 +31,8 @@ MAX_SHARDS: Final = 64
 
 _SPAN: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
 _SPAN_UNITS: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
-_FAMILY_KEYS: Final = ("keep", "late", "members", "metrics", "shards", "timezone", "week_start")
+_FAMILY_KEYS: Final = ("keep", "late", "members", "metrics", "prizes", "settle", "shards", "timezone", "week_start")
 _METRIC_KEYS: Final = ("aggregate", "least", "most", "notes", "order", "precision", "ties", "windows")
-_Path = tuple[str, ...]  # Keys from the top of the file to a value
 
 
 class DefinitionError(ValueError):
@@ -49,12 +50,6 @@ class _Exact(Decimal):
     __repr__ = Decimal.__str__
 
 
-class _Mistake(Exception):
-    def __init__(self, path: _Path, reason: str) -> None:
-        super().__init__(f"{path[-1]}: {reason}")
-        self.path = path
-
-
 def parse_boards(text: str) -> Boards:
     """The boards that a `boards.toml` defines; DefinitionError for the first mistake in it."""
     try:
@@ -65,11 +60,11 @@ def parse_boards(text: str) -> Boards:
         raise DefinitionError(line, str(error)) from error
     try:
         return Boards(tuple(_families(document)))
-    except _Mistake as mistake:
+    except Mistake as mistake:
         raise DefinitionError(_line_of(text, mistake.path), str(mistake)) from mistake
 
 
-def _line_of(text: str, path: _Path) -> int:
+def _line_of(text: str, path: TomlPath) -> int:
     """The line of the statement that adds the path, or as much of it as the document has.
 
     tomllib keeps no positions. So parse longer and longer beginnings of the text until one has that much of the path.
@@ -88,7 +83,7 @@ def _line_of(text: str, path: _Path) -> int:
     return line
 
 
-def _depth(value: Any, path: _Path) -> int:
+def _depth(value: Any, path: TomlPath) -> int:
     """How many keys of a path are there."""
     if not path or not isinstance(value, dict) or path[0] not in value:
         return 0
@@ -98,68 +93,69 @@ def _depth(value: Any, path: _Path) -> int:
 def _families(document: Mapping[str, Any]) -> Iterator[Family]:
     for key in document:
         if key != "boards":
-            raise _Mistake((key,), 'unknown key, expected families of boards such as [boards."berlin-*"]')
+            raise Mistake((key,), 'unknown key, expected families of boards such as [boards."berlin-*"]')
     boards = document.get("boards", {})
     if not isinstance(boards, dict) or not boards:
-        raise _Mistake(("boards",), f'expected a family of boards such as [boards."*"], got {boards!r}')
+        raise Mistake(("boards",), f'expected a family of boards such as [boards."*"], got {boards!r}')
     for pattern, table in boards.items():
         yield _family(("boards", pattern), table)
 
 
-def _family(path: _Path, table: Any) -> Family:
+def _family(path: TomlPath, table: Any) -> Family:
     pattern = path[-1]
     if not isinstance(table, dict):
-        raise _Mistake(path, f"expected a table, got {table!r}")
+        raise Mistake(path, f"expected a table, got {table!r}")
     if not re.fullmatch(r"[A-Za-z0-9._:*?\[\]!-]{1,128}", pattern):
-        raise _Mistake(path, f"expected a pattern of letters, digits, . _ : - and * ? [ ] !, got {pattern!r}")
-    _check_keys(path, table, _FAMILY_KEYS)
+        raise Mistake(path, f"expected a pattern of letters, digits, . _ : - and * ? [ ] !, got {pattern!r}")
+    check_keys(path, table, _FAMILY_KEYS)
     timetable = _timetable(path, table)
     members = _choice(path, table, "members", get_args(Members))
     shards = _whole_number(path, table, "shards", range(1, MAX_SHARDS + 1), 1)
-    metrics, path = table.get("metrics", {}), (*path, "metrics")
+    family_path, metrics, path = path, table.get("metrics", {}), (*path, "metrics")
     count = len(metrics) if isinstance(metrics, dict) else repr(metrics)
     if count not in range(1, MAX_METRICS + 1):
-        raise _Mistake(path, f"expected 1 to {MAX_METRICS} metrics, got {count}")
+        raise Mistake(path, f"expected 1 to {MAX_METRICS} metrics, got {count}")
     parsed = {name: _metric((*path, name), metric, timetable, shards) for name, metric in metrics.items()}
+    ends = endings(family_path, table, timetable, parsed)
     try:
-        family = Family(pattern, timetable, parsed, members, shards)
+        family = Family(pattern, timetable, parsed, members, shards, ends)
     except ValueError as error:
-        raise _Mistake(path, str(error)) from error
+        raise Mistake(path, str(error)) from error
     if any(metric.notes for metric in parsed.values()) and (size := most_bytes(family)) > MAX_ITEM_BYTES:
         reason = f"expected members' items of at most {MAX_ITEM_BYTES:,} bytes, got up to {size:,} with notes"
-        raise _Mistake(path, f"{reason}: shorten late, keep or a window, or rank fewer metrics with notes")
+        raise Mistake(path, f"{reason}: shorten late, keep or a window, or rank fewer metrics with notes")
     return family
 
 
-def _timetable(path: _Path, table: Mapping[str, Any]) -> Timetable:
+def _timetable(path: TomlPath, table: Mapping[str, Any]) -> Timetable:
     timezone = table.get("timezone", "UTC")
     try:
         ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
         reason = f'expected an IANA time zone such as "Europe/Berlin", got {timezone!r}'
-        raise _Mistake((*path, "timezone"), reason) from error
+        raise Mistake((*path, "timezone"), reason) from error
     week_start = _choice(path, table, "week_start", WEEKDAYS)
     late, keep = _span(path, table, "late", "7 days"), _span(path, table, "keep", "35 days")
     if keep < late:
         key = "keep" if "keep" in table else "late"
-        raise _Mistake((*path, key), "expected keep to be at least as long as late (by default 35 and 7 days)")
+        raise Mistake((*path, key), "expected keep to be at least as long as late (by default 35 and 7 days)")
     return Timetable(timezone, WEEKDAYS.index(week_start), late, keep)
 
 
-def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metric:
+def _metric(path: TomlPath, table: Any, timetable: Timetable, shards: int) -> Metric:
     name = path[-1]
     if not METRIC_NAME.fullmatch(name):
-        raise _Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
+        raise Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
     if not isinstance(table, dict):
-        raise _Mistake(path, f'expected a table such as {{ aggregate = "sum", windows = ["all"] }}, got {table!r}')
-    _check_keys(path, table, _METRIC_KEYS)
+        raise Mistake(path, f'expected a table such as {{ aggregate = "sum", windows = ["all"] }}, got {table!r}')
+    check_keys(path, table, _METRIC_KEYS)
     if "aggregate" not in table:
-        raise _Mistake(path, 'expected an aggregate such as aggregate = "sum", got none')
+        raise Mistake(path, 'expected an aggregate such as aggregate = "sum", got none')
     precision = _whole_number(path, table, "precision", range(MAX_DECIMALS + 1), 0)
     least, most = (_bound(path, table, key, precision) for key in ("least", "most"))
     if least is not None and most is not None and least > most:
         reason = f"expected least to be no more than most, got {table['least']} and {table['most']}"
-        raise _Mistake((*path, "least"), reason)
+        raise Mistake((*path, "least"), reason)
     return Metric(
         name,
         _choice(path, table, "aggregate", get_args(AggregateFunction)),
@@ -175,40 +171,40 @@ def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metri
     )
 
 
-def _notes(path: _Path, table: Mapping[str, Any]) -> bool:
+def _notes(path: TomlPath, table: Mapping[str, Any]) -> bool:
     """Whether scores of a metric keep notes."""
     notes = table.get("notes", False)
     if not isinstance(notes, bool):
-        raise _Mistake((*path, "notes"), f"expected true or false, got {notes!r}")
+        raise Mistake((*path, "notes"), f"expected true or false, got {notes!r}")
     if notes and table["aggregate"] == "sum":
-        raise _Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
+        raise Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
     return notes
 
 
-def _bound(path: _Path, table: Mapping[str, Any], key: str, precision: int) -> int | None:
+def _bound(path: TomlPath, table: Mapping[str, Any], key: str, precision: int) -> int | None:
     """A bound of amounts in units of the metric; None if there is none."""
     value = table.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not Decimal(value).is_finite():
-        raise _Mistake((*path, key), f"expected a number, got {value!r}")
+        raise Mistake((*path, key), f"expected a number, got {value!r}")
     units = int(Decimal(value).scaleb(precision))
     if Decimal(units).scaleb(-precision) != value:
-        raise _Mistake((*path, key), f"expected at most {precision} decimals, got {value!r}")
+        raise Mistake((*path, key), f"expected at most {precision} decimals, got {value!r}")
     if abs(units) > MAX_UNITS:
-        raise _Mistake((*path, key), f"expected at most ±(2^53 - 1) units, got {value!r}")
+        raise Mistake((*path, key), f"expected at most ±(2^53 - 1) units, got {value!r}")
     return units
 
 
-def _windows(path: _Path, names: Any) -> tuple[Window, ...]:
+def _windows(path: TomlPath, names: Any) -> tuple[Window, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise _Mistake(path, f'expected a list such as ["all", "last-7-days"], got {names!r}')
+        raise Mistake(path, f'expected a list such as ["all", "last-7-days"], got {names!r}')
     if len(set(names)) < len(names):
-        raise _Mistake(path, f"expected each window once, got {names!r}")
+        raise Mistake(path, f"expected each window once, got {names!r}")
     try:
         return tuple(parse_window(name) for name in names)
     except ValueError as error:
-        raise _Mistake(path, str(error)) from error
+        raise Mistake(path, str(error)) from error
 
 
 def read_span(text: str) -> int | None:
@@ -217,32 +213,26 @@ def read_span(text: str) -> int | None:
     return None if match is None else int(match[1]) * _SPAN_UNITS[match[2]]
 
 
-def _span(path: _Path, table: Mapping[str, Any], key: str, default: str) -> int:
+def _span(path: TomlPath, table: Mapping[str, Any], key: str, default: str) -> int:
     value = table.get(key, default)
     span = read_span(value) if isinstance(value, str) else None
     if span is None:
-        raise _Mistake((*path, key), f'expected a span such as "7 days", "36 hours" or "90 minutes", got {value!r}')
+        raise Mistake((*path, key), f'expected a span such as "7 days", "36 hours" or "90 minutes", got {value!r}')
     if span > MAX_LATE_AND_KEEP:
-        raise _Mistake((*path, key), f"expected at most 400 days, got {value!r}")
+        raise Mistake((*path, key), f"expected at most 400 days, got {value!r}")
     return span
 
 
-def _choice(path: _Path, table: Mapping[str, Any], key: str, texts: tuple[Any, ...]) -> Any:
+def _choice(path: TomlPath, table: Mapping[str, Any], key: str, texts: tuple[Any, ...]) -> Any:
     """One of these texts; the first one by default."""
     value = table.get(key, texts[0])
     if value not in texts:
-        raise _Mistake((*path, key), f"expected one of {', '.join(texts)}, got {value!r}")
+        raise Mistake((*path, key), f"expected one of {', '.join(texts)}, got {value!r}")
     return value
 
 
-def _whole_number(path: _Path, table: Mapping[str, Any], key: str, allowed: range, default: int) -> int:
+def _whole_number(path: TomlPath, table: Mapping[str, Any], key: str, allowed: range, default: int) -> int:
     value = table.get(key, default)
     if type(value) is not int or value not in allowed:
-        raise _Mistake((*path, key), f"expected a whole number from {allowed[0]} to {allowed[-1]}, got {value!r}")
+        raise Mistake((*path, key), f"expected a whole number from {allowed[0]} to {allowed[-1]}, got {value!r}")
     return value
-
-
-def _check_keys(path: _Path, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in known:
-            raise _Mistake((*path, key), f"unknown key, expected one of {', '.join(known)}")

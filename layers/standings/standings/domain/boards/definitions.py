@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final, Literal, NamedTuple, cast
 
+from standings.domain.boards.endings import NO_ENDINGS, Endings
 from standings.domain.windows.late_and_keep import Timetable, is_past_reading
 from standings.domain.windows.window import Unit, Window
 
@@ -147,6 +148,7 @@ class Family:
     metrics: Mapping[str, Metric]
     members: Members = "open"
     shards: int = 1
+    endings: Endings = NO_ENDINGS
     _codes: dict[str, tuple[Metric, Unit | None]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
