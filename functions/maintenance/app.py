@@ -1,4 +1,4 @@
-"""The maintenance function: audits, rebuilds, deletions, erasures and replays.
+"""The maintenance function: audits, settlements, rebuilds, deletions, erasures and replays.
 
 Each call does as much as its time allows.
 An event names one task, such as `{"rebuild": {"board": "b"}}` (or `"berlin-*"` for all boards that match) or
@@ -22,13 +22,14 @@ from standings.ports.board_records import DELETE, REBUILD
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, maintenance
 
-_rebuilds, _audits, _turns, _erase, _dead_letters, _parked = maintenance.maintenance(building_blocks.real_clock())
+_services = maintenance.maintenance(building_blocks.real_clock())
 
 _GLOB: Final = frozenset("*?[")
+_TOLD: Final = ("board", "metric", "window", "period", "why", "drift", "found")
 
 
 def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
-    answer = _audits.audit(deadline, **arguments)
+    answer = _services.audits.audit(deadline, **arguments)
     _tell(answer["boards"])
     return answer
 
@@ -36,7 +37,7 @@ def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
 def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
     boards: list[dict[str, Any]] = []
     try:
-        answer = _turns.go_on(deadline, read_units, boards.append)
+        answer = _services.turns.go_on(deadline, read_units, boards.append)
     finally:
         # What was found before an error counts as well.
         _tell(boards)
@@ -44,7 +45,7 @@ def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
 
 
 def _show_turn(_: float) -> dict[str, Any]:
-    return _turns.show()
+    return _services.turns.show()
 
 
 def _tell(boards: list[dict[str, Any]]) -> None:
@@ -55,14 +56,31 @@ def _tell(boards: list[dict[str, Any]]) -> None:
             logger.error("rankings differ from scores", extra=board)
 
 
+def _settle(deadline: float, **arguments: Any) -> dict[str, Any]:
+    return _settled(_services.settlements.settle(deadline, **arguments))
+
+
+def _settle_due(deadline: float) -> dict[str, Any]:
+    return _settled(_services.scheduled.go_on(deadline))
+
+
+def _settled(answer: dict[str, Any]) -> dict[str, Any]:
+    """Log what could not be settled, and count the differences that its audit found."""
+    metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
+    for ranking in answer["rankings"]:
+        if ranking["why"] is not None:
+            logger.error("period not settled", extra={name: ranking[name] for name in _TOLD})
+    return answer
+
+
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
     if _GLOB.intersection(board):
-        return rebuild_all(_rebuilds, board, cursor, deadline)
-    return asdict(_rebuilds.go_on(board, REBUILD, deadline, begin=begin))
+        return rebuild_all(_services.rebuilds, board, cursor, deadline)
+    return asdict(_services.rebuilds.go_on(board, REBUILD, deadline, begin=begin))
 
 
 def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
-    return asdict(_rebuilds.go_on(board, DELETE, deadline, begin=begin))
+    return asdict(_services.rebuilds.go_on(board, DELETE, deadline, begin=begin))
 
 
 def _runtime(_deadline: float) -> dict[str, Any]:
@@ -88,16 +106,25 @@ _TASKS: Final[Tasks] = {
     },
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
-    "erase": Task(_erase.erase, {"member": str, "cursor": str}, required="member"),
+    "erase": Task(_services.erase.erase, {"member": str, "cursor": str}, required="member"),
+    "settle": Task(
+        _settle,
+        {"board": str, "window": str, "metric": str, "period": str, "again": bool, "cursor": dict},
+        required="board",
+    ),
+    "settlements": {
+        "next": Task(_settle_due, {}),
+        "list": Task(_services.settlements.results, {"board": str, "cursor": str}, required="board"),
+    },
     "runtime": Task(_runtime, {}),
     "dead_letters": {
-        "list": _choosing("ids", _dead_letters.list, limit=int),
-        "replay": _choosing("ids", _dead_letters.replay, cursor=int),
-        "delete": Task(_dead_letters.delete, {"ids": list}, required="ids"),
+        "list": _choosing("ids", _services.dead_letters.list, limit=int),
+        "replay": _choosing("ids", _services.dead_letters.replay, cursor=int),
+        "delete": Task(_services.dead_letters.delete, {"ids": list}, required="ids"),
     },
     "parked": {
-        "list": _choosing("keys", _parked.list, limit=int, cursor=str),
-        "replay": _choosing("keys", _parked.replay, cursor=dict),
+        "list": _choosing("keys", _services.parked.list, limit=int, cursor=str),
+        "replay": _choosing("keys", _services.parked.replay, cursor=dict),
     },
 }
 

@@ -67,7 +67,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
     [
         (
             None,
-            "one of audit, audits, rebuild, delete, erase, runtime, dead_letters, parked, got None",
+            "audit, audits, rebuild, delete, erase, settle, settlements, runtime, dead_letters, parked, got None",
         ),
         ({}, "expected an object with one of"),
         ({"rebuild": {"board": "b"}, "delete": {"board": "b"}}, "expected an object with one of"),
@@ -77,6 +77,8 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
         ({"rebuild": {}}, "rebuild: board is missing"),
         ({"delete": {"board": None}}, "delete: board is missing"),
         ({"erase": {}}, "erase: member is missing"),
+        ({"settle": {}}, "settle: board is missing"),
+        ({"settlements": {"list": {}}}, "list: board is missing"),
         ({"rebuild": "b"}, "rebuild: expected an object of arguments, got 'b'"),
         ({"rebuild": {"board": 5}}, "rebuild: board: expected a value of type str, got 5"),
         ({"rebuild": {"board": "b", "fast": True}}, "rebuild: expected arguments board, begin, cursor, got 'fast'"),

@@ -8,4 +8,6 @@ ENVIRONMENT = {
     "ACTIVITY_QUEUE_URL": "https://queue.invalid/activity",
     "DEAD_LETTER_QUEUE_URL": "https://queue.invalid/dead",
     "FAILURE_BUCKET": "failures",
+    "RESULTS_BUCKET": "results",
+    "STACK_NAME": "standings",
 }

@@ -21,6 +21,7 @@ from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fake_bucket import Bucket
+from tests.support.aws.fake_bus import Bus
 from tests.support.aws.fake_queues import ActivityQueue, DeadLetterQueue, Sqs
 from tests.support.aws.manual_clock import ManualClock
 
@@ -47,6 +48,7 @@ class Stack:
     activity: ActivityQueue
     dead_letters: DeadLetterQueue
     bucket: Bucket
+    bus: Bus = field(default_factory=Bus)
     projected: dict[int, int] = field(default_factory=dict)
     """How many records of each stream shard the projector has received, by shard."""
 
@@ -115,8 +117,8 @@ def _query(arguments: Mapping[str, Any]) -> str:
 @contextmanager
 def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Iterator[Stack]:
     """Start the functions over a DynamoDB client. `boards` is the text of boards.toml; None means the shipped file."""
-    activity, dead_letters, bucket = ActivityQueue(clock), DeadLetterQueue(clock), Bucket(clock)
-    clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters), "s3": bucket}
+    activity, dead_letters, bucket, bus = ActivityQueue(clock), DeadLetterQueue(clock), Bucket(clock), Bus()
+    clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters), "s3": bucket, "events": bus}
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
@@ -124,7 +126,9 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=_boards(boards)))
         modules = [_load(name) for name in ("writer", "projector", "query", "command", "maintenance")]
         writer, projector, query, command, maintenance = (module.handler for module in modules)
-        yield Stack(clock, dynamodb, writer, projector, query, command, maintenance, activity, dead_letters, bucket)
+        yield Stack(
+            clock, dynamodb, writer, projector, query, command, maintenance, activity, dead_letters, bucket, bus
+        )
 
 
 def _boards(text: str | None) -> Boards:

@@ -1,6 +1,7 @@
 """The maintenance function's services."""
 
 from functools import cache
+from typing import NamedTuple
 
 from standings.aws.dynamodb.audit_turns import DynamoTurns
 from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
@@ -8,6 +9,9 @@ from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.scores.member_items import decode_parked
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.dynamodb.settle_turns import DynamoSettleRecords
+from standings.aws.eventbridge.event_bus import EventBus
+from standings.aws.s3.results_bucket import ResultsBucket
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.messages import Sender
 from standings.maintain.audit.audit import Audits
@@ -16,14 +20,30 @@ from standings.maintain.erase import Erase
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
+from standings.maintain.settle.lease import Lease
+from standings.maintain.settle.schedule import ScheduledSettlements
+from standings.maintain.settle.settlements import Place, Settlements
 from standings.project.backfill import Backfill
-from standings.runtime.environment import required
+from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks, projector
 
 
-def maintenance(clock: Clock) -> tuple[Rebuild, Audits, AuditTurns, Erase, DeadLetterCare, ParkedCare]:
+class Maintenance(NamedTuple):
+    """The services of the function."""
+
+    rebuilds: Rebuild
+    audits: Audits
+    turns: AuditTurns
+    erase: Erase
+    dead_letters: DeadLetterCare
+    parked: ParkedCare
+    settlements: Settlements
+    scheduled: ScheduledSettlements
+
+
+def maintenance(clock: Clock) -> Maintenance:
     """Create the services, which share clients and caches."""
     scores_table, rankings_table = required("SCORES_TABLE"), required("RANKINGS_TABLE")
     dynamodb, boards = building_blocks.client("dynamodb"), building_blocks.boards()
@@ -43,14 +63,30 @@ def maintenance(clock: Clock) -> tuple[Rebuild, Audits, AuditTurns, Erase, DeadL
     def failed(board: str, tries: int) -> None:
         logger.error("board not audited", extra={"board": board, "tries": tries})
 
+    def not_settled(board: str, tries: int) -> None:
+        logger.error("board not settled", extra={"board": board, "tries": tries})
+
     def written(board: str) -> tuple[int, ...]:
         return catalog.written([board])[board]
 
-    return (
+    place = _place()
+    lease = Lease(DynamoSettleRecords(dynamodb, rankings_table), clock)
+    settlements = Settlements(catalog, evidence, lease, clock, place)
+    return Maintenance(
         Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
         audits,
         AuditTurns(audits, DynamoTurns(dynamodb, rankings_table), failed),
         Erase(catalog, scores, profiles.remove, clock),
         DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
+        settlements,
+        ScheduledSettlements(settlements, not_settled),
     )
+
+
+def _place() -> Place | None:
+    """Where settlements go; None on a stack that settles nothing."""
+    if not (bucket := given("RESULTS_BUCKET")):
+        return None
+    results = ResultsBucket(lambda: building_blocks.client("s3"), bucket)
+    return Place(results, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))

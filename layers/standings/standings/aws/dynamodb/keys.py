@@ -11,6 +11,7 @@
 | a list item        | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
 | a log              | Rankings | board # window code / log + number |        |                            |          |
 | the audits' turn   | Rankings | #audit                             |        |                            |          |
+| settlements        | Rankings | #settle                            |        |                            |          |
 | a profile          | Profiles | member                             |        |                            |          |
 
 The index `names` of Profiles has `p`, the first two characters of a name's search form, and `s`, the search form, a
@@ -63,6 +64,8 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | n               | NS   | every number of shards that the ranking ever had; absent: 1             |
 | audits' turn    | v               | N    | version: 1 more at every write                                          |
 |                 | d               | S    | where the turn is and what it found, as JSON                            |
+| settlements     | v               | N    | version: 1 more at every write                                          |
+|                 | d               | S    | whose call is at work and where the schedule is, as JSON                |
 | profile         | n, i, c         | S    | name, picture, country                                                  |
 |                 | d               | S    | the data, a JSON object                                                 |
 |                 | p, s            | S    | key of the index; absent without a name to search for                   |
@@ -79,6 +82,7 @@ from standings.ports.scores import SLOTS
 
 BOARDS: Final = "#boards"
 AUDIT: Final = "#audit"
+SETTLE: Final = "#settle"
 PLACES: Final = "places"
 NAMES: Final = "names"
 PREFIX_LENGTH: Final = MIN_SEARCH_LENGTH  # Characters that a partition of the index `names` stands for

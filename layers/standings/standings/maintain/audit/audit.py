@@ -20,7 +20,7 @@ that has neither an item nor a place in the list: it is not seen.
 Rankings that can no longer be read are skipped, and those for which the board is not whole (`domain.boards.coverage`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -51,13 +51,16 @@ PAGE_SIZE: Final = 100  # Members that are listed and compared together
 class BoardAudit:
     """Audits one board, a part at each call. Holds a page of members or a part of one ranking's tiers at a time.
 
-    `generation` is the one that is read. `coverage` says for what it is whole.
+    `generation` is the one that is read. `coverage` says for what it is whole. With `only` one ranking of a calendar
+    window is audited, in generation 0. `seen` is called with every member of every ranking, as its item says.
     """
 
     call: AuditCall
     family: Family
     generation: int
     coverage: Coverage
+    only: Ranking | None = None
+    seen: Callable[[Image, Ranking], None] | None = None
 
     def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any]:
         """Audit from a cursor on (None: from the beginning) until the board is done or the deadline comes.
@@ -123,6 +126,8 @@ class BoardAudit:
             self.call.read["members"] += len(images)
             self.call.read["rows"] += len(ranked)
             for image, ranking in ranked:
+                if self.seen is not None:
+                    self.seen(image, ranking)
                 row = rows.get((ranking, image.member))
                 if self.call.difference(image, row, ranking, image.member) is not None:
                     self.call.compare(ranking, image.member)
@@ -136,6 +141,8 @@ class BoardAudit:
 
     def _windows(self) -> Iterator[StepAudit]:
         """The rolling windows that are audited."""
+        if self.only is not None:
+            return
         for rankings in rolling_windows(self.family, self.call.board):
             if self.coverage.ranks(rankings.at(0)):
                 yield StepAudit(self.call, rankings._replace(generation=self.generation), self.coverage)
@@ -161,7 +168,8 @@ class BoardAudit:
         now = self.call.clock.now()
         for ranking in dict.fromkeys(rankings):
             until = self.coverage.readable_until(ranking)
-            if self.coverage.ranks(ranking) and (until is None or now < until):
+            is_asked = self.only is None or ranking == self.only
+            if is_asked and self.coverage.ranks(ranking) and (until is None or now < until):
                 yield ranking._replace(generation=self.generation)
 
 

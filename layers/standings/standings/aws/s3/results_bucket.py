@@ -1,0 +1,67 @@
+"""The bucket of results: what settled periods ended with."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from standings.aws.sdk_errors import error_code, errors_as_unavailable
+from standings.ports.endings import MAX_KEYS
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+_ERRORS = errors_as_unavailable("results bucket")
+
+
+class ResultsBucket:
+    """Writes, reads and lists objects. The first call makes the client: most processes never need it.
+
+    Each method raises StoreUnavailableError.
+    """
+
+    def __init__(self, client: Callable[[], "S3Client"], bucket: str) -> None:
+        self._s3 = cache(client)
+        self.name = bucket
+
+    @_ERRORS
+    def put(self, key: str, content: bytes) -> None:
+        """Write an object, in the place of another one of that key."""
+        self._s3().put_object(Bucket=self.name, Key=key, Body=content, ContentType=_type_of(key))
+
+    @_ERRORS
+    def put_new(self, key: str, content: bytes) -> bool:
+        """Write an object if there is none of that key. False if there is one."""
+        try:
+            self._s3().put_object(Bucket=self.name, Key=key, Body=content, ContentType=_type_of(key), IfNoneMatch="*")
+        except ClientError as error:
+            if error_code(error) == "PreconditionFailed":
+                return False
+            raise
+        return True
+
+    @_ERRORS
+    def content(self, key: str) -> bytes | None:
+        """Read an object; None if there is none."""
+        try:
+            return bytes(self._s3().get_object(Bucket=self.name, Key=key)["Body"].read())
+        except ClientError as error:
+            if error_code(error) == "NoSuchKey":
+                return None
+            raise
+
+    @_ERRORS
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        """List keys that begin with `prefix` and sort after `after`. Fewer than `MAX_KEYS`: these are the last."""
+        answer = self._s3().list_objects_v2(Bucket=self.name, Prefix=prefix, StartAfter=after, MaxKeys=MAX_KEYS)
+        return [entry["Key"] for entry in answer.get("Contents", [])]
+
+    @_ERRORS
+    def delete(self, key: str) -> None:
+        """Delete an object if there is one."""
+        self._s3().delete_object(Bucket=self.name, Key=key)
+
+
+def _type_of(key: str) -> str:
+    return "application/gzip" if key.endswith(".gz") else "application/json"

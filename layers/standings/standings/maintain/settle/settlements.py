@@ -1,0 +1,205 @@
+"""Settles final periods of a board, and lists what was settled."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from standings.catalog.board_catalog import BoardCatalog
+from standings.domain.boards.definitions import Family, Metric, Ranking
+from standings.domain.boards.names import family_of
+from standings.domain.errors import bad_argument
+from standings.domain.events.instants import instant
+from standings.domain.members.open_rankings import open_rankings
+from standings.domain.windows.endings import final_at, label_of, state_of
+from standings.maintain.audit.audit import GRACE
+from standings.maintain.audit.report import AuditCall
+from standings.maintain.settle.files import SUMMARY, board_prefix, files_of, keys_of
+from standings.maintain.settle.lease import Lease
+from standings.maintain.settle.settlement import NotSettledError, Settlement
+from standings.ports.board_records import DELETE, BoardRecord
+from standings.ports.endings import Bus, Results
+from standings.runtime.retry import READ_TIMEOUT_S, Clock, retrying, with_retry
+
+if TYPE_CHECKING:
+    from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
+
+MAX_LISTED: Final = 100  # Settlements that one answer lists
+WAIT_S: Final = 5.0  # Seconds after which a call that found another one at work is worth repeating
+_OFF: Final = "this stack settles nothing: deploy it with Settlements=true"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where settlements go: their files and events, and the stack that both name."""
+
+    results: Results
+    bus: Bus
+    stack: str
+
+
+@dataclass(frozen=True)
+class Settlements:
+    """Settles rankings one after the other. `place` is None on a stack that settles nothing."""
+
+    catalog: BoardCatalog
+    store: "DynamoAuditReads"
+    lease: Lease
+    clock: Clock
+    place: Place | None
+
+    @property
+    def open_place(self) -> Place:
+        """Where settlements go; ValueError on a stack that settles nothing."""
+        if self.place is None:
+            raise ValueError(_OFF)
+        return self.place
+
+    def settle(
+        self,
+        deadline: float,
+        *,
+        board: str,
+        window: str = "",
+        metric: str | None = None,
+        period: str | None = None,
+        again: bool = False,
+        cursor: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Settle a period (None: the latest that is final) in a window, for one metric or all that rank there.
+
+        To be called again with the `cursor` of the answer until `done`. `rankings` tells of each that was settled, or
+        why not (`why`). `running` says that another call is at work.
+        """
+        place, family = self.open_place, family_of(self.catalog.boards, board)
+        metrics = _metrics(family, window, metric)
+        record = self.lease.take(deadline, scheduled=False)
+        if record is None:
+            return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
+        try:
+            return self._settle(place, board, window, metrics, period, cursor, deadline, again=again)
+        finally:
+            self.lease.end(record, deadline)
+
+    def _settle(
+        self,
+        place: Place,
+        board: str,
+        window: str,
+        metrics: list[Metric],
+        period: str | None,
+        cursor: Mapping[str, Any] | None,
+        deadline: float,
+        *,
+        again: bool,
+    ) -> dict[str, Any]:
+        told: list[dict[str, Any]] = []
+        names = [metric.name for metric in metrics]
+        at = dict(cursor or {"metric": names[0], "period": period, "at": None})
+        for metric in metrics[names.index(at["metric"]) :]:
+            here = at if metric.name == at["metric"] else {"metric": metric.name, "period": at["period"], "at": None}
+            ranking = self._ranking(board, metric, window, here["period"])
+            report, after = self.settle_ranking(place, ranking, here["at"], deadline, again=again)
+            told.append(report)
+            if after is not None:
+                label = report["period"]
+                following = {"metric": metric.name, "period": label, "at": after}
+                return {"done": False, "cursor": following, "running": False, "rankings": told}
+        return {"done": True, "cursor": None, "running": False, "rankings": told}
+
+    def _ranking(self, board: str, metric: Metric, window_name: str, period: str | None) -> Ranking:
+        window = metric.window(window_name)
+        if window is None:
+            raise bad_argument("window", f"metric {metric.name!r} is not ranked in {window_name!r}")
+        timetable, now = metric.timetable, self.clock.now()
+        current = Ranking(board, metric, window, timetable.current(window, now))
+        if period is not None:
+            return current._replace(period=timetable.parse_period(window, period))
+        rankings = (each for each in self._open(board, metric) if each.window is window)
+        final = (each for each in rankings if state_of(timetable, window, each.period, now) == "final")
+        return next(final, current)
+
+    def _open(self, board: str, metric: Metric) -> Iterator[Ranking]:
+        family = family_of(self.catalog.boards, board)
+        return (each for each in open_rankings(family, board, self.clock.now()) if each.metric is metric)
+
+    def settle_ranking(
+        self, place: Place, ranking: Ranking, at: Mapping[str, Any] | None, deadline: float, *, again: bool
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Settle one ranking from a cursor on: what to tell of it, and the next cursor (None: there is no more)."""
+        timetable, window = ranking.metric.timetable, ranking.window
+        files = files_of(place.results, ranking, self.clock)
+        about = {
+            "board": ranking.board,
+            "metric": ranking.metric.name,
+            "window": window.name,
+            "period": label_of(timetable, window, ranking.period),
+            "bucket": place.results.name,
+            "prefix": files.prefix,
+        }
+        call = AuditCall(ranking.board, self.store, self.clock, deadline, GRACE)
+        after = None
+        try:
+            record = self._record(ranking, files_are_there=at is None and not again and files.summary() is not None)
+            family = family_of(self.catalog.boards, ranking.board)
+            settlement = Settlement(call, family, record, ranking, files, place.bus, place.stack)
+            after = settlement.run(at, again=again)
+        except NotSettledError as error:
+            report = error.report or {"drift": 0, "found": {}, "examples": []}
+            told = {name: report[name] for name in ("drift", "found", "examples")}
+            return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
+        stage = None if after is None else after["stage"]
+        summary = files.summary() if after is None else None
+        return {**about, "settled": after is None, "why": None, "stage": stage, "summary": summary, "drift": 0}, after
+
+    def _record(self, ranking: Ranking, *, files_are_there: bool) -> BoardRecord:
+        """The board's record. NotSettledError if the ranking is not final, or cannot be read whole.
+
+        A period whose files are there is settled, whatever became of its ranking.
+        """
+        timetable, window, now = ranking.metric.timetable, ranking.window, self.clock.now()
+        final = final_at(timetable, window, ranking.period)
+        if final is None or now < final:
+            raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
+        backoff = self.clock.backoff_for(READ_TIMEOUT_S)
+        record = with_retry(lambda: self.catalog.current(ranking.board), backoff)
+        is_gone = record is None or record.deleted or (record.job is not None and record.job.task == DELETE)
+        if record is None or (is_gone and not files_are_there):
+            raise NotSettledError("there is no such board, or it is being deleted")
+        if files_are_there:
+            return record
+        until = record.coverage.readable_until(ranking)
+        if until is not None and now >= until:
+            raise NotSettledError(f"the period could be read until {instant(until)}: nothing is left to settle")
+        if not record.coverage.holds(ranking):
+            raise NotSettledError("the ranking is not built for all of this period: rebuild the board")
+        return record
+
+    def results(self, deadline: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:  # noqa: ARG002 - a call ends soon
+        """The summaries of what was settled of a board, by metric, window and period, after a cursor."""
+        results = retrying(self.open_place.results, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+        found: list[Any] = []
+        prefix = board_prefix(board)
+        for key in keys_of(results, prefix, cursor or ""):
+            if key.endswith(f"/{SUMMARY}"):
+                content = results.content(key)
+                if content is not None:
+                    found.append({**orjson.loads(content), "prefix": key.removesuffix(SUMMARY)})
+            if len(found) == MAX_LISTED:
+                return {"done": False, "cursor": key, "bucket": results.name, "results": found}
+        return {"done": True, "cursor": None, "bucket": self.open_place.results.name, "results": found}
+
+
+def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
+    """The metrics to settle in a window."""
+    settle = family.endings.settle
+    if window not in settle:
+        named = ", ".join(settle) or "none"
+        raise bad_argument("window", f"expected one that boards.toml settles for this board ({named}), got {window!r}")
+    ranked = [one for one in family.metrics.values() if one.window(window) is not None]
+    chosen = [one for one in ranked if metric in (None, one.name)]
+    if not chosen:
+        names = ", ".join(one.name for one in ranked)
+        raise bad_argument("metric", f"expected one that is ranked in {window!r} ({names}), got {metric!r}")
+    return chosen
