@@ -1,4 +1,4 @@
-"""`audit`, `rebuild`, `delete`, `dlq` and `parked`: tasks of the maintenance function."""
+"""`audit`, `rebuild`, `delete`, `settle`, `results`, `dlq` and `parked`: tasks of the maintenance function."""
 
 import argparse
 import sys
@@ -31,6 +31,23 @@ def add(commands: Commands) -> None:
     delete.add_argument("board")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     delete.set_defaults(do=_delete, task="delete")
+
+    settle = commands.add(
+        "settle",
+        help="settle a final period: audit it, write its files, tell of its prizes",
+        epilog="What is settled already is left, but for events that were not sent. Exit status 1 if a period is not "
+        "settled; the reason is printed.",
+    )
+    settle.add_argument("board")
+    settle.add_argument("--window", required=True, help="a window that boards.toml settles")
+    settle.add_argument("--metric", help="a metric (all that are ranked in the window)")
+    settle.add_argument("--period", help="a day in the period (the latest final period)")
+    settle.add_argument("--again", action="store_true", help="replace the files; send only events that were not sent")
+    settle.set_defaults(do=_settle)
+
+    results = commands.add("results", help="list the settled periods of a board")
+    results.add_argument("board")
+    results.set_defaults(do=_results)
 
     _add_failures(commands, "dlq", "dead_letters", "ids", "refused messages")
     _add_failures(commands, "parked", "parked", "keys", "stream records that could not be applied")
@@ -70,6 +87,61 @@ def _audit(connection: Connection, options: argparse.Namespace) -> int:
         problem = "no board has had an event" if options.board is None else f"board {options.board!r} has had no event"
         print(f"standings: {shown(problem)}: {_BOARDS}", file=sys.stderr)
     return DIFFERS if drift or (options.board is not None and not looked_at) else OK
+
+
+def _settle(connection: Connection, options: argparse.Namespace) -> int:
+    arguments = _without_none(
+        board=options.board,
+        window=options.window,
+        metric=options.metric,
+        period=options.period,
+        again=options.again or None,
+    )
+    is_settled = True
+    for answer in connection.maintenance.answers("settle", arguments):
+        if options.json:
+            print(as_json(answer), flush=True)
+        elif answer["running"]:
+            print("another settlement of this stack is at work: waiting", file=sys.stderr)
+        for ranking in answer["rankings"]:
+            is_settled = is_settled and ranking["why"] is None
+            if not options.json:
+                _print_ranking(ranking)
+    return OK if is_settled else DIFFERS
+
+
+def _print_ranking(ranking: Mapping[str, Any]) -> None:
+    about = shown(" · ".join(ranking[name] for name in ("board", "metric", "window", "period")))
+    if ranking["why"] is not None:
+        print(f"{about}: not settled: {shown(ranking['why'])}")
+        for example in ranking["examples"]:
+            print("   ", as_json(example))
+    elif ranking["summary"] is None:
+        print(f"{about}: {ranking['stage']}", file=sys.stderr)
+    else:
+        print(f"{about}: settled, {_outcome(ranking['summary'])}")
+        print(f"    s3://{ranking['bucket']}/{shown(ranking['prefix'])}")
+
+
+def _outcome(summary: Mapping[str, Any]) -> str:
+    prizes = (f"{prize['name']} {prize['winners']}" for prize in summary["prizes"])
+    return shown(", ".join([f"{summary['members']} members", *prizes]))
+
+
+def _results(connection: Connection, options: argparse.Namespace) -> int:
+    cursor = None
+    while True:
+        arguments = _without_none(board=options.board, cursor=cursor)
+        (answer,) = connection.maintenance.answers("settlements", arguments, "list")
+        if options.json:
+            print(as_json(answer), flush=True)
+        else:
+            for summary in answer["results"]:
+                about = shown(f"{summary['metric']} · {summary['window']} · {summary['period']}")
+                print(f"{about}: {_outcome(summary)}, s3://{answer['bucket']}/{shown(summary['prefix'])}")
+        cursor = answer["cursor"]
+        if answer["done"]:
+            return OK
 
 
 def _delete(connection: Connection, options: argparse.Namespace) -> int:

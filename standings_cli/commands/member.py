@@ -52,8 +52,9 @@ def add(commands: Commands) -> None:
     erase = actions.add(
         "erase",
         help="remove a person from every board",
-        description="Remove a person from every board, with all scores. Stop what posts for that person first: an "
-        "event that is still to be counted brings the member back.",
+        description="Remove a person from every board, with all scores. Settled files that hold the person are named "
+        "and left as they are. Stop what posts for that person first: an event that is still to be counted brings the "
+        "member back.",
         epilog="It may be run again at any time; docs/operations.md says what is left for a while. Exit status 1 if a "
         "board has to be looked at again.",
     )
@@ -121,10 +122,11 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
         question = f"Remove {options.member!r} from every board, with all scores? Type the id: "
         if not is_confirmed(question, options.member, "nothing was removed"):
             return DIFFERS
-    boards, problems, profile = 0, list[Mapping[str, Any]](), False
+    boards, problems, files, profile = 0, list[Mapping[str, Any]](), list[str](), False
     for answer in connection.maintenance.answers("erase", {"member": options.member}):
         boards += len(answer["boards"])
         problems += answer["problems"]
+        files += answer["files"]
         profile = profile or answer["profile"]
         if options.json:
             print(as_json(answer), flush=True)
@@ -133,6 +135,10 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
             print(f"removed from {shown(board)}", flush=True)
     for problem in problems:
         print(f"{shown(problem['board'])}: {shown(problem['why'])}", file=sys.stderr)
+    if files and not options.json:
+        print(f"{shown(options.member)} is still in these settled files; docs/operations.md says how to rewrite them:")
+        for key in files:
+            print(f"    {shown(key)}")
     if not options.json:
         also = ", and the profile" if profile else ""
         print(f"{shown(options.member)}: removed from {number(boards)} board{'' if boards == 1 else 's'}{also}")

@@ -2,6 +2,9 @@
 
 A removal is an ordinary change of the member's item, made on condition of its version. So rankings follow as they do
 from an event, and a rebuild or a deletion that meets the member finds it removed. A later event would bring it back.
+
+Files of settled periods are left as they are. Those of the boards that know the member are read, and the ones that hold
+it are named.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,12 +16,13 @@ from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.names import check_member
 from standings.domain.members.member_item import Image, removed
 from standings.maintain.rebuild.rewrite_members import RewriteMembers
+from standings.maintain.settle.mentions import Mentions
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS
 from standings.ports.scores import Scores
 from standings.runtime.retry import Backoff, Clock, with_retry
 
-MAX_NAMED: Final = 1_000  # Boards after which an answer is given, so that it does not become too long
+MAX_NAMED: Final = 1_000  # Boards or files after which an answer is given, so that it does not become too long
 _BUSY: Final = "others kept writing the member: stop what posts for it, then erase it again"
 _NO_FAMILY: Final = (
     "no family in boards.toml matches it: its scores are removed, its rankings keep the member until a family matches "
@@ -31,13 +35,34 @@ Forget = Callable[[str], bool]
 
 @dataclass(slots=True)
 class _Done:
-    """What one call has done: `after` is the last board of which nothing is left to do."""
+    """What one call has done: `after` is the last board of which nothing is left to do.
+
+    `within` is the last file that was read of the board after that one; None if none was.
+    """
 
     after: str | None
     profile: bool = False
+    within: str | None = None
     looked_at: int = 0
+    files: list[str] = field(default_factory=list)
     boards: list[str] = field(default_factory=list)
     problems: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the answer names as much as it may."""
+        return len(self.boards) >= MAX_NAMED or len(self.files) >= MAX_NAMED
+
+    @property
+    def cursor(self) -> str | None:
+        """Where the next call goes on: the last board, and the last file of the next one. No board's name has a `#`."""
+        return self.after if self.within is None else f"{self.after or ''}#{self.within}"
+
+
+def _begun(cursor: str | None) -> _Done:
+    """What a call goes on from."""
+    after, _, within = (cursor or "").partition("#")
+    return _Done(after or None, within=within or None)
 
 
 @dataclass(frozen=True)
@@ -48,41 +73,58 @@ class Erase:
     scores: Scores
     forget: Forget
     clock: Clock
+    mentions: Mentions | None = None
 
     def erase(self, deadline: float, *, member: str, cursor: str | None = None) -> dict[str, Any]:
         """Go on after the board `cursor` until a deadline of the monotonic clock; to be called again until `done`.
 
         `boards` are those that the member was removed from in this call, `profile` says whether there was one, and
-        `problems` names boards that have to be looked at. InvalidArgumentError: no member's id.
-        StoreUnavailableError: nothing could be done, try again later.
+        `problems` names boards that have to be looked at. `files` are settled files that hold the member.
+        InvalidArgumentError: no member's id. StoreUnavailableError: nothing could be done, try again later.
         """
         check_member("member", member)
         backoff = self.clock.backoff(deadline)
-        so_far = _Done(cursor)
+        so_far = _begun(cursor)
         done = False
         try:
             if cursor is None:
                 so_far.profile = with_retry(partial(self.forget, member), backoff)
-            while not (done or backoff.expired) and len(so_far.boards) < MAX_NAMED:
+            while not (done or backoff.expired or so_far.is_long):
                 names = with_retry(partial(self.catalog.records.names, so_far.after, MAX_ACTIONS), backoff)
-                self._remove(names, member, deadline, so_far, backoff)
-                so_far.looked_at += len(names)
-                so_far.after = names[-1] if names else so_far.after
-                done = len(names) < MAX_ACTIONS
+                known = self._remove(names, member, deadline, so_far, backoff)
+                is_whole = all(self._look(name, member, name in known, so_far, backoff) for name in names)
+                done = is_whole and len(names) < MAX_ACTIONS
         except StoreUnavailableError:
-            if so_far.after == cursor and not (so_far.boards or so_far.profile):
+            if so_far.cursor == cursor and not (so_far.boards or so_far.profile):
                 raise
         return {
             "done": done,
-            "cursor": so_far.after,
+            "cursor": so_far.cursor,
             "looked_at": so_far.looked_at,
             "boards": so_far.boards,
             "profile": so_far.profile,
+            "files": so_far.files,
             "problems": so_far.problems,
         }
 
-    def _remove(self, boards: Sequence[str], member: str, deadline: float, so_far: _Done, backoff: Backoff) -> None:
-        """Remove the member from some boards, all in one transaction if nobody else writes it."""
+    def _look(self, board: str, member: str, is_known: bool, so_far: _Done, backoff: Backoff) -> bool:  # noqa: FBT001
+        """Look for the member in a board's files, unless the board does not know it. False if the time is over."""
+        after, so_far.within = so_far.within, None
+        if self.mentions is not None and is_known:
+            for key, holds in self.mentions.of(board, member, after or ""):
+                so_far.files += [key] if holds else []
+                so_far.within = key
+                if backoff.expired or so_far.is_long:
+                    return False
+        so_far.after, so_far.within = board, None
+        so_far.looked_at += 1
+        return True
+
+    def _remove(self, boards: Sequence[str], member: str, deadline: float, so_far: _Done, backoff: Backoff) -> set[str]:
+        """Remove the member from some boards, all in one transaction if nobody else writes it.
+
+        Returns the boards that know the member, removed or not.
+        """
         keys = [(board, member) for board in boards]
         images = with_retry(lambda: self.scores.images(keys, consistent=True), backoff)
         there = [image for image in images.values() if not image.removed]
@@ -95,6 +137,7 @@ class Erase:
             so_far.boards += gone
             so_far.problems += ({"board": board, "why": _NO_FAMILY} for board in strangers)
         so_far.problems += ({"board": board, "why": _BUSY} for board in sorted(image.board for image in rewrites.busy))
+        return {board for board, _ in images}
 
     def _removed(self, image: Image) -> Image:
         return removed(image, max(self.clock.now(), image.written_at_ms))

@@ -21,6 +21,7 @@ from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
 from standings.maintain.settle.lease import Lease
+from standings.maintain.settle.mentions import Mentions
 from standings.maintain.settle.schedule import ScheduledSettlements
 from standings.maintain.settle.settlements import Place, Settlements
 from standings.project.backfill import Backfill
@@ -76,7 +77,7 @@ def maintenance(clock: Clock) -> Maintenance:
         Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
         audits,
         AuditTurns(audits, DynamoTurns(dynamodb, rankings_table), failed),
-        Erase(catalog, scores, profiles.remove, clock),
+        Erase(catalog, scores, profiles.remove, clock, Mentions(place.results, clock) if place is not None else None),
         DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
         settlements,

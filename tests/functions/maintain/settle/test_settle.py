@@ -158,7 +158,7 @@ def test_who_is_hidden_between_audit_and_files_stops_it(
         project(stack)
         # The next part of the list is read after this one was written.
 
-    stack.bucket.put_object = hide_first  # type: ignore[method-assign]
+    stack.bucket.put_object = hide_first  # type: ignore[method-assign, assignment]
     (told,) = settle_whole(stack)["rankings"]
     first = sorted_lines(scores)[0]["member"]
 
