@@ -42,6 +42,12 @@ class Deployment:
     dead_letter_queue_url: str
     outputs: Mapping[str, str]
     log: Path
+    define: Callable[[str], None]
+    """Deploys the stack once more, with another `boards.toml`."""
+
+    def client(self, service: str) -> Any:
+        """Return a client of a service of the embedded AWS."""
+        return _client(service, self.endpoint)
 
     def sqs(self) -> "SQSClient":
         """Return a client of the embedded SQS. It ignores the environment's AWS settings."""
@@ -67,12 +73,15 @@ class Deployment:
 
 @contextmanager
 def deployed(
-    report: Callable[[str], None], parameters: Mapping[str, str] | None = None, functions: int | None = None
+    report: Callable[[str], None],
+    parameters: Mapping[str, str] | None = None,
+    functions: int | None = None,
+    boards: str | None = None,
 ) -> Iterator[Deployment]:
     """Deploy the stack, yield it, and stop everything at the end. A failure leaves its logs.
 
     Several stacks can run at the same time. `parameters` override the template parameters of the demo. `functions` is
-    how many functions the account may run at the same time.
+    how many functions the account may run at the same time. `boards` replaces `boards.toml`.
     """
     LOCAL.mkdir(exist_ok=True)
     directory = Path(tempfile.mkdtemp(prefix="run-", dir=LOCAL))
@@ -82,8 +91,17 @@ def deployed(
             report("building the application with sam build")
             template = _build(directory)
             report(f"deploying it with sam deploy into the embedded AWS at {endpoint}")
-            _deploy(template, endpoint, directory, parameters)
-            yield _describe(endpoint, log)
+
+            def define(boards: str) -> None:
+                for path in template.parent.rglob("boards.toml"):
+                    path.write_text(boards, encoding="utf-8")
+                _deploy(template, endpoint, directory, parameters)
+
+            if boards is not None:
+                define(boards)
+            else:
+                _deploy(template, endpoint, directory, parameters)
+            yield _describe(endpoint, log, define)
     except Exception:
         failed = True
         report(f"the logs of the failure are in {directory}")
@@ -120,6 +138,7 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
         "OpenReads": "true",
         "OpenSearch": "true",
         "OpenWrites": "true",
+        "Settlements": "true",
         "DataDeletionPolicy": "Delete",
         "WriterMaximumConcurrency": "0",  # the embedded AWS does not support a limit
         "LogLevel": "DEBUG",  # for diagnosis; and without a line of log ministack waits 50 ms
@@ -184,7 +203,7 @@ def _client(service: str, endpoint: str) -> Any:
     )
 
 
-def _describe(endpoint: str, log: Path) -> Deployment:
+def _describe(endpoint: str, log: Path, define: Callable[[str], None]) -> Deployment:
     stack = _client("cloudformation", endpoint).describe_stacks(StackName=_STACK_NAME)["Stacks"][0]
     outputs = {out["OutputKey"]: out["OutputValue"] for out in stack["Outputs"]}
     return Deployment(
@@ -195,6 +214,7 @@ def _describe(endpoint: str, log: Path) -> Deployment:
         dead_letter_queue_url=outputs["ActivityDeadLetterQueueUrl"],
         outputs=outputs,
         log=log,
+        define=define,
     )
 
 

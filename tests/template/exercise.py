@@ -5,6 +5,7 @@ from copy import deepcopy
 from itertools import count
 from typing import Any, Final
 
+from standings.domain.windows.calendar import DAY
 from tests.support.aws.fake_queues import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
@@ -13,6 +14,8 @@ from tests.support.builders.stages.streaming import project
 
 BOARDS: Final = """
 [boards."*"]
+late = "1 day"
+settle = ["day"]
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 metrics.best = { aggregate = "max", windows = ["all"] }
 """
@@ -83,6 +86,9 @@ def maintain(stack: Stack) -> None:
     job(stack, "audits", next={"read_units": 100})
     job(stack, "audits", show={})
     job(stack, "rebuild")
+    stack.clock.milliseconds += 3 * DAY
+    job(stack, "settlements", next={})
+    job(stack, "settle", board="b", window="day", again=True)
     job(stack, "erase", member="m8")
     letters = job(stack, "dead_letters", list={})["messages"]
     job(stack, "dead_letters", delete={"ids": [letters[0]["id"]]})

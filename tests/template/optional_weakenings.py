@@ -101,12 +101,43 @@ def posters_that_write_every_profile(template: Template) -> None:
 def members_that_remove_profiles(template: Template) -> None:
     scopes = properties(template, "PutProfileRoute")["AuthorizationScopes"]
     properties(template, "DeleteProfileRoute")["AuthorizationScopes"] = scopes
+def events_in_any_name(template: Template) -> None:
+    del _of_settlements(template, "Prizes")["Condition"]
+
+
+def events_on_another_bus(template: Template) -> None:
+    prizes = _of_settlements(template, "Prizes")
+    prizes["Resource"] = {"Fn::Sub": prizes["Resource"]["Fn::Sub"].replace("default", "mine")}
+
+
+def results_of_another_account(template: Template) -> None:
+    del _of_settlements(template, "Results")["Condition"]
+
+
+def results_that_may_be_public(template: Template) -> None:
+    del properties(template, "ResultsBucket")["PublicAccessBlockConfiguration"]
+
+
+def a_schedule_that_settles_one_board(template: Template) -> None:
+    properties(template, "SettleRule")["Targets"][0]["Input"] = '{"settle":{"board":"b","window":"week"}}'
+
+
+def scheduled_settlements_repeated(template: Template) -> None:
+    template["Resources"]["AuditRetries"]["Condition"] = "AuditsAreScheduled"
+
+
+def _of_settlements(template: Template, sid: str) -> Any:
+    """A statement that settlements need."""
+    statements = properties(template, "MaintenanceFunction")["Policies"][0]["Statement"]
+    optional = (one["Fn::If"][1] for one in statements if "Fn::If" in one)
+    return next(one for one in optional if one["Sid"] == sid)
 
 
 def _of_the_key(policy: dict[str, Any]) -> Any:
     return policy["Statement"][-1]["Fn::If"][1]
 
 
+SETTLING: Final = {"Settlements": "true", "SettleSchedule": "rate(1 hour)"}
 _SCALED: Final = "provisioned_capacity_is_scaled"
 _ENCRYPTED: Final = "one_key_encrypts_all"
 _ALLOWED: Final = "roles_may_use_the_key_and_no_other"
@@ -137,5 +168,11 @@ OPTIONALLY_WEAKENED: Final[dict[Callable[[Template], None], Expected]] = {
     ),
     posters_that_write_every_profile: (TOKENS, {_OWN: "PutProfileRoute: PUT /members is open to tokens"}),
     members_that_remove_profiles: (OWN, {_OWN: "DeleteProfileRoute: DELETE /members is open to tokens"}),
+    events_in_any_name: (SETTLING, {"events_are_put_in_our_name_alone": "expected the condition events:source"}),
+    events_on_another_bus: (SETTLING, {"events_are_put_in_our_name_alone": "puts events on"}),
+    results_of_another_account: (SETTLING, {"buckets_of_others_are_out_of_reach": "Results: expected the condition"}),
+    results_that_may_be_public: (SETTLING, {"buckets_are_closed_and_encrypted": "ResultsBucket: may be made public"}),
+    a_schedule_that_settles_one_board: (SETTLING, {"schedules_start_tasks_that_end": "SettleRule: expected the task"}),
+    scheduled_settlements_repeated: (SETTLING, {"scheduled_runs_are_not_repeated": "SettleRule: Lambda repeats a run"}),
     keys_without_a_key: ({}, {_ALLOWED: "QueryFunction: expected no permission for keys"}),
 }

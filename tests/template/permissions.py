@@ -19,6 +19,7 @@ NAMES: Final = {
     ENVIRONMENT["ACTIVITY_QUEUE_URL"]: "ActivityQueue",
     ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]: "ActivityDeadLetterQueue",
     ENVIRONMENT["FAILURE_BUCKET"]: "FailureBucket",
+    ENVIRONMENT["RESULTS_BUCKET"]: "ResultsBucket",
 }
 OBJECTS: Final = {"put_object": "PutObject", "get_object": "GetObject", "delete_object": "DeleteObject"}
 MESSAGES: Final = {
@@ -59,6 +60,8 @@ def needed(operation: str, request: dict[str, Any]) -> Iterator[Permission]:
         yield f"sqs:{MESSAGES[operation]}", NAMES[request["QueueUrl"]]
     elif operation in OBJECTS:
         yield f"s3:{OBJECTS[operation]}", f"{NAMES[request['Bucket']]}/*"
+    elif operation == "put_events":
+        yield "events:PutEvents", "event-bus/default"
     else:
         assert operation == "list_objects_v2", f"{operation}: add the permission that it needs"
         yield "s3:ListBucket", NAMES[request["Bucket"]]
@@ -119,4 +122,6 @@ def _plain(resource: Any) -> str:
     if isinstance(resource, dict):
         name, attribute = resource["Fn::GetAtt"]
         return str(name) if attribute == "Arn" else f"{name}.{attribute}"
+    if str(resource).endswith(":event-bus/default"):
+        return "event-bus/default"
     return str(resource).replace(".Arn}", "").removeprefix("${")

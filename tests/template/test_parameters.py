@@ -137,10 +137,24 @@ def test_audits_run_where_a_schedule_is_given_and_pass_their_units() -> None:
     assert json.loads(target["Input"]) == {"audits": {"next": {"read_units": 777}}}
 
 
-def test_throw_away_stacks_leave_nothing() -> None:
-    stack = deployed(DataDeletionPolicy="Delete")
+def test_settlements_have_a_bucket_and_a_schedule_where_they_are_asked_for() -> None:
+    def added(**parameters: str) -> set[str]:
+        return deployed(**parameters).resources.keys() - deployed().resources.keys()
 
-    for name in ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable", "FailureBucket"):
+    bucket, schedule = {"ResultsBucket", "ResultsBucketOverTlsOnly"}, {"SettleRule", "SettleInvokePermission"}
+    assert added(Settlements="true") == bucket
+    assert added(Settlements="true", SettleSchedule="rate(1 hour)") == {*bucket, *schedule, "AuditRetries"}
+    variables = deployed().properties("MaintenanceFunction")["Environment"]["Variables"]
+    assert not variables.keys() & {"RESULTS_BUCKET", "STACK_NAME"}
+    assert template()["Outputs"]["ResultsBucketName"]["Condition"] == "PeriodsAreSettled"
+    (rule,) = template()["Rules"]["ScheduledSettlementsNeedABucket"]["Assertions"]
+    assert rule["Assert"] == {"Fn::Equals": [{"Ref": "Settlements"}, "true"]}
+
+
+def test_throw_away_stacks_leave_nothing() -> None:
+    stack = deployed(DataDeletionPolicy="Delete", Settlements="true")
+
+    for name in ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable", "FailureBucket", "ResultsBucket"):
         assert stack.resources[name]["DeletionPolicy"] == "Delete"
     assert [table["DeletionProtectionEnabled"] for _, table in stack.of("DynamoDB::Table")] == [False] * 4
 
@@ -154,6 +168,7 @@ def test_throw_away_stacks_leave_nothing() -> None:
         ("RequestsPerSecond", ["0", "1", "10000"], ["-1", "1e3", ""]),
         ("QueryReservedConcurrency", ["0", "1", "1000"], ["-1", "01", ""]),
         ("AuditSchedule", ["", "rate(1 hour)", "cron(0 3 * * ? *)"], ["1 hour", "rate()", "at(2026-11-22T10:00:00)"]),
+        ("SettleSchedule", ["", "rate(1 day)", "cron(0 3 * * ? *)"], ["1 day", "rate()"]),
         ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),
         ("JwtAudience", ["", "a", "a,b"], ["a, b", ",", "a,"]),
         ("JwtMemberClaim", ["", "sub", "cognito:username", "https://a.example/member"], ["my claim", "sub,id"]),

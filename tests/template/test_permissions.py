@@ -55,13 +55,15 @@ def watch() -> Watch:
             "dynamodb": seen.client(engine),
             "sqs": seen.client(Sqs(stack.activity, stack.dead_letters)),
             "s3": seen.client(stack.bucket),
+            "events": seen.client(stack.bus),
         }
         for name in FUNCTIONS:
             setattr(stack, name, seen.function(name, getattr(stack, name)))
         with mock.patch.object(building_blocks, "client", clients.__getitem__):
             everything(stack, engine)
         # A projector whose definition has fewer rankings writes the board's record.
-        with running(seen.client(engine), clock, BOARDS.replace('"all", "day"', '"all"')) as narrower:
+        fewer = BOARDS.replace('"all", "day"', '"all"').replace('settle = ["day"]\n', "")
+        with running(seen.client(engine), clock, fewer) as narrower:
             narrower.projector = seen.function("projector", narrower.projector)
             project(narrower)
         with mock.patch.object(building_blocks, "client", clients.__getitem__):
@@ -71,9 +73,22 @@ def watch() -> Watch:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_may_do_what_it_does_and_nothing_else(watch: Watch, function: str) -> None:
-    may = allowed(expanded(source()))[function] - BY_OTHERS.get(function, set())
+    may = allowed(expanded(source(), {"Settlements": "true"}))[function] - BY_OTHERS.get(function, set())
 
     assert watch.used[function] == may
+
+
+def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events() -> None:
+    always, settling = (allowed(expanded(source(), {"Settlements": on})) for on in ("false", "true"))
+
+    added = {function: more for function in FUNCTIONS if (more := settling[function] - always[function])}
+    assert added == {
+        "maintenance": {
+            *((f"s3:{action}Object", "ResultsBucket/*") for action in ("Get", "Put", "Delete")),
+            ("s3:ListBucket", "ResultsBucket"),
+            ("events:PutEvents", "event-bus/default"),
+        },
+    }
 
 
 def test_the_projector_touches_records_of_boards_alone_among_scores(watch: Watch) -> None:

@@ -67,11 +67,11 @@ WEAKENED: dict[Weakening, dict[str, str]] = {
         "failures_have_alarms": "maintenance: has no alarm on Drift",
     },
     weakenings.stacks_that_mix: {"metrics_exist": "two stacks mix their metrics"},
-    weakenings.a_rule_without_a_schedule: {"schedules_audit_within_read_units": "exists without a schedule"},
+    weakenings.a_rule_without_a_schedule: {"schedules_start_tasks_that_end": "exists without a schedule"},
     weakenings.a_schedule_of_another_function: {
-        "schedules_audit_within_read_units": "expected MaintenanceFunction as its target"
+        "schedules_start_tasks_that_end": "expected MaintenanceFunction as its target"
     },
-    weakenings.an_audit_without_a_budget: {"schedules_audit_within_read_units": "expected the task audits.next"},
+    weakenings.an_audit_without_a_budget: {"schedules_start_tasks_that_end": "expected the task audits.next"},
     weakenings.any_rule_may_audit: {
         "only_a_rule_of_the_stack_may_start_a_task": "lets any rule of any account start MaintenanceFunction"
     },

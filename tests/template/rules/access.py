@@ -41,6 +41,19 @@ def buckets_of_others_are_out_of_reach(template: Expanded) -> Iterator[str]:
             yield f"{role}, {statement.get('Sid', 'a statement')}: expected the condition s3:ResourceAccount"
 
 
+def events_are_put_in_our_name_alone(template: Expanded) -> Iterator[str]:
+    """Whoever grants prizes by events must be able to tell who put them."""
+    for role, statement in statements(template):
+        if "events:PutEvents" not in listed(statement.get("Action", [])):
+            continue
+        where = f"{role}, {statement.get('Sid', 'a statement')}"
+        if statement.get("Condition", {}).get("StringEquals", {}).get("events:source") != "standings":
+            yield f"{where}: expected the condition events:source"
+        for resource in listed(statement.get("Resource", [])):
+            if not str(resource).endswith(":event-bus/default"):
+                yield f"{where}: puts events on {resource}"
+
+
 def the_query_function_cannot_write(template: Expanded) -> Iterator[str]:
     own = named(template.properties("QueryFunction")["Role"])
     for role, statement in statements(template):

@@ -10,19 +10,22 @@ _FUNCTION: Final = "MaintenanceFunction"
 _AGE_SECONDS: Final = 3600
 
 
-def schedules_audit_within_read_units(template: Expanded) -> Iterator[str]:
+def schedules_start_tasks_that_end(template: Expanded) -> Iterator[str]:
     for name, rule in template.of("Events::Rule"):
         if not rule.get("ScheduleExpression"):
             yield f"{name}: exists without a schedule"
         for target in rule["Targets"]:
             if named(target["Arn"]) != _FUNCTION:
                 yield f"{name}: expected {_FUNCTION} as its target, got {target['Arn']}"
-            if not _is_audit(target.get("Input")):
-                yield f"{name}: expected the task audits.next with read_units, got {target.get('Input')}"
+            if not _is_bounded(target.get("Input")):
+                expected = "the task audits.next with read_units, or settlements.next"
+                yield f"{name}: expected {expected}, got {target.get('Input')}"
 
 
-def _is_audit(text: Any) -> bool:
+def _is_bounded(text: Any) -> bool:
     match json.loads(text or "null"):
+        case {"settlements": {"next": {**others}}}:
+            return not others
         case {"audits": {"next": {"read_units": int(units), **others}}}:
             return units > 0 and not others
     return False

@@ -42,7 +42,7 @@ def test_files_that_hold_a_person_are_named_and_rewritten(
         stack.clock.milliseconds += 400_000 if is_slow else 0
         return read(**request)
 
-    stack.bucket.get_object = read_slowly  # type: ignore[method-assign]
+    stack.bucket.get_object = read_slowly  # type: ignore[method-assign, assignment]
     answers = erase(stack, "m007")
     stack.bucket.get_object = read  # type: ignore[method-assign]
 
