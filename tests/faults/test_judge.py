@@ -29,7 +29,7 @@ def judge(shape: Shape, *, recorded: bool = True) -> Judge:
     family = boards_of(shape.text).family(LEAGUE)
     assert family is not None
     if recorded:
-        record = BoardRecord(LEAGUE, 1, MILLISECONDS, coverage_of(family), family.rankings())
+        record = BoardRecord(LEAGUE, 1, MILLISECONDS, coverage_of(family, MILLISECONDS), family.rankings())
         store.engine.put_item(TableName="Scores", Item=encode_record(record))
     subject = Judge(shape, store, lambda _: None)
     for days in (0, 1):

@@ -101,6 +101,8 @@ def posters_that_write_every_profile(template: Template) -> None:
 def members_that_remove_profiles(template: Template) -> None:
     scopes = properties(template, "PutProfileRoute")["AuthorizationScopes"]
     properties(template, "DeleteProfileRoute")["AuthorizationScopes"] = scopes
+
+
 def events_in_any_name(template: Template) -> None:
     del _of_settlements(template, "Prizes")["Condition"]
 

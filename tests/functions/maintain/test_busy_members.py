@@ -38,14 +38,14 @@ class Store:
         self.items = {name: new_image("b", name, NOW) for name in NAMES}
         self.busy: dict[str, float] = {}
         self.reason = CancelReason.CONDITION
-        self.record = BoardRecord("b", 1, NOW, coverage_of(_family()), _family().rankings())
+        self.record = BoardRecord("b", 1, NOW, coverage_of(_family(), NOW), _family().rankings())
         self.calls = 0
         self.placed: dict[str, int] = {}
         self.latest = math.inf
 
     def begin(self, task: str) -> None:
         phase = {DELETE: REMOVING, REBUILD: PLACING}[task]
-        job = Job(task, phase, NOW, coverage_of(_family()))
+        job = Job(task, phase, NOW, coverage_of(_family(), NOW))
         self.record = replace(self.record, latest=1, written=(0, 1), job=job)
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:

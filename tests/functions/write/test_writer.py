@@ -73,7 +73,7 @@ def test_the_first_event_puts_a_board_on_the_list(subject: Subject, engine: Any)
     family = BOARDS.family("b")
     assert family is not None
     assert listed == {"b", "demo-x"}
-    assert subject.writer.catalog.records.records(["b"])["b"].coverage == coverage_of(family)
+    assert subject.writer.catalog.records.records(["b"])["b"].coverage == coverage_of(family, NOW)
 
 
 def test_receipts_live_for_thirty_days(subject: Subject, engine: Any) -> None:

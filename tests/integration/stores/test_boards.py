@@ -10,8 +10,10 @@ from tests.support.builders.points import NOW, family
 
 
 def test_a_record_replaces_only_the_version_that_was_read(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:
-    coverage = coverage_of(family("c"))
-    buckets = {code: BucketCoverage(bucket.windows, 20_778) for code, bucket in coverage.buckets.items()}
+    coverage = coverage_of(family("c"), NOW)
+    buckets = {
+        code: BucketCoverage(bucket.windows, 20_778, frozenset({7, 9})) for code, bucket in coverage.buckets.items()
+    }
     job = Job("rebuild", "placing", NOW, coverage, 7, "m", 400)
     record = BoardRecord("b", 1, NOW, coverage, coverage.rankings)
     later = replace(
@@ -35,7 +37,7 @@ def test_a_record_replaces_only_the_version_that_was_read(boards: DynamoBoards, 
 
 
 def test_names_of_boards_by_prefix(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:
-    coverage = coverage_of(family("c"))
+    coverage = coverage_of(family("c"), NOW)
     for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
         record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
         assert boards.put(record, None)

@@ -25,7 +25,9 @@ def utc(late: int = 7 * DAY, keep: int = 35 * DAY) -> Timetable:
 
 @pytest.mark.parametrize("name", ["last-0-days", "last-91-days", "last-7-weeks", "Day", "", "last-07-days", "minute"])
 def test_no_other_windows(name: str) -> None:
-    with pytest.raises(ValueError, match="expected all, hour, day, week, month, year, last-N-hours or last-N-days"):
+    with pytest.raises(
+        ValueError, match="expected all, hour, day, week, month, year, season, last-N-hours or last-N-days"
+    ):
         parse_window(name)
 
 

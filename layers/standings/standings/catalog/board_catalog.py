@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from standings.domain.boards.coverage import coverage_of
+from standings.domain.boards.coverage import coverage_of, written_codes
 from standings.domain.boards.definitions import Boards, Family
 from standings.ports.board_records import BOARD_TTL_S, DELETE, BoardRecord, BoardRecords
 from standings.ports.errors import StoreUnavailableError
@@ -69,8 +69,9 @@ class BoardCatalog:
         if family is None:
             raise ValueError(f"no family in boards.toml matches {name!r}")
         if stored is None:
-            return BoardRecord(name, 1, self._clock.now(), coverage_of(family), family.rankings()) if register else None
-        record = _within(family, self._registered(family, stored) if register else stored)
+            now = self._clock.now()
+            return BoardRecord(name, 1, now, coverage_of(family, now), written_codes(family)) if register else None
+        record = _within(family, self._clock.now(), self._registered(family, stored) if register else stored)
         return record if record == stored else replace(record, version=stored.version + 1)
 
     def _registered(self, family: Family, record: BoardRecord) -> BoardRecord:
@@ -78,15 +79,16 @@ class BoardCatalog:
         if record.job is not None and record.job.task == DELETE:
             return replace(record, again=True)
         if record.deleted:
-            return replace(record, deleted=False, coverage=coverage_of(family), begun=self._clock.now())
+            now = self._clock.now()
+            return replace(record, deleted=False, coverage=coverage_of(family, now), begun=now)
         return record
 
 
-def _within(family: Family, record: BoardRecord) -> BoardRecord:
-    job, mine = record.job, coverage_of(family)
+def _within(family: Family, now: int, record: BoardRecord) -> BoardRecord:
+    job, mine = record.job, coverage_of(family, now)
     return replace(
         record,
         coverage=record.coverage.within(mine),
-        codes=record.codes | mine.rankings,
+        codes=record.codes | written_codes(family),
         job=None if job is None else job._replace(coverage=job.coverage.within(mine)),
     )

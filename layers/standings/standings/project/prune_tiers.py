@@ -51,7 +51,7 @@ class PrunedRankings:
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
         conflicts = self.rankings.commit(ranking, moves)
-        until = ranking.readable_until
+        until = ranking.kept_until
         if not conflicts and (until is None or until >= self.clock.now() + self.worth):
             leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.clock.random() < self.chance]
             if leaves:

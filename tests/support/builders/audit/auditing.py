@@ -109,7 +109,7 @@ class Audited:
         while True:
             deadline = self.clock.milliseconds / 1000 + seconds
             call = AuditCall(BOARD, evidence, self.time(), deadline, GRACE)
-            answers.append(BoardAudit(call, family, 0, coverage_of(family)).run(cursor))
+            answers.append(BoardAudit(call, family, 0, coverage_of(family, self.clock.milliseconds)).run(cursor))
             cursor = answers[-1]["cursor"]
             if cursor is None:
                 return answers

@@ -19,7 +19,8 @@ from standings.domain.boards.definitions import (
 )
 from standings.domain.boards.endings_toml import endings
 from standings.domain.boards.item_size import MAX_ITEM_BYTES, most_bytes
-from standings.domain.boards.mistake import Mistake, TomlPath, check_keys
+from standings.domain.boards.mistakes import Mistake, Path, check_keys, line_of
+from standings.domain.boards.seasons_toml import check_use, parse_seasons
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE
 from standings.domain.windows.late_and_keep import MAX_LATE_AND_KEEP, Timetable
 from standings.domain.windows.window import WEEKDAYS, Window, parse_window
@@ -31,7 +32,18 @@ MAX_SHARDS: Final = 64
 
 _SPAN: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
 _SPAN_UNITS: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
-_FAMILY_KEYS: Final = ("keep", "late", "members", "metrics", "prizes", "settle", "shards", "timezone", "week_start")
+_FAMILY_KEYS: Final = (
+    "keep",
+    "late",
+    "members",
+    "metrics",
+    "prizes",
+    "seasons",
+    "settle",
+    "shards",
+    "timezone",
+    "week_start",
+)
 _METRIC_KEYS: Final = ("aggregate", "least", "most", "notes", "order", "precision", "ties", "windows")
 
 
@@ -61,33 +73,7 @@ def parse_boards(text: str) -> Boards:
     try:
         return Boards(tuple(_families(document)))
     except Mistake as mistake:
-        raise DefinitionError(_line_of(text, mistake.path), str(mistake)) from mistake
-
-
-def _line_of(text: str, path: TomlPath) -> int:
-    """The line of the statement that adds the path, or as much of it as the document has.
-
-    tomllib keeps no positions. So parse longer and longer beginnings of the text until one has that much of the path.
-    """
-    lines = text.splitlines()
-    depth = _depth(tomllib.loads(text), path)
-    line = 1
-    for end in range(1, len(lines) + 1):
-        try:
-            document = tomllib.loads("\n".join(lines[:end]))
-        except tomllib.TOMLDecodeError:
-            continue  # The statement goes on in the next line.
-        if _depth(document, path) >= depth:
-            break
-        line = end + 1
-    return line
-
-
-def _depth(value: Any, path: TomlPath) -> int:
-    """How many keys of a path are there."""
-    if not path or not isinstance(value, dict) or path[0] not in value:
-        return 0
-    return 1 + _depth(value[path[0]], path[1:])
+        raise DefinitionError(line_of(text, mistake.path), str(mistake)) from mistake
 
 
 def _families(document: Mapping[str, Any]) -> Iterator[Family]:
@@ -101,7 +87,7 @@ def _families(document: Mapping[str, Any]) -> Iterator[Family]:
         yield _family(("boards", pattern), table)
 
 
-def _family(path: TomlPath, table: Any) -> Family:
+def _family(path: Path, table: Any) -> Family:
     pattern = path[-1]
     if not isinstance(table, dict):
         raise Mistake(path, f"expected a table, got {table!r}")
@@ -111,12 +97,14 @@ def _family(path: TomlPath, table: Any) -> Family:
     timetable = _timetable(path, table)
     members = _choice(path, table, "members", get_args(Members))
     shards = _whole_number(path, table, "shards", range(1, MAX_SHARDS + 1), 1)
-    family_path, metrics, path = path, table.get("metrics", {}), (*path, "metrics")
+    metrics, path = table.get("metrics", {}), (*path, "metrics")
     count = len(metrics) if isinstance(metrics, dict) else repr(metrics)
     if count not in range(1, MAX_METRICS + 1):
         raise Mistake(path, f"expected 1 to {MAX_METRICS} metrics, got {count}")
     parsed = {name: _metric((*path, name), metric, timetable, shards) for name, metric in metrics.items()}
-    ends = endings(family_path, table, timetable, parsed)
+    windows = [((*path, name, "windows"), window.name) for name in parsed for window in parsed[name].windows]
+    check_use(path[:-1], timetable.seasons, windows)
+    ends = endings(path[:-1], table, timetable, parsed)
     try:
         family = Family(pattern, timetable, parsed, members, shards, ends)
     except ValueError as error:
@@ -127,7 +115,7 @@ def _family(path: TomlPath, table: Any) -> Family:
     return family
 
 
-def _timetable(path: TomlPath, table: Mapping[str, Any]) -> Timetable:
+def _timetable(path: Path, table: Mapping[str, Any]) -> Timetable:
     timezone = table.get("timezone", "UTC")
     try:
         ZoneInfo(timezone)
@@ -139,10 +127,11 @@ def _timetable(path: TomlPath, table: Mapping[str, Any]) -> Timetable:
     if keep < late:
         key = "keep" if "keep" in table else "late"
         raise Mistake((*path, key), "expected keep to be at least as long as late (by default 35 and 7 days)")
-    return Timetable(timezone, WEEKDAYS.index(week_start), late, keep)
+    seasons = parse_seasons((*path, "seasons"), table.get("seasons", []))
+    return Timetable(timezone, WEEKDAYS.index(week_start), late, keep, seasons)
 
 
-def _metric(path: TomlPath, table: Any, timetable: Timetable, shards: int) -> Metric:
+def _metric(path: Path, table: Any, timetable: Timetable, shards: int) -> Metric:
     name = path[-1]
     if not METRIC_NAME.fullmatch(name):
         raise Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
@@ -171,7 +160,7 @@ def _metric(path: TomlPath, table: Any, timetable: Timetable, shards: int) -> Me
     )
 
 
-def _notes(path: TomlPath, table: Mapping[str, Any]) -> bool:
+def _notes(path: Path, table: Mapping[str, Any]) -> bool:
     """Whether scores of a metric keep notes."""
     notes = table.get("notes", False)
     if not isinstance(notes, bool):
@@ -181,7 +170,7 @@ def _notes(path: TomlPath, table: Mapping[str, Any]) -> bool:
     return notes
 
 
-def _bound(path: TomlPath, table: Mapping[str, Any], key: str, precision: int) -> int | None:
+def _bound(path: Path, table: Mapping[str, Any], key: str, precision: int) -> int | None:
     """A bound of amounts in units of the metric; None if there is none."""
     value = table.get(key)
     if value is None:
@@ -196,7 +185,7 @@ def _bound(path: TomlPath, table: Mapping[str, Any], key: str, precision: int) -
     return units
 
 
-def _windows(path: TomlPath, names: Any) -> tuple[Window, ...]:
+def _windows(path: Path, names: Any) -> tuple[Window, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Mistake(path, f'expected a list such as ["all", "last-7-days"], got {names!r}')
     if len(set(names)) < len(names):
@@ -213,7 +202,7 @@ def read_span(text: str) -> int | None:
     return None if match is None else int(match[1]) * _SPAN_UNITS[match[2]]
 
 
-def _span(path: TomlPath, table: Mapping[str, Any], key: str, default: str) -> int:
+def _span(path: Path, table: Mapping[str, Any], key: str, default: str) -> int:
     value = table.get(key, default)
     span = read_span(value) if isinstance(value, str) else None
     if span is None:
@@ -223,7 +212,7 @@ def _span(path: TomlPath, table: Mapping[str, Any], key: str, default: str) -> i
     return span
 
 
-def _choice(path: TomlPath, table: Mapping[str, Any], key: str, texts: tuple[Any, ...]) -> Any:
+def _choice(path: Path, table: Mapping[str, Any], key: str, texts: tuple[Any, ...]) -> Any:
     """One of these texts; the first one by default."""
     value = table.get(key, texts[0])
     if value not in texts:
@@ -231,7 +220,7 @@ def _choice(path: TomlPath, table: Mapping[str, Any], key: str, texts: tuple[Any
     return value
 
 
-def _whole_number(path: TomlPath, table: Mapping[str, Any], key: str, allowed: range, default: int) -> int:
+def _whole_number(path: Path, table: Mapping[str, Any], key: str, allowed: range, default: int) -> int:
     value = table.get(key, default)
     if type(value) is not int or value not in allowed:
         raise Mistake((*path, key), f"expected a whole number from {allowed[0]} to {allowed[-1]}, got {value!r}")

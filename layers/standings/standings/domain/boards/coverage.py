@@ -3,6 +3,10 @@
 A definition may change while a board is in use. A window that was added lacks earlier events. A bucket that was removed
 is missing in every period that contains it. So a board's record holds its coverage. Functions with another definition
 reduce it to what they keep up too, and only a rebuild adds to it.
+
+Seasons are added now and then, and need no rebuild before they begin. A season is complete if every definition in use
+since it began has it. So the record of a board with the window `season` also says until which day it was in use: it is
+written once on each day on which the board is. A season that begins after that day is complete.
 """
 
 from collections.abc import Mapping
@@ -12,6 +16,7 @@ from typing import Final, NamedTuple
 from standings.domain.boards.definitions import Family, Metric, Ranking
 from standings.domain.windows.calendar import MINUTE
 from standings.domain.windows.late_and_keep import Timetable
+from standings.domain.windows.seasons import first_index
 from standings.domain.windows.window import Unit, window_of
 
 AHEAD: Final = 10 * MINUTE
@@ -21,10 +26,18 @@ Windows = frozenset[str]  # Codes of the windows of one metric that consist of t
 
 
 class BucketCoverage(NamedTuple):
-    """The windows for which each definition kept buckets of one kind, and the first complete bucket (None: all are)."""
+    """The windows for which each definition kept buckets of one kind, and the first complete bucket (None: all are).
+
+    `seasons` are complete too.
+    """
 
     windows: frozenset[Windows]
     first: int | None = None
+    seasons: frozenset[int] = frozenset()
+
+    def holds(self, bucket: int) -> bool:
+        """Whether a bucket is complete. If it is, so are those after it, unless they are seasons."""
+        return self.first is None or bucket >= self.first or bucket in self.seasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +60,27 @@ class Coverage:
         for code in self.buckets.keys() & other.buckets.keys():
             mine, theirs = self.buckets[code], other.buckets[code]
             first = max((first for first in (mine.first, theirs.first) if first is not None), default=None)
-            buckets[code] = BucketCoverage(mine.windows | theirs.windows, first)
+            seasons = {
+                season for season in mine.seasons | theirs.seasons if mine.holds(season) and theirs.holds(season)
+            }
+            buckets[code] = BucketCoverage(mine.windows | theirs.windows, first, frozenset(seasons))
         return Coverage(self.rankings & other.rankings, buckets, min(self.late, other.late), min(self.keep, other.keep))
 
     def renewed(self, family: Family, since: int) -> "Coverage":
         """What is complete after a rebuild, if this family's definition was the only one since an instant."""
-        fresh = coverage_of(family)
+        fresh = coverage_of(family, since)
         buckets = {
-            code: fresh.buckets[code]._replace(first=self._first(metric, unit, since))
+            code: self._seasons(code, fresh.buckets[code])
+            if unit == "s"
+            else fresh.buckets[code]._replace(first=self._first(metric, unit, since))
             for metric in family.metrics.values()
             for unit, code in metric.bucket_codes.items()
         }
         return Coverage(fresh.rankings, buckets, fresh.late, fresh.keep)
+
+    def _seasons(self, code: str, fresh: BucketCoverage) -> BucketCoverage:
+        """The seasons that have all their events. What an event counted in nothing of cannot be made anew."""
+        return self.buckets.get(code, fresh._replace(seasons=frozenset()))
 
     def _first(self, metric: Metric, unit: Unit, since: int) -> int:
         """The first bucket that has all its events: none was removed, and none counted elsewhere."""
@@ -86,7 +108,7 @@ class Coverage:
         if window.unit is None or not self.ranks(ranking):
             return self.ranks(ranking)
         kept = self.buckets.get(metric.bucket_codes[window.unit])
-        return kept is not None and (kept.first is None or window.buckets(ranking.period)[0] >= kept.first)
+        return kept is not None and kept.holds(window.buckets(ranking.period)[0])
 
     def readable_until(self, ranking: Ranking) -> int | None:
         """The instant from which a ranking can no longer be read, by any of the definitions; None for `all`."""
@@ -98,14 +120,30 @@ class Coverage:
         return timetable.limited(min(self.late, timetable.late), min(self.keep, timetable.keep))
 
 
-def coverage_of(family: Family) -> Coverage:
-    """The coverage of a new board: everything that its definition ranks."""
+def coverage_of(family: Family, now: int) -> Coverage:
+    """The coverage of a new board at the instant `now`: everything that its definition ranks."""
     buckets = {
-        code: _bucket_coverage(metric, unit)
+        code: _season_coverage(family, now) if unit == "s" else _bucket_coverage(metric, unit)
         for metric in family.metrics.values()
         for unit, code in metric.bucket_codes.items()
     }
     return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep)
+
+
+def written_codes(family: Family) -> frozenset[str]:
+    """The codes of all that is ranked on a board: one for each window, and instead of `season` one for each season."""
+    windows = {metric.ranking_code(window): window for metric in family.metrics.values() for window in metric.windows}
+    seasons = {code for code, window in windows.items() if window.unit == "s"}
+    return frozenset(windows.keys() - seasons) | {
+        f"{code}{index}" for code in seasons for index in family.timetable.seasons.indexes
+    }
+
+
+def _season_coverage(family: Family, now: int) -> BucketCoverage:
+    """The seasons of a definition in use: it has all that begin later as far as events do not count in them yet."""
+    timetable = family.timetable
+    first = first_index(timetable.index("d", now + AHEAD) + 1)
+    return BucketCoverage(frozenset({frozenset({"s"})}), first, frozenset(timetable.seasons.indexes))
 
 
 def _bucket_coverage(metric: Metric, unit: Unit) -> BucketCoverage:

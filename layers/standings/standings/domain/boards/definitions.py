@@ -27,7 +27,7 @@ Members = Literal["open", "registered"]
 
 _LETTERS: Final = string.ascii_letters
 _ALNUM: Final = string.ascii_letters + string.digits
-_BUCKET: Final = re.compile(r"[a-zA-Z][0-9][a-zA-Z0-9]([hdwmy])([0-9]{1,9})")
+_BUCKET: Final = re.compile(r"[a-zA-Z][0-9][a-zA-Z0-9]([hdwmys])([0-9]{1,13})")
 """The attribute of a bucket: any code, unit, index."""
 
 
@@ -121,12 +121,12 @@ class Metric:
     def expires(self, unit: Unit, index: int) -> int:
         """The instant from which no period that contains a bucket is computed any more.
 
-        A period is computed as long as it can be read, and one of a rolling window as long as any of its slab can.
+        A period is computed as long as it is kept, and one of a rolling window as long as any of its slab can be read.
         """
         windows = [window for window in self.windows if window.unit == unit]
         last = {window: window.periods(index)[-1] for window in windows}
         return max(
-            self.timetable.readable_until(window, window.slab_of(period)[-1] if window.rolling else period) or 0
+            self.timetable.kept_until(window, window.slab_of(period)[-1] if window.rolling else period) or 0
             for window, period in last.items()
         )
 
@@ -165,7 +165,9 @@ class Family:
     def accumulator(self, attribute: str) -> Accumulator | None:
         """What an attribute of an item adds up; None if this definition does not know it."""
         known = self._codes.get(attribute[:4])
-        return None if known is None else Accumulator(*known, int(attribute[4:] or 0))
+        accumulator = None if known is None else Accumulator(*known, int(attribute[4:] or 0))
+        is_unknown = accumulator and accumulator.unit == "s" and accumulator.bucket not in self.timetable.seasons
+        return None if is_unknown else accumulator
 
     def has_expired(self, attribute: str, now: int) -> bool:
         """Whether an attribute is a bucket that no readable period contains any more.
@@ -236,6 +238,11 @@ class Ranking(NamedTuple):
     def readable_until(self) -> int | None:
         """The instant from which the ranking can no longer be read; None for `all`."""
         return self.metric.timetable.readable_until(self.window, self.period)
+
+    @property
+    def kept_until(self) -> int | None:
+        """The instant from which the ranking is no longer written, and may be gone; None for `all`."""
+        return self.metric.timetable.kept_until(self.window, self.period)
 
 
 def generation_code(generation: int) -> str:

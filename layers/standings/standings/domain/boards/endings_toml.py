@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from standings.domain.boards.definitions import Metric
 from standings.domain.boards.endings import SETTLED_WINDOWS, Endings, Prize
-from standings.domain.boards.mistake import Mistake, TomlPath, check_keys
+from standings.domain.boards.mistakes import Mistake, Path, check_keys
 from standings.domain.windows.calendar import DAY
 from standings.domain.windows.late_and_keep import Timetable
 
@@ -19,7 +19,7 @@ _PRIZE_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _RANKS: Final = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 
 
-def endings(path: TomlPath, table: Mapping[str, Any], timetable: Timetable, metrics: Mapping[str, Metric]) -> Endings:
+def endings(path: Path, table: Mapping[str, Any], timetable: Timetable, metrics: Mapping[str, Metric]) -> Endings:
     """The windows that a family settles, and their prizes."""
     ranked = {
         name: [metric.name for metric in metrics.values() if metric.window(name) is not None]
@@ -43,7 +43,7 @@ def endings(path: TomlPath, table: Mapping[str, Any], timetable: Timetable, metr
     )
 
 
-def _settle(path: TomlPath, names: Any, ranked: Mapping[str, list[str]]) -> tuple[str, ...]:
+def _settle(path: Path, names: Any, ranked: Mapping[str, list[str]]) -> tuple[str, ...]:
     if not isinstance(names, list) or len({str(name) for name in names}) < len(names):
         raise Mistake(path, f'expected a list such as ["week", "month"] with each window once, got {names!r}')
     for name in names:
@@ -54,7 +54,7 @@ def _settle(path: TomlPath, names: Any, ranked: Mapping[str, list[str]]) -> tupl
     return tuple(names)
 
 
-def _prizes(path: TomlPath, listed: Any, metrics: list[str]) -> Iterator[Prize]:
+def _prizes(path: Path, listed: Any, metrics: list[str]) -> Iterator[Prize]:
     if not isinstance(listed, list) or not 1 <= len(listed) <= MAX_PRIZES:
         raise Mistake(path, f'expected a list of 1 to {MAX_PRIZES} prizes such as [{{ ranks = "1", name = "gold" }}]')
     named: set[tuple[str, str]] = set()
@@ -66,7 +66,7 @@ def _prizes(path: TomlPath, listed: Any, metrics: list[str]) -> Iterator[Prize]:
         yield prize
 
 
-def _prize(path: TomlPath, table: Any, metrics: list[str]) -> Prize:
+def _prize(path: Path, table: Any, metrics: list[str]) -> Prize:
     if not isinstance(table, dict):
         raise Mistake(path, f'expected prizes such as {{ ranks = "1", name = "gold" }}, got {table!r}')
     check_keys(path, table, _PRIZE_KEYS)
@@ -86,7 +86,7 @@ def _prize(path: TomlPath, table: Any, metrics: list[str]) -> Prize:
     return Prize(name, metric, 1, 0, percent)
 
 
-def _ranks(path: TomlPath, name: str, text: Any) -> tuple[int, int]:
+def _ranks(path: Path, name: str, text: Any) -> tuple[int, int]:
     match = _RANKS.fullmatch(text) if isinstance(text, str) else None
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if last < first:

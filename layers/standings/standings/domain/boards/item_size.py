@@ -1,5 +1,6 @@
 """How large a member's item can grow: it has a number, and maybe a note, for each bucket that a period still needs."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from standings.domain.boards.definitions import Family, Metric
@@ -24,11 +25,18 @@ def most_bytes(family: Family) -> int:
 def _bytes(metric: Metric) -> int:
     names = [metric.total()]
     for unit in metric.bucket_codes:
-        newest = metric.timetable.index(unit, _NOW) + 1
-        names += [metric.bucket(unit, bucket) for bucket in range(_oldest(metric, unit, newest), newest + 1)]
+        names += [metric.bucket(unit, bucket) for bucket in _buckets(metric, unit)]
     texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)
     copies = 1 + metric.has_tie_keys + metric.notes  # The name stands with the value, the tie key and the note
     return sum(copies * (len(name) + 1) + _VALUE + texts for name in names)
+
+
+def _buckets(metric: Metric, unit: Unit) -> Iterable[int]:
+    """The buckets that an item may hold. Of seasons all: there are few."""
+    if unit == "s":
+        return metric.timetable.seasons.indexes
+    newest = metric.timetable.index(unit, _NOW) + 1
+    return range(_oldest(metric, unit, newest), newest + 1)
 
 
 def _oldest(metric: Metric, unit: Unit, newest: int) -> int:

@@ -18,7 +18,7 @@ AHEAD_MARGIN: Final = HOUR  # No event counts in a bucket that begins later than
 def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
     """The rankings in which a member's place may differ between two images, but for those of rolling windows.
 
-    Periods that can no longer be read when `new` is written are skipped.
+    Periods that are no longer kept when `new` is written are skipped.
     """
     before: Mapping[str, int] = old.values if old is not None else {}
     tie_keys: Mapping[str, str] = old.tie_keys if old is not None else {}
@@ -40,12 +40,12 @@ def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator
 
 
 def _is_open(ranking: Ranking, now: int) -> bool:
-    until = ranking.readable_until
+    until = ranking.kept_until
     return until is None or now < until + SKIP_MARGIN
 
 
 def readable_rankings(family: Family, image: Image, now: int) -> Iterator[Ranking]:
-    """The rankings in whose scores an image's accumulators count, and that can be read at `now` or later.
+    """The rankings in whose scores an image's accumulators count, and that are kept at `now` or later.
 
     Those of rolling windows are not among them.
     """
@@ -53,15 +53,17 @@ def readable_rankings(family: Family, image: Image, now: int) -> Iterator[Rankin
 
 
 def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
-    """Every ranking of a board that can be read at `now`, and every later one in which events count already."""
+    """Every ranking of a board that is kept at `now`, and every later one in which events count already."""
     for metric in family.metrics.values():
         for window in metric.windows:
             if window.unit is None:
                 yield Ranking(board, metric, window, 0)
                 continue
             newest_bucket = family.timetable.index(window.unit, now + AHEAD_MARGIN)
-            for period in range(window.periods(newest_bucket)[-1], -1, -1):
+            period: int | None = window.periods(newest_bucket)[-1]
+            while period is not None and period >= 0:
                 ranking = Ranking(board, metric, window, period)
                 if not _is_open(ranking, now):
                     break
                 yield ranking
+                period = family.timetable.beside(window.unit, period, -1)

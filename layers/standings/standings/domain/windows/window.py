@@ -1,16 +1,16 @@
-"""Windows: `all`, calendar windows such as `week`, and rolling windows such as `last-7-days`."""
+"""Windows: `all`, calendar windows such as `week`, `season`, and rolling windows such as `last-7-days`."""
 
 import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Unit = Literal["h", "d", "w", "m", "y"]  # An hour, a day, a week, a month or a year of the calendar
+Unit = Literal["h", "d", "w", "m", "y", "s"]  # An hour, a day, a week, a month or a year of the calendar, a season
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MAX_ROLLING_BUCKETS: Final = 90
 MAX_SLAB: Final = 10
 """The most periods of a rolling window that are computed together (`Window.slab_of`)."""
 
-_UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}
+_UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y", "season": "s"}
 _NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}
 _ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
 
@@ -19,8 +19,8 @@ _ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
 class Window:
     """A span of time in which scores are ranked, such as each day or the last seven days.
 
-    A *bucket* is one hour, day, week, month or year (`unit`). A period of a calendar window is one bucket, a period of
-    a rolling window is `size` buckets. `all` has no unit. `code` begins the code of each period.
+    A *bucket* is one hour, day, week, month, year or season (`unit`). A period of a rolling window is `size` buckets, a
+    period of any other window is one bucket. `all` has no unit. `code` begins the code of each period.
     """
 
     name: str

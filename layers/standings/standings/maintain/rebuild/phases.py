@@ -20,7 +20,7 @@ AFTER_WAITING: Final = {LEAVING: REMOVING, ANNOUNCED: PLACING, SWITCHED: RETIRED
 
 def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRecord:
     """The record with its job, or a new one, at the beginning of a phase."""
-    planned = coverage_of(family)
+    planned = coverage_of(family, now)
     job = (record.job or Job(REBUILD, phase, now, planned))._replace(
         phase=phase, since=now, slot=0, after=None, members=0
     )
@@ -48,7 +48,7 @@ def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRec
 
 def is_outdated(job: Job, family: Family) -> bool:
     """Whether a job that has not switched yet makes other rankings than the family has by now."""
-    planned, current = job.coverage, coverage_of(family)
+    planned, current = job.coverage, coverage_of(family, job.since)
     is_same = (planned.rankings, planned.late, planned.keep) == (current.rankings, current.late, current.keep)
     return job.phase in {ANNOUNCED, PLACING} and not is_same
 

@@ -22,6 +22,7 @@ from functools import partial
 from typing import Final
 
 from standings.catalog.board_catalog import BoardCatalog
+from standings.domain.boards.coverage import written_codes
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image, registered, removed, rewritten
 from standings.domain.members.moves import Move
@@ -130,7 +131,7 @@ class _Run:
         for generation in record.stale:
             if not self._service.purge(self._board, record.codes, generation, lambda: self._backoff.expired):
                 return record
-        return self._save(record, lambda record: replace(record, stale=(), codes=self._family.rankings(), job=None))
+        return self._save(record, lambda record: replace(record, stale=(), codes=written_codes(self._family), job=None))
 
     def _through_members(
         self, record: BoardRecord, do: Callable[[BoardRecord, Sequence[Chunk]], list[Image]], after_all: _Change

@@ -41,7 +41,8 @@ class DynamoPurging:
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
         for code in sorted(codes):
-            if window_of(code[CODE_LENGTH:]).rolling and not self._purge_list(board, code, generation, over):
+            window = _window(code)
+            if window and window.rolling and not self._purge_list(board, window, code, generation, over):
                 return False
             for ranking in self._rankings_of(board, code, generation):
                 if over() or not self._purge(ranking, over):
@@ -49,11 +50,10 @@ class DynamoPurging:
             self._purge_logs(board, code, generation)
         return True
 
-    def _purge_list(self, board: str, code: str, generation: int, over: Callable[[], bool]) -> bool:
+    def _purge_list(self, board: str, rolling: Window, code: str, generation: int, over: Callable[[], bool]) -> bool:
         """Purge the list of a rolling window, and the rows of its members."""
         window = f"{board}#{code}{generation_code(generation)}"
         (log,) = self._items([log_key(window, 0)]) or [{}]
-        rolling = window_of(code[CODE_LENGTH:])
         slabs = dict.fromkeys(rolling.slab_of(period).start for period in self._periods(rolling))
         lists = [f"{board}#{code}{slab}{generation_code(generation)}" for slab in slabs] if log else []
         for partition in [index_key(key, shard) for key in lists for shard in range(max(shards_ever(log)))]:
@@ -80,10 +80,10 @@ class DynamoPurging:
         self._delete(keys if first else [])
 
     def _rankings_of(self, board: str, code: str, generation: int) -> list[str]:
-        """The keys of a window's rankings that have a root."""
+        """The keys of a code's rankings: of a window with many, those that have a root."""
         end = generation_code(generation)
-        window = window_of(code[CODE_LENGTH:])
-        if window.unit is None:
+        window = _window(code)
+        if window is None:
             return [f"{board}#{code}{end}"]
         periods = [f"{board}#{code}{period}{end}" for period in self._periods(window)]
         roots = {item["pk"]["S"] for item in self._items([node_key(ranking, ROOT) for ranking in periods])}
@@ -132,6 +132,12 @@ class DynamoPurging:
 
     def _with_retry(self, do: Callable[[], T]) -> T:
         return with_retry(do, self._clock.backoff_for(READ_TIMEOUT_S))
+
+
+def _window(code: str) -> Window | None:
+    """The window of a code; None if the code has one ranking: that of `all` or of a season."""
+    name = code[CODE_LENGTH:]
+    return None if name[0] in "as" else window_of(name)
 
 
 def _entries(log: Item) -> Sequence[Entry]:

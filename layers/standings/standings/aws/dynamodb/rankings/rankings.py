@@ -62,7 +62,7 @@ class DynamoRankings:
         self._lanes: TtlCache[str, _Lane] = TtlCache(clock, RANKING_TTL_S)
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
-        until = ranking.readable_until
+        until = ranking.kept_until
         expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
         lane = self._lanes.get(ranking.key) or _Lane()
         if lane.conflicts >= CONFLICTS and (busy := self._change_lane(ranking, lane, expiry)):

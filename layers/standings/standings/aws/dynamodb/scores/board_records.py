@@ -93,7 +93,11 @@ def _encode_coverage(coverage: Coverage) -> dict[str, Any]:
     return {
         "rankings": sorted(coverage.rankings),
         "buckets": {
-            code: {"windows": sorted(sorted(windows) for windows in bucket.windows), "first": bucket.first}
+            code: {
+                "windows": sorted(sorted(windows) for windows in bucket.windows),
+                "first": bucket.first,
+                **({"seasons": sorted(bucket.seasons)} if bucket.seasons else {}),
+            }
             for code, bucket in sorted(coverage.buckets.items())
         },
         "late": coverage.late,
@@ -103,7 +107,9 @@ def _encode_coverage(coverage: Coverage) -> dict[str, Any]:
 
 def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
     buckets = {
-        code: BucketCoverage(frozenset(map(frozenset, bucket["windows"])), bucket["first"])
+        code: BucketCoverage(
+            frozenset(map(frozenset, bucket["windows"])), bucket["first"], frozenset(bucket.get("seasons", ()))
+        )
         for code, bucket in content["buckets"].items()
     }
     return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"])
