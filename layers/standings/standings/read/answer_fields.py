@@ -61,10 +61,14 @@ def percentile(ahead: int, total: int) -> Any:
 
 
 def period(ranking: Ranking) -> dict[str, str | None]:
-    """The start and the end of a ranking's period in the board's time zone; None for `all`."""
+    """The start and the end of a ranking's period in the board's time zone, and the name of a season.
+
+    They are None for `all` and before the first season.
+    """
     timetable = ranking.metric.timetable
     bounds = timetable.bounds(ranking.window, ranking.period)
     if bounds is None:
-        return {"start": None, "end": None}
+        return {"start": None, "end": None, **({"name": None} if ranking.window.unit == "s" else {})}
     start, end = (timetable.local(at).isoformat().replace("+00:00", "Z") for at in bounds)
-    return {"start": start, "end": end}
+    named = {"name": timetable.seasons[ranking.period].name} if ranking.window.unit == "s" else {}
+    return {"start": start, "end": end, **named}

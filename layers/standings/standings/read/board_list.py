@@ -5,7 +5,8 @@ from typing import Any, Final
 from standings.domain.boards.definitions import Metric
 from standings.domain.boards.names import BOARD_NAME
 from standings.domain.errors import bad_argument, check_range
-from standings.domain.windows.calendar import DAY, HOUR, MINUTE
+from standings.domain.windows.calendar import DAY, HOUR, MINUTE, day_text
+from standings.domain.windows.late_and_keep import Timetable
 from standings.domain.windows.window import WEEKDAYS
 from standings.read import answer_fields
 from standings.read.cursors import encode_name, read_name
@@ -39,6 +40,7 @@ def definition(request: Request, board: str) -> dict[str, Any]:
         "late": _span(timetable.late),
         "keep": _span(timetable.keep),
         "shards": family.shards,
+        **({"seasons": _seasons(timetable)} if timetable.seasons.all else {}),
         "metrics": [
             {
                 "metric": metric.name,
@@ -61,6 +63,14 @@ def definition(request: Request, board: str) -> dict[str, Any]:
 
 def _limit(metric: Metric, units: int | None) -> Any:
     return None if units is None else answer_fields.decimal(units, metric.precision)
+
+
+def _seasons(timetable: Timetable) -> list[dict[str, str]]:
+    """A family's seasons as `boards.toml` writes them, by start."""
+    return [
+        {"name": season.name, "starts": day_text(season.starts), "ends": day_text(season.ends)}
+        for season in timetable.seasons.all
+    ]
 
 
 def _span(milliseconds: int) -> str:

@@ -41,8 +41,8 @@ def read_cursor(question: Question, text: str) -> Cursor:
     if question.names_period and cursor.period != ranking.period:
         raise bad_argument("cursor", "is of another period than the one named")
     unit = ranking.window.unit
-    first = ranking.metric.timetable.index(unit, 0) if unit is not None else 0
-    if not first <= cursor.period <= ranking.period:
+    is_known = cursor.period == 0 if unit is None else ranking.metric.timetable.has(unit, cursor.period)
+    if not is_known or cursor.period > ranking.period:
         raise bad_argument("cursor", "is of a period that cannot be read")
     until = ranking._replace(period=cursor.period).readable_until
     if until is not None and question.request.now >= until:

@@ -9,6 +9,7 @@ from standings.domain.errors import NotFoundError, bad_argument, not_found
 from standings.domain.events import instants
 from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.domain.tiers.tier_path import ROOT, Path
+from standings.domain.windows.seasons import NO_SEASON
 from standings.domain.windows.window import Window
 from standings.ports.board_records import BOARD_TTL_S, BoardRecord
 from standings.ports.errors import StoreUnavailableError
@@ -78,7 +79,7 @@ class Request:
         return family_of(self._reader.boards, board)
 
     def current(self, board: str, metric: Metric, window: Window) -> Ranking:
-        """The ranking of a window's current period, in generation 0."""
+        """The ranking of a window's current period, in generation 0. `readable` refuses one before the first season."""
         return Ranking(board, metric, window, metric.timetable.current(window, self.now))
 
     def question(
@@ -122,11 +123,17 @@ class Request:
 
     def previous(self, ranking: Ranking) -> Ranking | None:
         """The ranking of the period before; None if there is none or it is not readable."""
-        return self.readable(ranking._replace(period=ranking.period - 1)) if ranking.window.unit is not None else None
+        unit = ranking.window.unit
+        before = None if unit is None else ranking.metric.timetable.beside(unit, ranking.period, -1)
+        return None if before is None else self.readable(ranking._replace(period=before))
 
     def _in_generation(self, ranking: Ranking) -> Ranking:
         """The ranking in the generation to read; NotFoundError if it is incomplete or no longer kept."""
         board, window = ranking.board, ranking.window.name
+        if ranking.window.unit == "s" and ranking.period == NO_SEASON:
+            first = ranking.metric.timetable.seasons.all[0]
+            detail = f"the first season of board {board!r}, {first.name!r}, has not begun"
+            raise not_found("no-season-yet", "No season has begun", detail)
         # Use one record throughout: the next may name another generation.
         record = self._reader.records.get_or_read(board, lambda: self.store.record(board))
         if record is None:
