@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.oracle.listing import Metric
 from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import Calendar
+from tests.support.oracle.periods import Calendar, Season
 
 BERLIN: Final = ZoneInfo("Europe/Berlin")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -37,6 +37,7 @@ class Board:
             f'late = "{self.calendar.late.days} days"',
             f'keep = "{self.calendar.keep.days} days"',
             f"shards = {shards}",
+            f"seasons = [{', '.join(map(_season, self.calendar.seasons))}]",
         ]
         if self.registered:
             lines.append('members = "registered"')
@@ -49,6 +50,10 @@ class Board:
                 f"windows = [{windows}] }}"
             )
         return "\n".join(lines) + "\n"
+
+
+def _season(season: Season) -> str:
+    return f'{{ name = "{season.name}", starts = "{season.starts}", ends = "{season.ends}" }}'
 
 
 BOARDS: Final = {
@@ -99,6 +104,24 @@ BOARDS: Final = {
         },
         Calendar(BERLIN),
         registered=True,
+    ),
+    "league": Board(
+        {
+            "points": Metric(windows=("all", "day", "season")),
+            "best": Metric("max", ties="first", windows=("season",), notes=True),
+        },
+        Calendar(
+            BERLIN,
+            late=timedelta(days=2),
+            keep=timedelta(days=3),
+            seasons=(
+                Season("kick-off", date(2026, 10, 25), date(2026, 10, 27)),  # the clocks go back in it
+                Season("autumn", date(2026, 11, 1), date(2026, 12, 31)),
+                Season("winter", date(2026, 12, 31), date(2027, 2, 1)),  # it follows at once
+                Season("spring", date(2027, 3, 27), date(2027, 4, 10)),
+                Season("summer", date(2027, 5, 1), date(2027, 9, 1)),
+            ),
+        ),
     ),
 }
 MEMBERS: Final = ("a", "b", "B", "m#1", "images/1.jpg", "用户", "\ufffd", "\U0001f600")

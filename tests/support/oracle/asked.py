@@ -149,7 +149,7 @@ def exact(number: Any) -> Any:
 
 def instants_of(period: Any) -> Any:
     """Return start and end of an answer's period as instants in UTC."""
-    if not isinstance(period, dict) or period.keys() != {"start", "end"}:
+    if not isinstance(period, dict) or period.keys() - {"name"} != {"start", "end"}:
         return period
     return tuple(
         datetime.fromisoformat(period[end]).astimezone(UTC) if period[end] else None for end in ("start", "end")

@@ -34,7 +34,7 @@ from tests.support.oracle.compare_numbers import (
     compare_ranks,
     compare_scores,
 )
-from tests.support.oracle.listing import METHODS
+from tests.support.oracle.listing import METHODS, Listing
 from tests.support.oracle.model import BoardModel
 
 Read = Callable[[Asked, str], None]
@@ -75,6 +75,11 @@ def rankings(
     periods: list[tuple[str, str, datetime]] = []
     for metric, rules in model.metrics.items():
         for window in rules.windows:
+            if window != "all" and not model.calendar.held(window, now):
+                Asked(stack, model, board, metric, window, now, now, rng, Listing([], descending=True)).refused(
+                    "no-season-yet", method=METHODS[0]
+                )
+                continue
             periods.append((metric, window, now))
             earlier = list(model.calendar.earlier(window, now))
             if earlier:

@@ -1,22 +1,33 @@
-"""Works out the hours, days, weeks, months and years of a board from the calendar alone."""
+"""Works out the hours, days, weeks, months, years and seasons of a board from the calendar alone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import NamedTuple
 
 CALENDAR = ("hour", "day", "week", "month", "year")
+SEASON = "season"
 Bucket = datetime | date
 """An hour is given by its first instant, in UTC. A longer bucket is given by its first day."""
 
 
+class Season(NamedTuple):
+    """A season of a board, from its first day to the first day that no longer belongs to it."""
+
+    name: str
+    starts: date
+    ends: date
+
+
 @dataclass
 class Calendar:
-    """A board's time zone, the first day of its weeks (Monday is 0), and its `late` and `keep`."""
+    """A board's time zone, the first day of its weeks (Monday is 0), `late` and `keep`, and its seasons by start."""
 
     zone: tzinfo = UTC
     week_start: int = 0
     late: timedelta = timedelta(days=7)
     keep: timedelta = timedelta(days=35)
+    seasons: tuple[Season, ...] = ()
 
     def bucket(self, kind: str, at: datetime) -> Bucket:
         """Return the hour, day, week, month or year that contains an instant."""
@@ -35,20 +46,36 @@ class Calendar:
         return datetime(bucket.year, bucket.month, bucket.day, tzinfo=self.zone).astimezone(UTC)
 
     def end(self, kind: str, bucket: Bucket) -> datetime:
+        if kind == SEASON:
+            return self.start(next(season.ends for season in self.seasons if season.starts == bucket))
         return self.start(_following(kind, bucket))
+
+    def season(self, on: datetime) -> Season | None:
+        """Return the latest season that has begun at an instant, or None. It may have ended."""
+        day = on.astimezone(self.zone).date()
+        return next((season for season in reversed(self.seasons) if season.starts <= day), None)
 
     def late_for(self, kind: str) -> timedelta:
         return min(self.late, timedelta(days=1)) if kind == "hour" else self.late
 
     def takes(self, at: datetime, now: datetime) -> dict[str, Bucket]:
         """Return the buckets in which an event applied at `now` counts: those that ended less than `late` ago."""
-        buckets = {kind: self.bucket(kind, at) for kind in CALENDAR}
+        buckets: dict[str, Bucket] = {kind: self.bucket(kind, at) for kind in CALENDAR}
+        season = self.season(at)
+        if season is not None and at < self.start(season.ends):
+            buckets[SEASON] = season.starts
         return {kind: bucket for kind, bucket in buckets.items() if now - self.end(kind, bucket) < self.late_for(kind)}
 
     def held(self, window: str, on: datetime) -> list[Bucket]:
-        """Return the buckets of the period of a window that contains an instant, latest first. `all` has none."""
+        """Return the buckets of the period of a window that contains an instant, latest first. `all` has none.
+
+        Of seasons, it is the latest that has begun.
+        """
         if window == "all":
             return []
+        if window == SEASON:
+            season = self.season(on)
+            return [] if season is None else [season.starts]
         bucket = self.bucket(unit(window), on)
         if window in CALENDAR:
             return [bucket]
@@ -74,13 +101,16 @@ class Calendar:
     def before(self, window: str, on: datetime) -> datetime | None:
         """Return an instant in the period before. A rolling period before is the one that ended a bucket earlier."""
         held = self.held(window, on)
-        return self.start(held[0]) - timedelta(milliseconds=1) if held else None
+        before = self.start(held[0]) - timedelta(milliseconds=1) if held else None
+        return None if window == SEASON and before and not self.held(window, before) else before
 
     def is_readable(self, window: str, on: datetime, now: datetime) -> bool:
         """Whether the period of a window that contains an instant can still be read at `now`."""
         if window == "all":
             return True
         kind = unit(window)
+        if window == SEASON:
+            return self._is_season_readable(on, now)
         bucket = self.bucket(kind, on)
         end = self.end(kind, bucket)
         if window not in CALENDAR:
@@ -88,6 +118,14 @@ class Calendar:
         keep = min(self.keep, self.late_for(kind) + timedelta(hours=1)) if kind == "hour" else self.keep
         following = _following(kind, bucket)
         return now < max(end + keep, self.end(kind, following) + self.late_for(kind))
+
+    def _is_season_readable(self, on: datetime, now: datetime) -> bool:
+        season = self.season(on)
+        if season is None:
+            return False
+        following = [self.start(other.ends) + self.late for other in self.seasons if other.starts > season.starts]
+        end = self.start(season.ends)
+        return now < min(max([end + self.keep, *following[:1]]), end + timedelta(days=800))
 
     def earlier(self, window: str, now: datetime, than: datetime | None = None) -> Iterator[datetime]:
         """Yield an instant in each period before that of `than` (or of now) that can still be read, latest first."""
@@ -109,12 +147,15 @@ class Calendar:
         local = on.astimezone(self.zone)
         if window == "all":
             return None
+        if window == SEASON:
+            season = self.season(on)
+            return season and season.name
         return f"{local:%Y-%m-%dT%H}{local.isoformat()[-6:]}" if unit(window) == "hour" else local.date().isoformat()
 
 
 def unit(window: str) -> str:
     """Return the kind of bucket that the periods of a window consist of."""
-    return window if window in CALENDAR else window.split("-")[2].removesuffix("s")
+    return window if window in (*CALENDAR, SEASON) else window.split("-")[2].removesuffix("s")
 
 
 def _following(kind: str, bucket: Bucket) -> Bucket:
