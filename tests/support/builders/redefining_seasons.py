@@ -1,0 +1,177 @@
+"""A board whose seasons change, sometimes while old functions still run, beside a list of its events."""
+
+import random
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.streaming import project
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+from tests.support.oracle.periods import Season
+
+FIRST_DAY = date(2026, 10, 1)
+START = datetime(2026, 10, 1, 22, tzinfo=UTC)
+LATE = timedelta(days=2)
+KEEP = timedelta(days=5)
+CLOCKS = timedelta(minutes=15)
+"""How long before a season begins the last function that does not know it must have been at work."""
+Deployed = tuple[Season, ...]
+
+
+def drawn(rng: random.Random) -> Deployed:
+    """Seasons of some days, with and without gaps."""
+    day, seasons = FIRST_DAY + timedelta(days=rng.randint(0, 3)), []
+    for _ in range(rng.randint(4, 12)):
+        ends = day + timedelta(days=rng.randint(1, 4))
+        seasons.append(Season(rng.choice("abcde") + f"-{day:%m%d}", day, ends))
+        day = ends + timedelta(days=rng.choice([0, 0, 1, 3]))
+    return tuple(seasons)
+
+
+def instant(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+@dataclass
+class SeasonHistory:
+    """One board through deployments. It keeps all events, and which seasons functions knew that were at work."""
+
+    seed: int
+    stacks: ExitStack
+    clock: ManualClock
+    rng: random.Random = field(init=False)
+    engine: Any = field(default_factory=Engine)
+    events: list[tuple[datetime, datetime, str, int]] = field(default_factory=list)
+    at_work: list[tuple[datetime, Deployed]] = field(default_factory=list)
+    seasons: Deployed = ()
+    old: tuple[Stack, Deployed] | None = None
+    read: int = 0
+    must: int = 0
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+        create_tables(self.engine, expire=False)
+        self.plan = drawn(self.rng)
+        self.seasons = self.plan[:2]
+        self.stack = self.deployed()
+        self.event()
+
+    @property
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock() / 1000, UTC)
+
+    def deployed(self) -> Stack:
+        seasons = ", ".join(f'{{ name = "{s.name}", starts = "{s.starts}", ends = "{s.ends}" }}' for s in self.seasons)
+        text = (
+            f'[boards."b"]\nlate = "{LATE.days} days"\nkeep = "{KEEP.days} days"\nseasons = [{seasons}]\n'
+            'metrics.points = { aggregate = "sum", windows = ["all", "season"] }\n'
+        )
+        return self.stacks.enter_context(running(self.engine, self.clock, text))
+
+    def deploy(self) -> None:
+        """Add seasons that are to come, or now and then take others."""
+        before = self.stack, self.seasons
+        if self.rng.random() < 0.7:
+            known = {season.starts for season in self.seasons}
+            ends = max(season.ends for season in self.seasons)
+            added = [season for season in self.plan if season.starts >= ends and season.starts not in known]
+            self.seasons = (*self.seasons, *added[: self.rng.randint(1, 2)])
+        else:
+            self.plan = drawn(self.rng)
+            self.seasons = self.plan[: self.rng.randint(1, len(self.plan))]
+        self.stack = self.deployed()
+        self.stack.projected = before[0].projected
+        self.old = before
+
+    def event(self) -> None:
+        """One event, by functions of either definition while both are there."""
+        stack, seasons = self.old if self.old is not None and self.rng.random() < 0.5 else (self.stack, self.seasons)
+        at = self.now - timedelta(minutes=self.rng.choice([0, 0, -4, 10, 300, 30 * 60, 60 * 60, 90 * 60]))
+        member, points = f"m{self.rng.randrange(4)}", self.rng.choice([0, 1, 5, 130])
+        event = {"id": f"e{len(self.events)}", "board": "b", "member": member, "at": at.isoformat()}
+        body = orjson.dumps({**event, "metrics": {"points": points}}).decode()
+        record = {"messageId": "1", "body": body, "messageAttributes": {}}
+        assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+        assert stack.dead_letters.reasons() == []
+        self.events.append((at, self.now, member, points))
+        project(stack)
+        self.stack.projected = stack.projected
+        self.at_work.append((self.now, seasons))
+
+    def rebuild(self) -> None:
+        self.old, begin = None, True
+        while not (answer := self.stack.maintenance({"rebuild": {"board": "b", "begin": begin}}, Context()))["done"]:
+            begin = False
+            self.clock.milliseconds += round(answer["wait"] * 1000)
+            self.event()
+        self.at_work.append((self.now, self.seasons))
+
+    def check(self) -> None:
+        """Every season that can be read is what a sort says, and one that was known whenever it ran can be read."""
+        self.clock.milliseconds += 61_000  # whatever is remembered of boards is asked again
+        for number, season in enumerate(self.seasons):
+            status, page = self.stack.get("/boards/b/points/season", period=season.name, limit=1000)
+            begins, end = instant(season.starts), instant(season.ends)
+            if self.now < begins:
+                assert (status, page["type"]) in {
+                    (400, "urn:standings:bad-argument"),
+                    (404, "urn:standings:no-season-yet"),
+                }
+                continue
+            following = [instant(one.ends) + LATE for one in self.seasons[number + 1 : number + 2]]
+            readable = self.now < max([end + KEEP, *following])
+            if status == 200:
+                assert readable, season
+                assert self.shown(page) == self.expected(begins, end), season
+                assert page["period"]["name"] == season.name
+                self.read += 1
+            else:
+                assert page["type"].rpartition(":")[2] == ("not-built" if readable else "period-gone"), page
+                missed = [when for when, known in self.at_work if season not in known]
+                assert not readable or (missed and day_of(missed[-1] + CLOCKS) >= season.starts), season
+            self.must += readable
+
+    def shown(self, page: dict[str, Any]) -> list[tuple[int, str]]:
+        return sorted((line["score"], line["member"]) for line in page["entries"])
+
+    def expected(self, begins: datetime, end: datetime) -> list[tuple[int, str]]:
+        scores: Counter[str] = Counter()
+        for at, counted, member, points in self.events:
+            if begins <= at < end and counted - end < LATE:
+                scores[member] += points
+        return sorted((score, member) for member, score in scores.items())
+
+
+def day_of(instant: datetime) -> date:
+    return instant.astimezone(UTC).date()
+
+
+def live(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """Live through a month: how many seasons were read, and how many could have been but for changes."""
+    print(f"seed {seed}")
+    with ExitStack() as stacks:
+        clock = ManualClock(round(START.timestamp() * 1000))
+        # Before any function starts: what is remembered of boards goes by this clock.
+        monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
+        history = SeasonHistory(seed, stacks, clock)
+        for _ in range(20):
+            if history.rng.random() < 0.35:
+                history.deploy()
+            if history.rng.random() < 0.7:  # At other times nobody is active.
+                for _ in range(history.rng.randint(1, 5)):
+                    history.event()
+            history.old = None
+            if history.rng.random() < 0.1:
+                history.rebuild()
+            history.check()
+            history.clock.milliseconds += history.rng.choice([1, 7, 20, 33, 60]) * 3_600_000
+        return history.read, history.must
