@@ -61,7 +61,9 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board")
     parser.add_argument("--metric", help="the ranked metric (the board's first)")
     parser.add_argument("--window", help="all, day, last-7-days, … (the metric's first)")
-    parser.add_argument("--period", help="a past period: a day in it (2026-11-20) or an hour (2026-11-20T15)")
+    parser.add_argument(
+        "--period", help="a past period: a day in it (2026-11-20), an hour (2026-11-20T15) or a season (winter-2026)"
+    )
     methods = {"competition": "1224, the default", "ordinal": "1234", "dense": "1223"}
     numbered = ", ".join(f"{name} ({ranks})" for name, ranks in methods.items())
     parser.add_argument("--method", choices=methods, help=f"how ties are numbered: {numbered}")

@@ -48,14 +48,18 @@ def ago(seconds: float) -> str:
 
 
 def period(answer: Mapping[str, Any]) -> str:
-    """Return the days or hours of an answer's period, in the board's time zone; empty for `all`."""
+    """Return the days or hours of an answer's period, in the board's time zone, after a season's name.
+
+    It is empty for `all`, and before the first season.
+    """
     if answer["period"]["start"] is None:
         return ""
     start, end = (datetime.fromisoformat(answer["period"][side]) for side in ("start", "end"))
     if answer["window"] == "hour" or answer["window"].endswith("-hours"):
         return f"{start:%Y-%m-%d %H:%M} to {end:{'%H:%M' if start.date() == end.date() else '%Y-%m-%d %H:%M'}}"
     first, last = start.date(), (end - timedelta(microseconds=1)).date()
-    return f"{first}" if first == last else f"{first} to {last}"
+    name = answer["period"].get("name")
+    return f"{name}, {first} to {last}" if name else f"{first}" if first == last else f"{first} to {last}"
 
 
 def ranking(answer: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from math import ceil, floor
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -36,6 +36,15 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
+class Season:
+    """A season, from its first day to the first that no longer belongs to it."""
+
+    name: str
+    starts: date
+    ends: date
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of a board. Events of the last `late` count in every period that they fall in."""
 
@@ -45,6 +54,12 @@ class Rules:
     late: timedelta
     is_open: bool
     metrics: tuple[Metric, ...]
+    seasons: tuple[Season, ...] = ()
+
+    def season(self, at: datetime) -> Season | None:
+        """The season at a time; None in a gap."""
+        day = at.astimezone(self.timezone).date()
+        return next((season for season in self.seasons if season.starts <= day < season.ends), None)
 
 
 def rules_of(answer: Mapping[str, Any]) -> Rules:
@@ -67,6 +82,10 @@ def rules_of(answer: Mapping[str, Any]) -> Rules:
         _span(answer["late"]),
         answer["members"] == "open",
         metrics,
+        tuple(
+            Season(one["name"], date.fromisoformat(one["starts"]), date.fromisoformat(one["ends"]))
+            for one in answer.get("seasons", ())
+        ),
     )
 
 

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from standings_cli.doctor.exercise.rules import Metric, Rules
+from standings_cli.doctor.exercise.rules import Metric, Rules, Season
 
 _ROLLING: Final = re.compile(r"last-(\d+)-(hours|days)")
 _HOUR: Final = timedelta(hours=1)
@@ -35,6 +35,9 @@ def bounds(window: str, at: datetime, rules: Rules) -> tuple[datetime, datetime]
     """The first instant of a window's period at a time, and the first after it; None for `all`."""
     if window == "all":
         return None
+    if window == "season":
+        season = season_of(at, rules)
+        return _midnight(season.starts, rules), _midnight(season.ends, rules)
     local = at.astimezone(rules.timezone)
     if match := _ROLLING.fullmatch("last-1-hours" if window == "hour" else window):
         count = int(match[1])
@@ -60,6 +63,8 @@ def label(window: str, at: datetime, rules: Rules) -> str | None:
     """The name of a period in `?period=`; None for `all`."""
     if window == "all":
         return None
+    if window == "season":
+        return season_of(at, rules).name
     local = at.astimezone(rules.timezone)
     if window != "hour" and not window.endswith("-hours"):
         return local.date().isoformat()
@@ -67,6 +72,14 @@ def label(window: str, at: datetime, rules: Rules) -> str | None:
     offset = local.strftime("%z")
     is_twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     return f"{local:%Y-%m-%dT%H}" + (f"{offset[:3]}:{offset[3:]}" if is_twice else "")
+
+
+def season_of(at: datetime, rules: Rules) -> Season:
+    """The season at a time; ValueError in a gap."""
+    season = rules.season(at)
+    if season is None:
+        raise ValueError(f"expected a time in a season, got {at.isoformat()}")
+    return season
 
 
 def standings(events: Iterable[Event], metric: Metric, period: tuple[datetime, datetime] | None) -> list[Standing]:
@@ -117,7 +130,7 @@ def _days(local: datetime, first: int, following: int, rules: Rules) -> tuple[da
     return _midnight(noon + timedelta(days=first), rules), _midnight(noon + timedelta(days=following), rules)
 
 
-def _midnight(local: datetime, rules: Rules) -> datetime:
+def _midnight(local: date, rules: Rules) -> datetime:
     """The first instant of a day."""
     # Where the clocks skip midnight, this is the instant at which they do.
     return datetime(local.year, local.month, local.day, tzinfo=rules.timezone).astimezone(UTC)

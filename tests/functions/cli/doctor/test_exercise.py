@@ -32,9 +32,10 @@ BOARDS = """
 timezone = "Australia/Adelaide"
 week_start = "sunday"
 late = "2 days"
+seasons = [{ name = "november", starts = "2026-11-01", ends = "2026-12-01" }]
 metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-3-days", "hour", "last-24-hours"] }
 metrics.best = { aggregate = "max", precision = 2, order = "ascending", ties = "first", windows = ["month", "year"] }
-metrics.least = { aggregate = "min", precision = 1, least = 1.5, most = 20.5, windows = ["last-7-days"] }
+metrics.least = { aggregate = "min", precision = 1, least = 1.5, most = 20.5, windows = ["last-7-days", "season"] }
 metrics.latest = { aggregate = "last", windows = ["all"] }
 [boards."narrow"]
 metrics.points = { aggregate = "sum", windows = ["all"], least = 0.2, most = 0.9, precision = 1 }
@@ -106,7 +107,7 @@ def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial) -> Non
 
     assert {finding.verdict for finding in found.values()} == {Verdict.OK}, found
     assert found.keys() == {"ranks", "lag", "a dead letter", "ranks after a replay", "audit", "clean-up"}
-    assert "in 10 rankings: 0 wrong" in found["ranks"].detail
+    assert "in 11 rankings: 0 wrong" in found["ranks"].detail
     assert "of 3 single events" in found["lag"].detail
     assert "5 minutes ahead" in found["a dead letter"].detail
     assert trial.is_clean()
