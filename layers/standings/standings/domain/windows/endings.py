@@ -33,7 +33,9 @@ def state_of(timetable: Timetable, window: Window, period: int, now: int) -> Sta
 
 
 def label_of(timetable: Timetable, window: Window, period: int) -> str:
-    """What a period is called in names of files: its first day."""
+    """What a period is called in names of files: its first day, or the name of a season."""
+    if window.unit == "s" and period in timetable.seasons:
+        return timetable.seasons[period].name
     bounds = timetable.bounds(window, period)
     if bounds is None:
         raise ValueError(f"the window {window.name!r} has no periods")
