@@ -18,6 +18,7 @@ from standings_cli.commands.options import Commands, number_from
 from standings_cli.commands.rankings import RADIUS, RankingPath, add_entries, add_ranking, ranking_path
 from standings_cli.stack.api import LOST, Api
 from standings_cli.stack.backoff import backoff
+from standings_cli.stack.board_names import unknown_board
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import UNRANKED, ApiError
 from standings_cli.terminal.exit_status import OK
@@ -43,6 +44,8 @@ class Watch:
     answer: dict[str, Any] | None = None
     unranked: str | None = None
     """The API's reason why the member is not ranked."""
+    nobody: str | None = None
+    """Why the board has nobody, if it may be mistyped."""
     failure: str | None = None
     """Why the API has not answered since `failing_since`."""
     failing_since: float = 0.0
@@ -100,6 +103,7 @@ class Watch:
             return False
         self.unranked = None
         answer, self._tag = tagged
+        self.nobody = None if answer["total"] else unknown_board(self.api, answer["board"])
         self._compare(answer)
         self.answer = answer
         return True
@@ -202,7 +206,7 @@ def _state(watch: Watch, now: float) -> str:
         return "reading"
     as_of = watch.answer["as_of"]
     changed = f"last change {ago(now - datetime.fromisoformat(as_of).timestamp())}" if as_of else "no change yet"
-    empty = "" if watch.answer["entries"] else " · no member here yet"
+    empty = "" if watch.answer["entries"] else f" · {shown(watch.nobody or 'no member here yet')}"
     return f"{members(watch.answer['total'])} · {changed}{empty}"
 
 

@@ -46,6 +46,12 @@ def test_a_terminal_shows_what_the_api_answers_as_it_is_wide(stack: Stack, gatew
     assert max(map(len, drawn[:4])) <= 30
 
 
+def test_a_mistyped_board_is_told(stack: Stack, gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
+    api = Api(gateway.address, Counting(gateway.address), sleep=Sleeper(stack.clock, [], lambda: 1))
+    assert main(["watch", "bb", "--window", "all"], lambda _: SimpleNamespace(api=api)) == OK
+    assert "0 members · no change yet · board 'bb' has had no event" in capsys.readouterr().out
+
+
 def test_freshness_counts_on_between_looks(stack: Stack, gateway: Gateway) -> None:
     text, *_ = run_watch(gateway.address, stack.clock, lambda: None, lambda: None, console=terminal(80))
 
