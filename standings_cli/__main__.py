@@ -24,8 +24,9 @@ from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, UNREACHABLE
 from standings_cli.terminal.text import shown
 
 _STATUSES: Final = """\
-exit status: 0 success; 1 done, but check the result (differences, refused events, a member that is not ranked);
-2 a mistake in the command or its input; 3 the stack could not be reached or failed; 130 interrupted"""
+exit status: 0 success; 1 done, but check the result (differences, refused events, a member that is not ranked, a board
+that has had no event); 2 a mistake in the command or its input; 3 the stack could not be reached or failed;
+130 interrupted"""
 
 
 def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespace], Any] = Connection) -> int:

@@ -56,8 +56,10 @@ class Maintenance:
             error = f"{answer.get('errorType', 'error')}: {answer.get('errorMessage', '')}"
             if answer.get("errorType") != StoreUnavailableError.__name__:
                 if answer.get("errorType") == ValueError.__name__:
-                    hint = "`standings boards list` shows the boards"
-                    raise FunctionError(f"{answer['errorMessage']}: {hint}", is_mistake=True)
+                    mistake = str(answer["errorMessage"])
+                    is_of_board = mistake.startswith(("board ", "no family "))
+                    hint = ": `standings boards list` shows the boards" if is_of_board else ""
+                    raise FunctionError(mistake + hint, is_mistake=True)
                 raise FunctionError(error)
             if attempt < _ATTEMPTS:
                 pause = backoff(attempt, _FIRST_RETRY_S, _MAX_PAUSE_S, self.chance)
