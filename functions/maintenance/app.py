@@ -114,6 +114,7 @@ _TASKS: Final[Tasks] = {
     ),
     "settlements": {
         "next": Task(_settle_due, {}),
+        "show": Task(_services.settlements.show, {}),
         "list": Task(_services.settlements.results, {"board": str, "cursor": str}, required="board"),
     },
     "runtime": Task(_runtime, {}),

@@ -27,6 +27,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     watching.refused,
     watching.parked,
     watching.audits,
+    watching.settlements,
 )
 
 

@@ -63,6 +63,19 @@ def audits(deployed: Deployed) -> Iterator[Finding]:
         yield ok(about, f"no difference; the last run was at {instant(answer['ran_at'])}")
 
 
+def settlements(deployed: Deployed) -> Iterator[Finding]:
+    """Where a family of boards settles its periods, the stack can."""
+    about = "settled periods"
+    (answer,) = deployed.connection.maintenance.answers("settlements", {}, "show")
+    families = ", ".join(answer["families"])
+    if families and not answer["settles"]:
+        yield failed(about, f"boards.toml settles those of {families}, but the stack cannot: set Settlements=true")
+    elif families and not deployed.parameter("SettleSchedule"):
+        yield note(about, "only who asks settles them: deploy with SettleSchedule, such as 'rate(1 hour)'")
+    else:
+        yield ok(about, f"those of {families}" if families else "boards.toml settles none")
+
+
 def _left(deployed: Deployed, task: str, about: str, command: str) -> Finding:
     (answer,) = deployed.connection.maintenance.answers(task, {"limit": 1}, "list")
     if answer.get("messages") or answer.get("objects"):

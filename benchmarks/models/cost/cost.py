@@ -14,7 +14,7 @@ from typing import Any, Final
 from benchmarks.harness.results_file import SIZES, Output
 from benchmarks.models import grid
 from benchmarks.models.alternatives import ALTERNATIVES
-from benchmarks.models.cost import provisioned
+from benchmarks.models.cost import provisioned, settlements
 from benchmarks.models.cost.arguments import load_of, parser
 from benchmarks.models.cost.cost_tables import OPERATED, TABLES
 from benchmarks.models.cost.load_inputs import Settings, Traffic
@@ -165,6 +165,7 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
             {"key": name, "requests": round(bill.key_requests), "dollars": round(prices.total(bill), 2)}
             for name, bill in (("AWS's (default)", of_table_keys()), ("yours (`KmsKeyArn`)", of_own_key()))
         ],
+        "settlements": list(settlements.rows(prices)),
         "provisioned": _provisioned(prices, reads),
         "peers": [
             {

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from benchmarks.models.alternatives import ALTERNATIVES
+from benchmarks.models.cost import settlements
 from benchmarks.models.cost.load_inputs import Settings, Traffic
 from benchmarks.models.cost.provisioned import SHAPES
 
@@ -134,6 +135,7 @@ TABLES: Final = {
     "months": of_months,
     "tracing": of_tracing,
     "keys": of_keys,
+    "settlements": settlements.table,
     "provisioned": of_provisioned,
     "peers": of_peers,
     "model": of_model,

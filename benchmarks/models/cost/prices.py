@@ -31,6 +31,9 @@ class Bill:
     traces: float = 0.0
     key_months: float = 0.0
     key_requests: float = 0.0
+    bucket_writes: float = 0.0
+    bucket_reads: float = 0.0
+    bus_events: float = 0.0
 
     def __add__(self, other: "Bill") -> "Bill":
         return Bill(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})

@@ -135,3 +135,11 @@ def drift_in_the_last_turn(stack: Stack) -> None:
 
 def a_board_that_audits_left_out(stack: Stack) -> None:
     stack.audits["turn"] = {**stack.audits["last"], "failed": ["berlin-2026"]}
+
+
+def settlements_on_a_stack_that_cannot(stack: Stack) -> None:
+    stack.settlements["settles"] = False
+
+
+def settlements_on_demand_alone(stack: Stack) -> None:
+    stack.parameters["SettleSchedule"] = ""

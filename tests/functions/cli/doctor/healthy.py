@@ -31,6 +31,7 @@ class Stack:
             "OpenReads": "false",
             "OpenWrites": "false",
             "ProjectorParallelizationFactor": "1",
+            "SettleSchedule": "rate(1 hour)",
             "WarmReadUnits": "0",
             "WarmWriteUnits": "8000",
             "WriterMaximumConcurrency": "10",
@@ -68,6 +69,7 @@ class Stack:
         self.left: dict[str, list[dict[str, str]]] = {"dead_letters": [], "parked": []}
         turn = {"since": 1_795_256_100_000, "drift": 0, "failed": []}
         self.audits: dict[str, Any] = {"done": True, "ran_at": 1_795_256_100_000, "turn": None, "last": turn}
+        self.settlements: dict[str, Any] = {"done": True, "families": ["league-*"], "settles": True}
         self.statuses = {"GET": 403, "POST": 403}
         self.denied: set[str] = set()
 
@@ -146,7 +148,8 @@ class _Client:
             answer = {"python": "3.13.1", "botocore": self._stack.botocore, "done": True}
             return {"Payload": io.BytesIO(json.dumps(answer).encode())}
         if action == {"show": {}}:
-            return {"Payload": io.BytesIO(json.dumps({"audits": self._stack.audits}[task]).encode())}
+            answers = {"audits": self._stack.audits, "settlements": self._stack.settlements}
+            return {"Payload": io.BytesIO(json.dumps(answers[task]).encode())}
         assert action == {"list": {"limit": 1}}
         name = {"dead_letters": "messages", "parked": "objects"}[task]
         return {"Payload": io.BytesIO(json.dumps({name: self._stack.left[task], "done": True}).encode())}

@@ -77,6 +77,8 @@ BROKEN: list[tuple[Break, Verdict, str, str]] = [
     (breakages.audits_that_never_ran, NOTE, "scheduled audits", "none has run yet"),
     (breakages.drift_in_the_last_turn, FAILED, "scheduled audits", "3 differences since 2026-11-21T10:15:00.000Z"),
     (breakages.a_board_that_audits_left_out, FAILED, "scheduled audits", "left out berlin-2026"),
+    (breakages.settlements_on_a_stack_that_cannot, FAILED, "settled periods", "league-*, but the stack cannot"),
+    (breakages.settlements_on_demand_alone, NOTE, "settled periods", "SettleSchedule"),
 ]
 
 

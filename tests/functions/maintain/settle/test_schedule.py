@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from standings.maintain.settle.lease import LEASE_MARGIN
-from tests.support.aws.stack import Stack
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.context import Killed
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.audit.turns import logged
-from tests.support.builders.settling.leagues import FINAL, lines_in, lose_a_row, play, sorted_lines
+from tests.support.builders.settling.leagues import BOARDS, FINAL, lines_in, lose_a_row, play, sorted_lines
 
 WEEK_IS_FINAL = FINAL + 2 * 86_400_000
 """When the week of 16 November is final."""
@@ -125,3 +127,21 @@ def test_a_command_beside_a_run_waits(stack: Stack, engine: Any) -> None:
     run(stack)
 
     assert beside[0]["running"]
+
+
+def test_a_stack_without_settlements_says_which_parameter_to_set(
+    engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(ENVIRONMENT, "RESULTS_BUCKET")
+    with running(engine, clock, BOARDS) as stack:
+        shown = stack.maintenance({"settlements": {"show": {}}}, Context())
+
+        assert shown == {"done": True, "families": ["league-*"], "settles": False}
+        for task in (
+            {"settle": {"board": "league-1", "window": "day"}},
+            {"settlements": {"next": {}}},
+            {"settlements": {"list": {"board": "league-1"}}},
+        ):
+            with pytest.raises(ValueError, match="deploy it with Settlements=true"):
+                stack.maintenance(task, Context())
+        assert stack.maintenance({"erase": {"member": "m"}}, Context())["files"] == []

@@ -176,6 +176,11 @@ class Settlements:
             raise NotSettledError("the ranking is not built for all of this period: rebuild the board")
         return record
 
+    def show(self, _: float) -> dict[str, Any]:
+        """The patterns of the families that settle, and whether this stack does."""
+        families = [family.pattern for family in self.catalog.boards.families if family.endings.settle]
+        return {"done": True, "families": families, "settles": self.place is not None}
+
     def results(self, deadline: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:  # noqa: ARG002 - a call ends soon
         """The summaries of what was settled of a board, by metric, window and period, after a cursor."""
         results = retrying(self.open_place.results, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
