@@ -137,11 +137,12 @@ def test_a_stack_without_settlements_says_which_parameter_to_set(
         shown = stack.maintenance({"settlements": {"show": {}}}, Context())
 
         assert shown == {"done": True, "families": ["league-*"], "settles": False}
-        for task in (
+        tasks: tuple[dict[str, Any], ...] = (
             {"settle": {"board": "league-1", "window": "day"}},
             {"settlements": {"next": {}}},
             {"settlements": {"list": {"board": "league-1"}}},
-        ):
+        )
+        for task in tasks:
             with pytest.raises(ValueError, match="deploy it with Settlements=true"):
                 stack.maintenance(task, Context())
         assert stack.maintenance({"erase": {"member": "m"}}, Context())["files"] == []
