@@ -19,6 +19,10 @@ def _ignores_events_during_deletion(original: Callable[..., Any]) -> Callable[..
     return lambda self, family, record: replace(original(self, family, record), again=record.again)
 
 
+def _as_if_never_in_use(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda family, now: original(family, now)._replace(first=0)
+
+
 BOARDS: Final = (
     Safeguard(
         "an event on a board that is being deleted is noticed",
@@ -40,7 +44,7 @@ BOARDS: Final = (
     Safeguard(
         "a ranking that another definition leaves out is no longer complete",
         "the ranking lacks events that were counted by the other definition",
-        (Change("catalog.board_catalog:_within", lambda _: lambda _, record: record),),
+        (Change("catalog.board_catalog:_within", lambda _: lambda _, __, record: record),),
         written="definitions_0",
     ),
     Safeguard(
@@ -48,6 +52,12 @@ BOARDS: Final = (
         "a period is read of which only part of the events was kept",
         (Change("domain.boards.coverage:Coverage._first", returns(None)),),
         written="definitions_0",
+    ),
+    Safeguard(
+        "a season counts as complete only if all definitions have had it since it began",
+        "the season lacks events that were counted by another definition",
+        (Change("domain.boards.coverage:_season_coverage", _as_if_never_in_use),),
+        written="a_season_that_old_functions_do_not_know",
     ),
     Safeguard(
         "the old limits hold until a rebuild",
