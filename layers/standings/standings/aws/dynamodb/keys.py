@@ -35,7 +35,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | x               | BOOL | removed; absent if not                                                  |
 |                 | y               | BOOL | was removed, and may be back; absent if not                             |
 |                 | a code of 3     | N    | accumulator of a metric's total                                         |
-|                 | code unit index | N    | accumulator of a bucket or calendar period, such as `b1bd20778`         |
+|                 | code unit index | N    | accumulator of a bucket, season or calendar period: `b1bd20778`         |
 |                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring.ties`)                     |
 |                 | n accumulator   | S    | note of the event that the accumulator's value came with, as JSON       |
 | board's record  | v               | N    | version: 1 more at every write                                          |

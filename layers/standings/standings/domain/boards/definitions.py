@@ -165,9 +165,9 @@ class Family:
     def accumulator(self, attribute: str) -> Accumulator | None:
         """What an attribute of an item adds up; None if this definition does not know it."""
         known = self._codes.get(attribute[:4])
-        accumulator = None if known is None else Accumulator(*known, int(attribute[4:] or 0))
-        is_unknown = accumulator and accumulator.unit == "s" and accumulator.bucket not in self.timetable.seasons
-        return None if is_unknown else accumulator
+        if known is None or (known[1] == "s" and int(attribute[4:]) not in self.timetable.seasons):
+            return None
+        return Accumulator(*known, int(attribute[4:] or 0))
 
     def has_expired(self, attribute: str, now: int) -> bool:
         """Whether an attribute is a bucket that no readable period contains any more.

@@ -1,0 +1,57 @@
+"""Boards with seasons, their events, and what is read of them."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from tests.support.aws.stack import Stack
+from tests.support.builders.stages.streaming import apply
+
+SPRING: Final = '{ name = "spring", starts = "2026-03-01", ends = "2026-06-01" }'
+AUTUMN: Final = '{ name = "autumn", starts = "2026-09-01", ends = "2026-11-01" }'
+WINTER: Final = '{ name = "winter", starts = "2026-11-01", ends = "2027-03-01" }'
+SUMMER: Final = '{ name = "summer", starts = "2027-06-01", ends = "2027-09-01" }'
+LIST: Final = "/boards/b/points/season"
+
+
+def boards(*seasons: str) -> str:
+    """A `boards.toml` whose boards have these seasons."""
+    return (
+        f'[boards."*"]\ntimezone = "Europe/Berlin"\nseasons = [{", ".join(seasons)}]\n'
+        'metrics.points = { aggregate = "sum", windows = ["all", "season"] }\n'
+    )
+
+
+FOUR: Final = boards(SPRING, AUTUMN, WINTER, SUMMER)
+
+
+def milliseconds(text: str) -> int:
+    """An instant such as `2026-11-05T10:00` in UTC."""
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def at(stack: Stack, text: str) -> None:
+    """Set the clock."""
+    stack.clock.milliseconds = milliseconds(text)
+
+
+def post(stack: Stack, when: str, **scores: int) -> None:
+    """Apply an event for each member, with an instant as its `at`."""
+    body = {"board": "b", "at": f"{when}:00Z"}
+    apply(
+        stack,
+        [
+            {"id": f"{when}{name}{stack.clock()}", **body, "member": name, "metrics": {"points": score}}
+            for name, score in scores.items()
+        ],
+    )
+
+
+def scores(stack: Stack, period: str | None = None) -> dict[str, int]:
+    """The list of a season: scores by member."""
+    return {entry["member"]: entry["score"] for entry in stack.entries(LIST, period=period)}
+
+
+def problem(stack: Stack, path: str = LIST, **arguments: Any) -> tuple[int, str]:
+    """The status and the type of a problem that is answered."""
+    status, answer = stack.get(path, **arguments)
+    return status, answer["type"].removeprefix("urn:standings:")
