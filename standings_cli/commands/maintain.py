@@ -34,18 +34,17 @@ def add(commands: Commands) -> None:
 
     settle = commands.add(
         "settle",
-        help="settle a final period: audit it, write its files, tell of its prizes",
         epilog="What is settled already is left, but for events that were not sent. Exit status 1 if a period is not "
         "settled; the reason is printed.",
     )
     settle.add_argument("board")
     settle.add_argument("--window", required=True, help="a window that boards.toml settles")
     settle.add_argument("--metric", help="a metric (all that are ranked in the window)")
-    settle.add_argument("--period", help="a day in the period (the latest final period)")
+    settle.add_argument("--period", help="a day in the period, or the name of a season (the latest final period)")
     settle.add_argument("--again", action="store_true", help="replace the files; send only events that were not sent")
     settle.set_defaults(do=_settle)
 
-    results = commands.add("results", help="list the settled periods of a board")
+    results = commands.add("results")
     results.add_argument("board")
     results.set_defaults(do=_results)
 

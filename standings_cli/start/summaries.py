@@ -29,6 +29,8 @@ COMMANDS: Final = {
     "audit": Summary("maintain", "compare rankings with scores"),
     "rebuild": Summary("maintain", "rebuild a board's rankings from its scores, while it stays in use"),
     "delete": Summary("maintain", "delete a board, its members and their scores"),
+    "settle": Summary("maintain", "settle a final period: audit it, write its files, tell of its prizes"),
+    "results": Summary("maintain", "list the settled periods of a board"),
     "dlq": Summary("maintain", "list or replay refused messages"),
     "parked": Summary("maintain", "list or replay stream records that could not be applied"),
     "doctor": Summary("doctor", "look whether the stack is deployed as it should be"),

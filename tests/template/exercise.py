@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any, Final
 
 from standings.domain.windows.calendar import DAY
-from tests.support.aws.fake_queues import delivered
+from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows

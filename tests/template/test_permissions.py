@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from standings.wiring import building_blocks
-from tests.support.aws.fake_queues import Sqs
+from tests.support.aws.fakes.queues import Sqs
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
 from tests.support.builders.stages.streaming import project

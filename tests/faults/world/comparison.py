@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from standings.aws.dynamodb.keys import BOARDS
 from tests.faults.clockwork import MINUTE
 from tests.faults.judge import EPOCH
-from tests.support.aws.fake_bucket import Bucket
-from tests.support.aws.fake_queues import ActivityQueue, DeadLetterQueue
+from tests.support.aws.fakes.bucket import Bucket
+from tests.support.aws.fakes.queues import ActivityQueue, DeadLetterQueue
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
 from tests.support.oracle.compare_numbers import compare_ranks

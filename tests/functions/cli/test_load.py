@@ -15,7 +15,7 @@ from standings_cli.__main__ import main
 from standings_cli.load.schedule import Schedule
 from standings_cli.post import outbox
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
-from tests.support.aws.fake_queues import check_batch, delivered
+from tests.support.aws.fakes.queues import check_batch, delivered
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context

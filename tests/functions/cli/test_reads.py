@@ -25,16 +25,6 @@ BOARDS = """
 metrics.kept = { aggregate = "sum" }
 metrics.points = { aggregate = "sum", precision = 2, windows = ["day", "all", "last-24-hours"] }
 metrics.best = { aggregate = "max", windows = ["all"] }
-[boards."league"]
-metrics.points = { aggregate = "sum", windows = ["season"] }
-[[boards."league".seasons]]
-name = "autumn-2026"
-starts = "2026-09-01"
-ends = "2026-11-01"
-[[boards."league".seasons]]
-name = "winter-2026"
-starts = "2026-11-01"
-ends = "2027-03-01"
 [boards."nothing"]
 metrics.kept = { aggregate = "sum" }
 """
@@ -60,7 +50,6 @@ def api() -> Iterator[Api]:
         apply(stack, [event(f"m{number}", number * 10.25) for number in range(25)])
         apply(stack, [event("m3", 0.5, hour=10), event("m2", 11, hour=10), event("late", 1, hour=10)])
         apply(stack, [event(member, 5, "odd:1", best=number) for number, member in enumerate((*HOSTILE, *ODD))])
-        apply(stack, [event("m1", 5, "league")])
         yield Api(gateway.address, transport(gateway.address, local=True))
         assert gateway.raised == []
 
@@ -106,14 +95,6 @@ def test_a_long_list_is_read_page_by_page(
     assert len(printed(api, capsys, "top", "b", "--limit", "1000")) == 2 + 26
 
 
-def test_seasons_by_name(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    now, *_ = printed(api, capsys, "top", "league")
-    before, *_ = printed(api, capsys, "top", "league", "--period", "autumn-2026")
-
-    assert now.startswith("league · points · season · winter-2026, 2026-11-01 to 2027-02-28 · 1 member")
-    assert before == "league · points · season · autumn-2026, 2026-09-01 to 2026-10-31 · 0 members · no change yet"
-
-
 def test_ranks(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     _, rank = printed(api, capsys, "rank", "b", "m20", "--previous", "--window", "last-24-hours")
     assert rank == "m20: rank 5 of 26, score 205, percentile 84.62, as in the period before"
@@ -153,7 +134,7 @@ def test_names_are_escaped_and_no_markup(api: Api, capsys: pytest.CaptureFixture
 
 
 def test_boards(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(api, capsys, "boards", "list") == ["b", "league", "odd:1"]
+    assert printed(api, capsys, "boards", "list") == ["b", "odd:1"]
     assert printed(api, capsys, "boards", "list", "--prefix", "odd:") == ["odd:1"]
     heading, *rows = printed(api, capsys, "boards", "show", "b")
     assert heading.startswith("b · family * · UTC · weeks from monday · members open")

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from tests.support.aws.documented import FOLDER, documented, page, shape
-from tests.support.aws.fake_queues import delivered
+from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, failure_key, failure_record

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from tests.support.aws.fake_queues import delivered
+from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context

@@ -19,7 +19,7 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.events.event import RefusedEvent
 from standings.domain.events.event_rules import parse_event
 from standings.wiring import building_blocks
-from tests.support.aws.fake_bucket import Bucket
+from tests.support.aws.fakes.bucket import Bucket
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.support.aws.fake_queues import check_batch
+from tests.support.aws.fakes.queues import check_batch
 from tests.support.awslambda.pollers import Queue
 
 

@@ -20,9 +20,9 @@ from standings.domain.boards.definitions import Boards
 from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fake_bucket import Bucket
-from tests.support.aws.fake_bus import Bus
-from tests.support.aws.fake_queues import ActivityQueue, DeadLetterQueue, Sqs
+from tests.support.aws.fakes.bucket import Bucket
+from tests.support.aws.fakes.bus import Bus
+from tests.support.aws.fakes.queues import ActivityQueue, DeadLetterQueue, Sqs
 from tests.support.aws.manual_clock import ManualClock
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from standings_cli.__main__ import main
-from tests.support.aws.fake_queues import check_batch
+from tests.support.aws.fakes.queues import check_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

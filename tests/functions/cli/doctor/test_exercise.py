@@ -17,7 +17,7 @@ from standings_cli.stack.api import Api, transport
 from standings_cli.stack.maintenance_function import Maintenance
 from tests.functions.cli.test_maintain import Lambda
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fake_queues import Sqs
+from tests.support.aws.fakes.queues import Sqs
 from tests.support.aws.gateway import Gateway, serving
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running

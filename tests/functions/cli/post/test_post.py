@@ -12,7 +12,7 @@ import pytest
 from standings.aws.sqs.messages import size
 from standings.runtime.environment import BOARDS_FILE
 from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
-from tests.support.aws.fake_queues import delivered
+from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context

@@ -16,7 +16,7 @@ from standings.maintain.failures.parked import ParkedCare
 from standings.project.backfill import Backfill
 from standings.runtime.retry import Clock
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fake_queues import Sqs
+from tests.support.aws.fakes.queues import Sqs
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
 

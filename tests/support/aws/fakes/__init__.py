@@ -1,0 +1,1 @@
+"""AWS services in memory."""

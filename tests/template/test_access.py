@@ -1,0 +1,109 @@
+"""Who may call which route, by the template's parameters."""
+
+import json
+from functools import cache
+from typing import Any
+
+from tests.template.expansion import Expanded, expanded, named, source
+from tests.template.optional_weakenings import TOKENS
+from tests.template.rules.watching import FUNCTIONS
+
+READ, POST = "$default", "POST /events"
+ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
+
+
+@cache
+def template() -> dict[str, Any]:
+    return source()
+
+
+def deployed(**parameters: str) -> Expanded:
+    return expanded(template(), parameters)
+
+
+def routes(stack: Expanded) -> dict[str, tuple[str, list[str] | None]]:
+    return {
+        route["RouteKey"]: (route["AuthorizationType"], route.get("AuthorizationScopes"))
+        for _, route in stack.of("ApiGatewayV2::Route")
+    }
+
+
+def test_every_call_needs_a_signature() -> None:
+    assert routes(deployed()) == dict.fromkeys((READ, POST, *ADMIN), ("AWS_IAM", None))
+    assert not list(deployed().of("ApiGatewayV2::Authorizer"))
+
+
+def test_tokens_take_the_place_of_signatures() -> None:
+    stack = deployed(**TOKENS)
+
+    assert routes(stack) == {
+        READ: ("JWT", ["standings/read"]),
+        POST: ("JWT", ["standings/write"]),
+        **dict.fromkeys(ADMIN, ("JWT", ["standings/admin"])),
+    }
+    assert {named(route["AuthorizerId"]) for _, route in stack.of("ApiGatewayV2::Route")} == {"JwtAuthorizer"}
+    assert stack.properties("JwtAuthorizer")["JwtConfiguration"] == {
+        "Issuer": "https://issuer.example",
+        "Audience": ["standings", "other"],
+    }
+
+
+def test_with_a_claim_tokens_that_may_post_reach_the_profile_of_their_member() -> None:
+    """The function lets them write no other (`tests/functions/http/test_own_member.py`)."""
+    without, stack = deployed(**TOKENS), deployed(**TOKENS, JwtMemberClaim="sub")
+
+    own = {"PUT /members": ("JWT", ["standings/admin", "standings/write"])}
+    assert routes(stack) == {**routes(without), **own}
+    claims = [one.properties("CommandFunction")["Environment"]["Variables"] for one in (without, stack)]
+    assert [variables["JWT_MEMBER_CLAIM"] for variables in claims] == ["", "sub"]
+
+
+def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> None:
+    description = json.loads((FUNCTIONS / "query" / "openapi.json").read_bytes())
+    required = routes(deployed(**TOKENS))
+
+    for path, operations in description["paths"].items():
+        for method in operations.keys() & {"get", "post", "put", "delete"}:
+            security = operations[method].get("security", description["security"])
+            route = f"{method.upper()} {path}"
+            expected = {"signature": [], "token": required.get(route, required[READ])[1]}
+            assert {name: scopes for one in security for name, scopes in one.items()} == expected, route
+    assert description["components"]["securitySchemes"].keys() == {"signature", "token"}
+
+
+def test_reads_and_writes_are_opened_apart() -> None:
+    assert routes(deployed(OpenReads="true")) == {
+        READ: ("NONE", None),
+        **dict.fromkeys((POST, *ADMIN), ("AWS_IAM", None)),
+    }
+    assert routes(deployed(OpenReads="true", **TOKENS))[READ] == ("NONE", None)
+    assert routes(deployed(OpenReads="true", **TOKENS))[POST] == ("JWT", ["standings/write"])
+    assert routes(deployed(OpenWrites="true")) == {
+        READ: ("AWS_IAM", None),
+        **dict.fromkeys((POST, *ADMIN), ("NONE", None)),
+    }
+
+
+def test_routes_are_throttled_lower_where_anyone_may_read() -> None:
+    def limits(**parameters: str) -> list[int]:
+        settings = deployed(**parameters).properties("ApiStage")["DefaultRouteSettings"]
+        return [int(settings["ThrottlingRateLimit"]), int(settings["ThrottlingBurstLimit"])]
+
+    assert limits() == [1000, 1000]
+    assert limits(OpenReads="true") == [200, 200]
+    assert limits(OpenReads="true", RequestsPerSecond="3000") == [3000, 200]
+    assert limits(RequestBurst="50") == [1000, 50]
+
+
+def test_pages_of_other_origins_may_call_where_they_are_named() -> None:
+    assert "CorsConfiguration" not in deployed().properties("Api")
+    stack = deployed(CorsOrigins="https://a.example,https://b.example")
+
+    cors = stack.properties("Api")["CorsConfiguration"]
+    assert cors["AllowOrigins"] == ["https://a.example", "https://b.example"]
+    assert cors["AllowMethods"] == ["GET", "POST", "PUT", "DELETE"]
+    assert cors["ExposeHeaders"] == ["etag"]
+    assert "*" not in cors["AllowHeaders"]
+    assert {"authorization", "content-type", "if-none-match", "x-amz-date"} <= set(cors["AllowHeaders"])
+    # A preflight has no signature. Without a route of its own it would go to $default, which requires one.
+    assert routes(stack) == {**routes(deployed()), "OPTIONS /{proxy+}": ("NONE", None)}
