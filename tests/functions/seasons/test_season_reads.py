@@ -1,5 +1,6 @@
 """Seasons over HTTP: by name or a day, in gaps, before the first, and how long each can be read."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,6 +8,10 @@ import pytest
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Ranking
 from standings.read import cursors
+from standings_cli.__main__ import main
+from standings_cli.stack.api import Api, transport
+from standings_cli.terminal.exit_status import OK
+from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.seasons import AUTUMN, FOUR, LIST, WINTER, at, boards, post, problem, scores
@@ -110,3 +115,15 @@ def test_a_season_is_kept_until_the_one_after_it_has_ended(stack: Stack) -> None
     assert scores(stack, "autumn") == {"a": 5}
     at(stack, "2027-03-07T23:00")
     assert problem(stack, period="autumn") == (404, "period-gone")
+
+
+def test_the_command_line_takes_names_of_seasons(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(stack) as gateway:
+        connection = SimpleNamespace(api=Api(gateway.address, transport(gateway.address, local=True)))
+        post(stack, "2026-10-20T09:00", a=5)
+        for more in ([], ["--period", "spring"]):
+            assert main(["top", "b", "--window", "season", *more], lambda _: connection) == OK
+
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("b · ")]
+    assert lines[0].startswith("b · points · season · autumn, 2026-09-01 to 2026-10-31 · 1 member")
+    assert lines[1].startswith("b · points · season · spring, 2026-03-01 to 2026-05-31 · 0 members")

@@ -47,3 +47,16 @@ def test_an_item_is_as_large_as_its_buckets_make_it() -> None:
     assert most_bytes(without) < 3_000
     # Some 38 days and the total, each with a value, an event's id of up to 512 bytes, and a note.
     assert 30_000 < most_bytes(kept) < 40_000 < MAX_ITEM_BYTES
+
+
+def test_an_item_holds_the_seasons_of_800_days() -> None:
+    def bytes_with(*years: int) -> int:
+        seasons = [f'{{ name = "s", starts = "{year}-01-01", ends = "{year}-07-01" }}' for year in years]
+        named = ", ".join(season.replace('"s"', f'"s{number}"') for number, season in enumerate(seasons))
+        (parsed,) = parse_boards(family('"all", "season"') + f"seasons = [{named}]").families
+        return most_bytes(parsed)
+
+    one = bytes_with(2026)
+    assert bytes_with(2016, 2026, 2036) == one
+    assert bytes_with(2026, 2027) > one
+    assert bytes_with(*range(2000, 2090)) == bytes_with(2026, 2027, 2028)

@@ -5,6 +5,7 @@ from typing import Final
 
 from standings.domain.boards.definitions import Family, Metric
 from standings.domain.windows.calendar import DAY
+from standings.domain.windows.late_and_keep import SEASON_KEPT
 from standings.domain.windows.window import Unit
 
 MAX_ITEM_BYTES: Final = 100_000
@@ -32,9 +33,14 @@ def _bytes(metric: Metric) -> int:
 
 
 def _buckets(metric: Metric, unit: Unit) -> Iterable[int]:
-    """The buckets that an item may hold. Of seasons all: there are few."""
+    """The buckets that an item may hold together."""
     if unit == "s":
-        return metric.timetable.seasons.indexes
+        stored = SEASON_KEPT // DAY + 2
+        seasons = metric.timetable.seasons.all
+        together = [
+            [one.index for one in seasons if one.starts <= newest.starts <= one.ends + stored] for newest in seasons
+        ]
+        return max(together, key=len)
     newest = metric.timetable.index(unit, _NOW) + 1
     return range(_oldest(metric, unit, newest), newest + 1)
 
