@@ -14,41 +14,46 @@ _AT_ONCE: Final = 4
 _UNNAMED: Final = 0.1
 _TIMEOUT_S: Final = 30
 _PEOPLE: Final = {
-    "BR": ("Beatriz Lima", "Caio Rocha", "Lívia Prado", "Davi Moura"),
-    "DE": ("Jonas Weber", "Lena Köhler", "Mia Brandt", "Felix Otto"),
-    "ES": ("Nuria Vidal", "Iker Soto", "Alba Rey", "Hugo Mora"),
-    "FR": ("Élise Morel", "Noé Garnier", "Inès Petit", "Léo Barbier"),
-    "IN": ("Asha Rao", "Kiran Nair", "Dev Mehta", "Isha Kapoor"),
-    "JP": ("佐藤 葵", "鈴木 蓮", "高橋 凛", "田中 湊"),
-    "NG": ("Ada Obi", "Tunde Bello", "Zainab Musa", "Emeka Eze"),
-    "PL": ("Zofia Wójcik", "Kuba Zając", "Hania Król", "Olek Duda"),
-    "US": ("Harper Quinn", "Miles Carter", "Nora Hayes", "Owen Brooks"),
-    "TR": ("Elif Kaya", "Deniz Şahin", "Ece Yılmaz", "Kerem Aydın"),
+    "BR": "Beatriz Caio Lívia Davi / Lima Rocha Prado Moura",
+    "DE": "Jonas Lena Mia Felix / Weber Köhler Brandt Otto",
+    "EG": "ليلى كريم سلمى يوسف / حسن منصور سالم فؤاد",
+    "ES": "Nuria Iker Alba Hugo / Vidal Soto Rey Mora",
+    "FR": "Élise Noé Inès Léo / Morel Garnier Petit Barbier",
+    "GR": "Ελένη Νίκος Δάφνη Πέτρος / Μάρκου Λάμπρου Ρήγα Δήμου",
+    "IN": "आशा किरण देव ईशा / राव नायर मेहता कपूर",
+    "JP": "葵 蓮 凛 湊 / 佐藤 鈴木 高橋 田中",
+    "KR": "서연 민준 지우 하준 / 김 이 박 최",
+    "NG": "Ada Tunde Zainab Emeka / Obi Bello Musa Eze",
+    "PL": "Zofia Kuba Hania Olek / Wójcik Zając Król Duda",
+    "TR": "Elif Deniz Ece Kerem / Kaya Şahin Yılmaz Aydın",
+    "UA": "Олена Тарас Марія Іван / Бондар Мельник Коваль Лисенко",
+    "US": "Harper Miles Nora Owen / Quinn Carter Hayes Brooks",
 }
+_FAMILY_FIRST: Final = {"JP", "KR"}
 
 
-def profiles(rng: Random, members: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Draw profiles. A few members have none, and their ids are shown."""
-    found: dict[str, dict[str, str]] = {}
-    for number, member in enumerate(members):
-        country = rng.choice(sorted(_PEOPLE))
-        first, last = rng.choice(_PEOPLE[country]).split(" ")
-        name = f"{first} {last}" if number < len(_PEOPLE) else f"{first} {last[0]}. {rng.randrange(10, 100)}"
-        if rng.random() >= _UNNAMED:
-            found[member] = {"name": name, "country": country}
-    return found
+def profile(member: str) -> dict[str, str] | None:
+    """Make up a name and a country, always the same for a member. A few members have none, and their ids are shown."""
+    rng = Random(member)
+    if rng.random() < _UNNAMED:
+        return None
+    country = rng.choice(sorted(_PEOPLE))
+    given, family = (rng.choice(some.split()) for some in _PEOPLE[country].split(" / "))
+    parts = (family, given) if country in _FAMILY_FIRST else (given, family)
+    return {"name": " ".join(parts), "country": country}
 
 
-def name(deployment: Deployment, rng: Random, members: Sequence[str]) -> None:
+def name(deployment: Deployment, members: Sequence[str]) -> None:
     """Write a profile of most members."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    def put(one: tuple[str, dict[str, str]]) -> None:
-        member, profile = one
+    def put(member: str) -> None:
+        if (made := profile(member)) is None:
+            return
         address = f"{deployment.api_url}/members?id={quote(member, safe='')}"
-        request = urllib.request.Request(address, json.dumps(profile).encode(), method="PUT")  # noqa: S310 - loopback
+        request = urllib.request.Request(address, json.dumps(made).encode(), method="PUT")  # noqa: S310 - loopback
         with opener.open(request, timeout=_TIMEOUT_S):
             pass
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        list(pool.map(put, profiles(rng, members).items()))
+        list(pool.map(put, members))

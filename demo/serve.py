@@ -38,7 +38,7 @@ def main() -> int:
             with deployed(progress.say) as deployment:
                 progress.say(f"{UP}{_page(deployment)}")
                 activity = generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
-                people.name(deployment, Random(SEED), activity.members)
+                people.name(deployment, activity.members)
                 replay(deployment, activity, progress)
                 with _published(deployment):
                     progress.block(_addresses(deployment))
