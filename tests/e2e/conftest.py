@@ -15,13 +15,14 @@ from demo.embedded.stack import PROJECT, Deployment, deployed
 from demo.serve import ADDRESSES
 from tests.support.aws.embedded_tools import skip_without_tools
 
+PICTURES: Final = "pictures.example"
 _PATIENCE_S: Final = 300
 
 
 @pytest.fixture(scope="session")
 def deployment() -> Iterator[Deployment]:
     skip_without_tools()
-    with deployed(print) as stack:
+    with deployed(print, {"PictureOrigins": PICTURES}) as stack:
         yield stack
 
 

@@ -1,6 +1,7 @@
 """Who may call which route, by the template's parameters."""
 
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -107,3 +108,24 @@ def test_pages_of_other_origins_may_call_where_they_are_named() -> None:
     assert {"authorization", "content-type", "if-none-match", "x-amz-date"} <= set(cors["AllowHeaders"])
     # A preflight has no signature. Without a route of its own it would go to $default, which requires one.
     assert routes(stack) == {**routes(deployed()), "OPTIONS /{proxy+}": ("NONE", None)}
+
+
+def test_pictures_come_from_hosts_that_are_named() -> None:
+    def hosts(**parameters: str) -> str:
+        return str(deployed(**parameters).properties("QueryFunction")["Environment"]["Variables"]["PICTURE_ORIGINS"])
+
+    allowed = re.compile(template()["Parameters"]["PictureOrigins"]["AllowedPattern"])
+    assert hosts() == ""
+    assert hosts(PictureOrigins="a.example,b.example") == "a.example,b.example"
+    assert all(map(allowed.match, ("", "a.example", "a.example,b.example:8443")))
+    # Each of these would allow more than pictures of one host, or end the directive.
+    refused = (
+        "*",
+        "*.example",
+        "a.example b.example",
+        "a.example;script-src *",
+        "https://a.example",
+        "'self'",
+        "data:",
+    )
+    assert not any(map(allowed.match, refused))

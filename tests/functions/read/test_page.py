@@ -59,6 +59,29 @@ def test_the_page_requests_no_other_origin_and_never_parses_text_as_html(stack: 
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\bon[a-z]+=|style=", body)
 
 
+@pytest.mark.parametrize(
+    ("hosts", "sources", "named"),
+    [
+        ("", "data:", ""),
+        ("a.example", "data: https://a.example", "a.example"),
+        ("a.example,b.example:8443", "data: https://a.example https://b.example:8443", "a.example b.example:8443"),
+    ],
+)
+def test_pictures_come_from_the_named_hosts_alone(
+    monkeypatch: pytest.MonkeyPatch, hosts: str, sources: str, named: str
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", "true")
+    monkeypatch.setitem(ENVIRONMENT, "PICTURE_ORIGINS", hosts)
+    engine = Engine()
+    create_tables(engine)
+    with running(engine, ManualClock(NOW)) as deployed:
+        answer = read(deployed, "/")
+
+    policy = dict(part.split(" ", 1) for part in answer["headers"]["Content-Security-Policy"].split("; "))
+    assert policy["img-src"] == sources
+    assert f'<meta name="picture-hosts" content="{named}">' in answer["body"]
+
+
 @pytest.mark.parametrize("stack", ["false", ""], indirect=True)
 def test_there_is_no_page_where_reads_are_not_open(stack: Stack) -> None:
     answer = read(stack, "/")

@@ -27,9 +27,9 @@ PATIENCE_MS: Final = 20_000
 SHOWN: Final = 50
 
 
-def event(member: str, points: int, at: datetime | None = None) -> str:
+def event(member: str, points: int, at: datetime | None = None, board: str = BOARD) -> str:
     when = (at or datetime.now(UTC)).isoformat()
-    said = {"id": uuid4().hex, "board": BOARD, "member": member, "at": when, "metrics": {"points": points}}
+    said = {"id": uuid4().hex, "board": board, "member": member, "at": when, "metrics": {"points": points}}
     return json.dumps(said)
 
 

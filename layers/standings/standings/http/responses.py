@@ -4,7 +4,7 @@ Only this module knows the status of an error.
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from typing import Any, Final
 
@@ -36,13 +36,16 @@ def json(answer: Any, status: int = 200) -> Response[str]:
     return Response(status, "application/json", orjson.dumps(answer).decode())
 
 
-def html(page: str) -> Response[str]:
-    """A page that may only run its own script, use its own styles and request its own origin."""
+def html(page: str, picture_hosts: Sequence[str] = ()) -> Response[str]:
+    """A page that may only run its own script, use its own styles and request its own origin.
+
+    It may also load pictures from the given hosts.
+    """
     policy = {
         "default-src": "'none'",
         "script-src": _source(page, "script"),
         "style-src": _source(page, "style"),
-        "img-src": "data:",
+        "img-src": " ".join(["data:", *(f"https://{host}" for host in picture_hosts)]),
         "connect-src": "'self'",
         "base-uri": "'none'",
         "form-action": "'none'",
