@@ -4,6 +4,7 @@ Everything that `make serve` needs is installed before. The browser is the Chrom
 opens the page as soon as its address is printed. The seconds are this machine's; `load_before` is its load average.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ from typing import IO, Any, Final
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.harness.results_file import REPOSITORY, Output, output
+from demo import people
 from demo.demo import BOARD
 from demo.reads import Reader
 from demo.serve import READY, UP
@@ -28,7 +30,7 @@ _PATIENCE_MS: Final = 300_000
 _SHOWN: Final = {"width": 1000, "height": 819}
 _WINDOW: Final = "last-7-days"
 _PLACE: Final = 3
-"""The rank of the member that the pictures show."""
+"""The place from which on the pictures show the first member with a name."""
 _ONE_MOMENT: Final = """() => {
     const all = [...document.querySelectorAll("#rows tr")], mine = document.querySelector("#rows tr.me .rank");
     const words = document.querySelector("#found-rank").textContent.split(" ");
@@ -75,14 +77,17 @@ def _round(browser: Browser, out: Output | None) -> dict[str, float]:
 
 
 def _picture(browser: Browser, address: str, scheme: Any, path: Any) -> None:
-    """Take a picture of the page of the week with one of its first members selected."""
-    entries = next(Reader(address.rstrip("/"), BOARD).pages(_WINDOW, None, limit=_PLACE))["entries"]
-    member = entries[-1]["member"]
+    """Take a picture of the page of the week, as one of its first members sees it."""
+    entries = next(Reader(address.rstrip("/"), BOARD).pages(_WINDOW, None))["entries"][_PLACE - 1 :]
+    member = next(entry["member"] for entry in entries if people.profile(entry["member"]) is not None)
     size: Any = _SHOWN
     context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce", device_scale_factor=1.5)
+    context.add_init_script(f"localStorage.setItem('standings-me', {json.dumps(member)})")
     page: Page = context.new_page()
     page.goto(f"{address}?board={BOARD}&window={_WINDOW}&member={member}")
     page.wait_for_selector("#picture rect.here", timeout=_PATIENCE_MS)
+    page.wait_for_selector("#past path", state="attached", timeout=_PATIENCE_MS)
+    page.wait_for_selector("#mine strong", timeout=_PATIENCE_MS)
     # List, member and movement are three reads; scores may change between them.
     page.wait_for_function(_ONE_MOMENT, timeout=_PATIENCE_MS)
     page.screenshot(path=path)

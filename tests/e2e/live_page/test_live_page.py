@@ -59,7 +59,7 @@ def test_a_member_is_found_with_neighbours_and_place(shown: Shown, reader: Reade
     expect(shown.page.locator("#found-rank strong")).to_contain_text(str(standing["rank"]))
     expect(shown.page.locator("#found-rank")).to_have_text(
         re.compile(
-            r"^\d+(st|nd|rd|th) of \d+ · \d+ points · ahead of or level with [\d.]+ % · (new|as before|[▲▼] \d+)$"
+            r"^\d+(st|nd|rd|th) of \d+ · [\d,]+ points · ahead of or level with [\d.]+ % · (new|as before|[▲▼] \d+)$"
         )
     )
     expect(shown.page.locator("#picture rect.here")).to_have_count(1)
