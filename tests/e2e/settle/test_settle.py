@@ -1,7 +1,7 @@
-"""A day is settled on the deployed stack, and a function behind a rule grants its prizes, each once.
+"""A season is settled on the deployed stack, and a function behind a rule grants its prizes, each once.
 
-The day has ended, but the first `boards.toml` still takes its events. With the second one, whose `late` is minutes, the
-day is final.
+The season has ended, but the first `boards.toml` still takes its events. With the second one, whose `late` is minutes,
+the season is final.
 """
 
 import gzip
@@ -30,6 +30,8 @@ MEMBERS: Final = 300
 PATIENCE_S: Final = 90
 WEST: Final = datetime.now(UTC).hour - 12
 """Hours to the west of Greenwich where it is about noon: the day before ended there long ago."""
+TODAY: Final = (datetime.now(UTC) - timedelta(hours=WEST)).date()
+SEASON: Final = "first-2026"
 EXAMPLE: Final = PROJECT / "examples" / "grant_prizes"
 
 
@@ -39,9 +41,17 @@ def boards(late: str) -> str:
 timezone = "Etc/GMT{WEST:+}"
 late = "{late}"
 keep = "30 days"
-settle = ["day"]
-metrics.points = {{ aggregate = "sum", windows = ["all", "day"] }}
-prizes.day = [{{ ranks = "1", name = "gold" }}, {{ ranks = "2-3", name = "silver" }}, {{ percent = 10, name = "top" }}]
+settle = ["season"]
+metrics.points = {{ aggregate = "sum", windows = ["all", "season"] }}
+prizes.season = [
+  {{ ranks = "1", name = "gold" }},
+  {{ ranks = "2-3", name = "silver" }},
+  {{ percent = 10, name = "top" }},
+]
+[[boards."league-*".seasons]]
+name = "{SEASON}"
+starts = "{TODAY - timedelta(days=9)}"
+ends = "{TODAY}"
 """
 
 
@@ -128,18 +138,17 @@ def granted(deployment: Deployment, table: str) -> tuple[Counter[tuple[str, str]
     return owned, receipts
 
 
-def test_a_day_is_settled_and_its_prizes_are_granted_once(deployment: Deployment) -> None:
+def test_a_season_is_settled_and_its_prizes_are_granted_once(deployment: Deployment) -> None:
     table = grant_prizes(deployment)
     seen = deployment.client("sqs").create_queue(QueueName="prizes")["QueueUrl"]
     events = deployment.client("events")
     events.put_rule(Name="prizes", EventPattern=json.dumps({"source": ["standings"]}))
     arn = deployment.client("sqs").get_queue_attributes(QueueUrl=seen, AttributeNames=["QueueArn"])["Attributes"]
     events.put_targets(Rule="prizes", Targets=[{"Id": "queue", "Arn": arn["QueueArn"]}])
-    day = (datetime.now(UTC) - timedelta(hours=WEST, days=1)).date().isoformat()
-    scores = play(deployment, day)
-    path = f"{deployment.api_url}/boards/{BOARD}/points/day?period={day}"
+    scores = play(deployment, str(TODAY - timedelta(days=1)))
+    path = f"{deployment.api_url}/boards/{BOARD}/points/season?period={SEASON}"
     until(lambda: _get(path).get("total") == MEMBERS)
-    settle = {"settle": {"board": BOARD, "window": "day", "period": day}}
+    settle = {"settle": {"board": BOARD, "window": "season", "period": SEASON}}
     (refused,) = task(deployment, settle)["rankings"]
     assert refused["why"].startswith("the period is final at ")
     assert _get(path)["state"] == "closing"

@@ -136,7 +136,7 @@ def test_a_stack_without_settlements_says_which_parameter_to_set(
     with running(engine, clock, BOARDS) as stack:
         shown = stack.maintenance({"settlements": {"show": {}}}, Context())
 
-        assert shown == {"done": True, "families": ["league-*"], "settles": False}
+        assert shown == {"done": True, "families": ["league-*", "cup-*", "later-*"], "settles": False}
         tasks: tuple[dict[str, Any], ...] = (
             {"settle": {"board": "league-1", "window": "day"}},
             {"settlements": {"next": {}}},

@@ -22,6 +22,27 @@ prizes.day = [
   { ranks = "2-3", name = "silver" },
   { percent = 10, name = "top-10" },
 ]
+[boards."cup-*"]
+late = "1 day"
+settle = ["season"]
+metrics.points = { aggregate = "sum", precision = 2, windows = ["all", "season"] }
+prizes.season = [{ ranks = "1", name = "cup" }]
+[[boards."cup-*".seasons]]
+name = "autumn-2026"
+starts = "2026-11-10"
+ends = "2026-11-21"
+[[boards."cup-*".seasons]]
+name = "winter-2026"
+starts = "2026-11-25"
+ends = "2026-12-20"
+[boards."later-*"]
+keep = "10 days"
+settle = ["season"]
+metrics.points = { aggregate = "sum", windows = ["season"] }
+[[boards."later-*".seasons]]
+name = "summer-2027"
+starts = "2027-06-01"
+ends = "2027-09-01"
 [boards."*"]
 metrics.points = { aggregate = "sum", precision = 2, windows = ["all", "day"] }
 """

@@ -13,6 +13,7 @@ from standings.domain.errors import bad_argument
 from standings.domain.events.instants import instant
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.endings import final_at, label_of, state_of
+from standings.domain.windows.seasons import NO_SEASON
 from standings.maintain.audit.audit import GRACE
 from standings.maintain.audit.report import AuditCall
 from standings.maintain.settle.files import SUMMARY, board_prefix, files_of, keys_of
@@ -118,7 +119,10 @@ class Settlements:
             return current._replace(period=timetable.parse_period(window, period))
         rankings = (each for each in self._open(board, metric) if each.window is window)
         final = (each for each in rankings if state_of(timetable, window, each.period, now) == "final")
-        return next(final, current)
+        found = next(final, current)
+        if window.unit == "s" and found.period == NO_SEASON:
+            raise bad_argument("window", f"board {board!r} has had no season yet: settle one when it is over")
+        return found
 
     def _open(self, board: str, metric: Metric) -> Iterator[Ranking]:
         family = family_of(self.catalog.boards, board)
