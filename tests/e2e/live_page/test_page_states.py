@@ -1,5 +1,6 @@
 """The live page when the API is unreachable, a ranking is empty or the tab is hidden; its accessibility."""
 
+import re
 from typing import Any
 
 import pytest
@@ -66,6 +67,28 @@ def test_a_late_answer_does_not_bring_back_a_member_who_was_closed(shown: Shown)
     held[0].continue_()
     shown.page.wait_for_timeout(1_000)
     expect(shown.page.locator("#found")).to_be_hidden()
+
+
+def test_a_late_answer_about_a_member_is_not_shown_for_another(shown: Shown) -> None:
+    shown.open(window="day")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    shown.page.route("**/rank?member=member-7*", hold)
+    shown.page.fill("#member", "member-7")
+    shown.page.keyboard.press("Enter")
+    shown.until(lambda: bool(held), "asks for the rank")
+    shown.page.fill("#member", "member-3")
+    shown.page.keyboard.press("Enter")
+    expect(shown.page.locator("#found-rank strong")).not_to_be_empty()
+    expect(shown.page.locator("#found-name")).to_have_text("member-3")
+    for route in held:
+        route.continue_()
+    shown.page.wait_for_timeout(1_000)
+    expect(shown.page.locator("#found-name")).to_have_text("member-3")
+    expect(shown.page.locator("#rows td.who button", has_text=re.compile("^member-3$"))).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
