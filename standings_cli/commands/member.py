@@ -118,7 +118,7 @@ def _name(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _erase(connection: Connection, options: argparse.Namespace) -> int:
-    if not options.yes and sys.stdin.isatty():
+    if not options.yes:
         question = f"Remove {options.member!r} from every board, with all scores? Type the id: "
         if not is_confirmed(question, options.member, "nothing was removed"):
             return DIFFERS

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
@@ -27,14 +28,14 @@ def is_there(stack: Stack, member: str = "a\x1b[2J") -> bool:
 
 
 def test_it_names_the_boards(stack: Stack, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("member", "erase", "a\x1b[2J") == OK
+    assert run("member", "erase", "a\x1b[2J", "--yes") == OK
     assert capsys.readouterr() == (
         "removed from b\nremoved from b-2\nremoved from b-3\na\\u001b[2J: removed from 3 boards\n",
         "",
     )
     assert not is_there(stack)
     assert is_there(stack, "bob")
-    assert run("member", "erase", "a\x1b[2J") == OK
+    assert run("member", "erase", "a\x1b[2J", "--yes") == OK
     assert capsys.readouterr().out == "a\\u001b[2J: removed from 0 boards\n"
 
 
@@ -43,7 +44,7 @@ def test_it_goes_on_until_it_is_done(
 ) -> None:
     monkeypatch.setattr(erasing, "MAX_ACTIONS", 1)
     monkeypatch.setattr(erasing, "MAX_NAMED", 1)
-    assert run("--json", "member", "erase", "a\x1b[2J") == OK
+    assert run("--json", "member", "erase", "a\x1b[2J", "--yes") == OK
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
     assert [answer["boards"] for answer in answers] == [["b"], ["b-2"], ["b-3"], []]
@@ -63,11 +64,20 @@ def test_on_a_terminal_the_id_is_typed(
     assert not is_there(stack, "bob")
 
 
+def test_where_nobody_answers_nothing_is_removed(
+    stack: Stack, run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    assert run("member", "erase", "bob") == DIFFERS
+    assert capsys.readouterr().err == "\nnothing was removed: nobody answers here; use --yes\n"
+    assert is_there(stack, "bob")
+
+
 def test_a_board_to_look_at_is_told(
     run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RewriteMembers, "run", lambda self, chunks: setattr(self, "busy", chunks[0]))
-    assert run("member", "erase", "bob") == DIFFERS
+    assert run("member", "erase", "bob", "--yes") == DIFFERS
     out, err = capsys.readouterr()
 
     assert out == "bob: removed from 0 boards\n"
