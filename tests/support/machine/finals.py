@@ -15,7 +15,7 @@ from tests.support.machine.boards import Sent
 from tests.support.machine.times import MINUTES_AGO
 from tests.support.oracle.asked import same
 from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import CALENDAR
+from tests.support.oracle.periods import ENDING
 
 BEHIND: Final = (0, 1, 60_000, 300_000)
 """Milliseconds by which a writer's clock is behind a reader's."""
@@ -49,7 +49,7 @@ class FinalPeriods(RuleBasedStateMachine):
             for name, model in sorted(self.models.items())
             for metric, rules in model.metrics.items()
             for window in rules.windows
-            if window in CALENDAR
+            if window in ENDING
         ]
         if not endings:
             return
@@ -57,8 +57,8 @@ class FinalPeriods(RuleBasedStateMachine):
         calendar = self.models[board].calendar
         on = self.now - timedelta(minutes=max(0, data.draw(st.sampled_from(MINUTES_AGO), label="minutes ago")))
         end, final = calendar.bounds(window, on)[1], calendar.final_at(window, on)
-        assert end is not None
-        assert final is not None
+        if end is None or final is None:  # No season holds that instant
+            return
         if not calendar.is_readable(window, on, max(final, self.now)):
             return
         self.clock.milliseconds = max(self.clock.milliseconds, round(final.timestamp() * 1000))

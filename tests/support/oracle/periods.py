@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 CALENDAR = ("hour", "day", "week", "month", "year")
+ENDING = (*CALENDAR, "season")
 SEASON = "season"
 Bucket = datetime | date
 """An hour is given by its first instant, in UTC. A longer bucket is given by its first day."""
@@ -91,7 +92,7 @@ class Calendar:
     def final_at(self, window: str, on: datetime) -> datetime | None:
         """Return when the period of a window that contains an instant is final: None if it never is."""
         end = self.bounds(window, on)[1]
-        return end + self.late_for(window) + timedelta(minutes=5) if end and window in CALENDAR else None
+        return end + self.late_for(window) + timedelta(minutes=5) if end and window in ENDING else None
 
     def state(self, window: str, on: datetime, now: datetime) -> str:
         """Return whether the period of a window that contains an instant is open, closing or final."""
