@@ -175,6 +175,12 @@ def test_every_sample_does_its_work(deployment: Deployment, functions: dict[str,
     rebuild = invoke("maintenance", "rebuild")
     assert (rebuild["done"], rebuild["phase"]) == (False, "announced")
     assert invoke("command", "delete-member")["statusCode"] == 204
+
+    calls = [("command", "put-profile"), ("query", "read-profile"), ("query", "search-names")]
+    calls += [("command", "delete-profile"), ("query", "read-profile")]
+    assert [invoke(*call)["statusCode"] for call in calls] == [200, 200, 200, 204, 404]
+    erased = invoke("maintenance", "erase")
+    assert (erased["done"], erased["problems"]) == (True, [])
     assert invoked == set()
 
     assert {"EventsApplied", "EventsDuplicate", "EventsRefused", "QueueToScore"} <= functions["writer"].metrics()
