@@ -16,13 +16,19 @@ TRIED = 12
 """The schedules of which one fails without a rule of notes."""
 
 
-@pytest.mark.parametrize("seed", seeds(10, 100))
-def test_every_note_is_that_of_its_score_whatever_goes_wrong(seed: int) -> None:
-    with uncollected():
-        outcome = run(seed, NOTES)
+BLOCK = 10
 
-    assert outcome.differences == [], f"run it again: make faults SEED={seed} NOTES=1"
-    assert outcome.noted >= 10, f"seed {seed}: expected 10 notes or more, got {outcome.noted}"
+
+@pytest.mark.parametrize("block", seeds(1, 10))
+def test_every_note_is_that_of_its_score_whatever_goes_wrong(block: int) -> None:
+    """Ten schedules: one alone may delete its boards, and have no note left to compare."""
+    noted = 0
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        with uncollected():
+            outcome = run(seed, NOTES)
+        assert outcome.differences == [], f"run it again: make faults SEED={seed} NOTES=1"
+        noted += outcome.noted
+    assert noted >= 10 * BLOCK
 
 
 def _without_ids(original: Callable[..., str]) -> Callable[..., str]:
