@@ -34,12 +34,13 @@ def event(member: str, points: int, at: datetime | None = None, board: str = BOA
 
 
 class Shown:
-    """An open page, and the errors and warnings of its console."""
+    """An open page, and the errors and warnings of its console but for addresses that are `missing` on purpose."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page
         self.address = address
         self.complaints: list[str] = []
+        self.missing: set[str] = set()
         page.set_default_timeout(PATIENCE_MS)
         expect.set_options(timeout=PATIENCE_MS)
         page.on("console", self._heard)
@@ -48,7 +49,9 @@ class Shown:
 
     def _heard(self, message: Any) -> None:
         if message.type in {"error", "warning"}:
-            self.complaints.append(message.text)
+            address = message.location.get("url")
+            if address not in self.missing:
+                self.complaints.append(f"{message.text} {address}")
 
     def open(self, **arguments: str) -> None:
         given = "&".join(f"{name}={value}" for name, value in {"board": BOARD, **arguments}.items())
