@@ -27,6 +27,7 @@ MODULES: Final = {
     "curves": "benchmarks.measure.comparison.curves",
     "speed": "benchmarks.measure.speed.speed",
     "command_line": "benchmarks.measure.speed.command_line",
+    "settlement": "benchmarks.measure.upkeep.settlement",
     "budgets": "benchmarks.pages.budgets",
     "safeguards": "tests.faults.safeguards",
 }
