@@ -37,12 +37,11 @@ def main() -> int:
             progress.say("starting an embedded AWS")
             with deployed(progress.say) as deployment:
                 progress.say(f"{UP}{_page(deployment)}")
-                activity = generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
-                people.name(deployment, activity.members)
-                replay(deployment, activity, progress)
-                with _published(deployment):
-                    progress.block(_addresses(deployment))
-                    trickle(deployment, activity)
+                try:
+                    _serve(deployment, progress)
+                except Interrupted:
+                    progress.say("stopping, which takes up to two minutes")
+                    raise
     except Interrupted:
         progress.say("stopped, nothing is left running")
         return 0
@@ -50,6 +49,15 @@ def main() -> int:
         progress.say(f"failed: {error}")
         return 1
     return 0
+
+
+def _serve(deployment: Deployment, progress: Progress) -> None:
+    activity = generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
+    people.name(deployment, activity.members)
+    replay(deployment, activity, progress)
+    with _published(deployment):
+        progress.block(_addresses(deployment))
+        trickle(deployment, activity)
 
 
 def trickle(deployment: Deployment, activity: Activity) -> None:

@@ -1,1 +1,5 @@
 """The command line of a stack: `standings --help`."""
+
+from typing import Final
+
+VERSION: Final = "0.2.0"

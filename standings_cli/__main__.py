@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Final
 
+from standings_cli import VERSION
 from standings_cli.commands.options import Commands, add_stack_options
 from standings_cli.stack.advice import advice
 from standings_cli.stack.board_names import unknown_board
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import UNRANKED, ApiError, FunctionError, StackError
-from standings_cli.start.parser import Parser, ShowVersion
+from standings_cli.start.parser import Parser
 from standings_cli.start.summaries import COMMANDS
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG
 from standings_cli.terminal.text import shown
@@ -95,7 +96,7 @@ def parser(complete: Iterable[str] = COMMANDS) -> Parser:
         epilog=_STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action=ShowVersion, nargs=0, help="show the version and end")
+    top.add_argument("--version", action="version", version=f"standings {VERSION}", help="show the version and end")
     add_stack_options(top, again=False)
     stack_options = argparse.ArgumentParser(add_help=False)
     add_stack_options(stack_options, again=True)

@@ -10,13 +10,17 @@ from typing import Any, Final
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores.member_items import decode_change
+from standings.ports.errors import StoreUnavailableError
+from standings.project.announced_rankings import AnnouncedRankings
 from standings.project.projector import Record
 from standings.project.prune_tiers import PruneResult
 from standings.runtime.logs import logger, metrics, stack_of
+from standings.runtime.retry import with_retry
 from standings.wiring import building_blocks, projector
 
 _clock = building_blocks.real_clock()
 _projector = projector.projectors(_clock)
+_looks = projector.looks()
 _bucket = building_blocks.failure_bucket()
 
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")
@@ -27,11 +31,12 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     """Apply a batch, and return the sequence number from which Lambda must deliver again, if any."""
     records = _by_sequence(event["Records"])
     prunes: list[PruneResult] = []
-    projected = _projector(prunes.append).project(
-        [_record(sequence, record) for sequence, record in records.items()],
-        partial(_park, records),
-        building_blocks.deadline(context.get_remaining_time_in_millis()),
+    deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
+    one_batch, announced = _projector(prunes.append)
+    projected = one_batch.project(
+        [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
+    untold = _tell(announced, deadline)
     metrics.add_metric("Moves", MetricUnit.Count, projected.moves)
     metrics.add_metric("MovesKnown", MetricUnit.Count, projected.stale_moves)
     metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
@@ -40,14 +45,41 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
     if projected.problem:
         logger.error("a log is left as it is", extra={"reason": projected.problem})
+    if untold:
+        # Its moves are done, and will not be moves again. So all of the batch comes again, whatever else failed.
+        logger.error("batch to be delivered again", extra={"reason": untold})
+        return _again(next(iter(records)))
     if projected.failed is not None:
         logger.error("batch to be delivered again", extra={"from": projected.failed, "reason": projected.why})
-        # Lambda delivers the whole batch again if it does not know the number.
-        return {"batchItemFailures": [{"itemIdentifier": projected.failed if projected.failed.isdecimal() else ""}]}
+        return _again(projected.failed)
     if projected.stamps:
         lag = max(0, _clock.now() - min(projected.stamps))
         metrics.add_metric("WriteToRank", MetricUnit.Milliseconds, lag)
     return {"batchItemFailures": []}
+
+
+def _again(sequence: str) -> dict[str, list[dict[str, str]]]:
+    """Return the answer for a batch to deliver again from a sequence number on."""
+    # Lambda delivers the whole batch again if it does not know the number.
+    return {"batchItemFailures": [{"itemIdentifier": sequence if sequence.isdecimal() else ""}]}
+
+
+def _tell(announced: AnnouncedRankings, deadline: float) -> str:
+    """Ask for looks at the tops that may have changed. Returns why that failed, or nothing."""
+    if not announced.moved:
+        return ""
+    if _looks is None:
+        logger.warning(
+            "boards.toml announces tops, and the stack has no announcer: deploy it with Announcements=true",
+            extra={"boards": sorted({name.board for name in announced.moved})},
+        )
+        return ""
+    queue = _looks
+    try:
+        with_retry(lambda: announced.tell(queue), _clock.backoff(deadline))
+    except StoreUnavailableError as error:
+        return f"the announcer could not be told: {error}"
+    return ""
 
 
 def _removed(prunes: list[PruneResult]) -> int:

@@ -128,10 +128,11 @@ def _outcome(summary: Mapping[str, Any]) -> str:
 
 
 def _results(connection: Connection, options: argparse.Namespace) -> int:
-    cursor = None
+    cursor, any_yet = None, False
     while True:
         arguments = _without_none(board=options.board, cursor=cursor)
         (answer,) = connection.maintenance.answers("settlements", arguments, "list")
+        any_yet |= bool(answer["results"])
         if options.json:
             print(as_json(answer), flush=True)
         else:
@@ -140,6 +141,8 @@ def _results(connection: Connection, options: argparse.Namespace) -> int:
                 print(f"{about}: {_outcome(summary)}, s3://{answer['bucket']}/{shown(summary['prefix'])}")
         cursor = answer["cursor"]
         if answer["done"]:
+            if not (any_yet or options.json):
+                print(f"no period of board {options.board!r} is settled yet")
             return OK
 
 

@@ -55,8 +55,8 @@ def add(commands: Commands) -> None:
         description="Remove a person from every board, with all scores. Settled files that hold the person are named "
         "and left as they are. Stop what posts for that person first: an event that is still to be counted brings the "
         "member back.",
-        epilog="It may be run again at any time; docs/operations.md says what is left for a while. Exit status 1 if a "
-        "board has to be looked at again.",
+        epilog="It may be run again at any time. docs/how-to/ban-and-erase.md says what is left for a while. Exit "
+        "status 1 if a board has to be looked at again.",
     )
     erase.add_argument("member", metavar="ID")
     erase.add_argument("--yes", action="store_true", help="do not ask")
@@ -136,7 +136,7 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
     for problem in problems:
         print(f"{shown(problem['board'])}: {shown(problem['why'])}", file=sys.stderr)
     if files and not options.json:
-        print(f"{shown(options.member)} is still in these settled files; docs/operations.md says how to rewrite them:")
+        print(f"{shown(options.member)} is still in these settled files (docs/how-to/ban-and-erase.md):")
         for key in files:
             print(f"    {shown(key)}")
     if not options.json:

@@ -30,7 +30,7 @@ from standings_cli.terminal.text import as_json as dumped
 from standings_cli.terminal.text import shown
 
 _MOST_LETTERS: Final = 1_000  # the most that the maintenance function shows
-_USED: Final = "an event with the id {} was counted before: the same event counts once, another one is refused"
+_USED: Final = "an event with the id {} was counted before. It counts once; other content with this id is refused"
 _EXPLANATION: Final = """
 One event: `standings post BOARD MEMBER points=3 distance=11.2` prints the event's id. Posted again
 with --id it counts once. --wait waits until the event is counted, and prints the member's rank; if it
@@ -38,7 +38,7 @@ is refused, the reason, with exit status 1. That looks into Receipts and the dea
 needs AWS credentials: a token alone does not do.
 
 Files (.gz too; - is standard input):
-  --jsonl  Each line is an event, as in the README's section Events. `id` and `at` may be absent.
+  --jsonl  Each line is an event, as in docs/reference/events.md. `id` and `at` may be absent.
   --csv    The first line names the columns id, board, member and at. Every other column is a metric.
            --column member=user_id reads the member from the column user_id. METRIC=AMOUNT adds the
            same amount to every row. Amounts are plain numbers (3, -2, 11.25). `at` is RFC 3339, or

@@ -1,6 +1,6 @@
 """A deployed stack as the checks see it: its resources, its parameters and clients to look at them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -9,6 +9,7 @@ from standings_cli.stack.connection import Connection
 
 TABLES: Final = ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable")
 FUNCTIONS: Final = ("WriterFunction", "ProjectorFunction", "QueryFunction", "CommandFunction", "MaintenanceFunction")
+ANNOUNCER: Final = "AnnouncerFunction"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Deployed:
         pages = self.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.stack)
         found = [one for page in pages for one in page["StackResourceSummaries"]]
         return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found if "PhysicalResourceId" in one}
+
+    @property
+    def functions(self) -> Sequence[str]:
+        """The logical ids of the stack's functions."""
+        return (*FUNCTIONS, ANNOUNCER) if ANNOUNCER in self.resources else FUNCTIONS
 
     @cached_property
     def tables(self) -> Mapping[str, Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from standings_cli.doctor.deployed import FUNCTIONS, Deployed
+from standings_cli.doctor.deployed import Deployed
 from standings_cli.doctor.finding import Finding, failed, note, ok
 
 _STREAM_SHARDS: Final = 4  # Of a new table; each has projectors of its own
@@ -15,7 +15,7 @@ def runtimes(deployed: Deployed) -> Iterator[Finding]:
     """Every function has the layer, and the layer is for the function's runtime and processor."""
     client = deployed.client("lambda")
     layers: dict[str, dict[str, Any]] = {}
-    for name in FUNCTIONS:
+    for name in deployed.functions:
         about = f"runtime of {name}"
         found = client.get_function_configuration(FunctionName=deployed.resources[name])
         runtime, (processor, *_) = found["Runtime"], found.get("Architectures", ["x86_64"])

@@ -28,6 +28,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     watching.parked,
     watching.audits,
     watching.settlements,
+    watching.announcements,
 )
 
 

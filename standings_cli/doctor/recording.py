@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from standings_cli.doctor.deployed import FUNCTIONS, Deployed
+from standings_cli.doctor.deployed import Deployed
 from standings_cli.doctor.finding import Finding, note, ok
 
 # An account number stands by itself in ARNs, in addresses of queues, and in the names of sam's buckets.
@@ -39,7 +39,7 @@ class Recording:
         The writes for it have conditions that never hold, so they change nothing.
         """
         yield from self._save("tables", lambda: self.deployed.tables)
-        for function in FUNCTIONS:
+        for function in self.deployed.functions:
             yield from self._save(function, partial(self._function, function))
         for name, request in _failing(self.deployed.resources["ScoresTable"]).items():
             yield from self._save(name, partial(self._error, *request))

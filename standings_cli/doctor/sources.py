@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from standings_cli.doctor.deployed import Deployed
+from standings_cli.doctor.deployed import ANNOUNCER, Deployed
 from standings_cli.doctor.finding import Finding, failed, ok
 
 _VIEW: Final = "NEW_AND_OLD_IMAGES"
@@ -11,13 +11,17 @@ _ENABLE: Final = "run `aws lambda update-event-source-mapping --uuid {uuid} --en
 
 
 def mappings(deployed: Deployed) -> Iterator[Finding]:
-    """Both event source mappings are enabled, read the right source, and have no problem with it."""
-    queue = deployed.client("sqs").get_queue_attributes(
-        QueueUrl=deployed.resources["ActivityQueue"], AttributeNames=["QueueArn"]
-    )["Attributes"]["QueueArn"]
+    """All event source mappings are enabled, read the right source, and have no problem with it."""
+    yield _mapping(deployed, "WriterFunction", _queue(deployed, "ActivityQueue"))
     stream = deployed.tables["ScoresTable"].get("LatestStreamArn", "no stream")
-    for function, source in (("WriterFunction", queue), ("ProjectorFunction", stream)):
-        yield _mapping(deployed, function, source)
+    yield _mapping(deployed, "ProjectorFunction", stream)
+    if ANNOUNCER in deployed.functions:
+        yield _mapping(deployed, ANNOUNCER, _queue(deployed, "LooksQueue"))
+
+
+def _queue(deployed: Deployed, name: str) -> str:
+    asked = {"QueueUrl": deployed.resources[name], "AttributeNames": ["QueueArn"]}
+    return str(deployed.client("sqs").get_queue_attributes(**asked)["Attributes"]["QueueArn"])
 
 
 def _mapping(deployed: Deployed, function: str, source: str) -> Finding:

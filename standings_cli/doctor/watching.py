@@ -20,7 +20,7 @@ def alarms(deployed: Deployed) -> Iterator[Finding]:
     }
     ringing = sorted(name for name, alarm in found.items() if alarm.get("StateValue") == "ALARM")
     if ringing:
-        yield failed("alarms", f"ringing: {', '.join(ringing)}: docs/operations.md says what to do")
+        yield failed("alarms", f"ringing: {', '.join(ringing)}: docs/how-to/alarms.md says what to do")
     else:
         yield ok("alarms", f"none of {len(found)} rings")
     silent = sorted(name for name, alarm in found.items() if not alarm.get("AlarmActions"))
@@ -74,6 +74,17 @@ def settlements(deployed: Deployed) -> Iterator[Finding]:
         yield note(about, "only who asks settles them: deploy with SettleSchedule, such as 'rate(1 hour)'")
     else:
         yield ok(about, f"those of {families}" if families else "boards.toml settles none")
+
+
+def announcements(deployed: Deployed) -> Iterator[Finding]:
+    """Where a family of boards announces its tops, the stack can."""
+    about = "announced tops"
+    (answer,) = deployed.connection.maintenance.answers("announcements", {}, "show")
+    families = ", ".join(answer["families"])
+    if families and not answer["announces"]:
+        yield failed(about, f"boards.toml announces those of {families}, but the stack cannot: set Announcements=true")
+    else:
+        yield ok(about, f"those of {families}" if families else "boards.toml announces none")
 
 
 def _left(deployed: Deployed, task: str, about: str, command: str) -> Finding:

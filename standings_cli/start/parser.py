@@ -18,14 +18,3 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
         """Print the usage, the mistake and where help is, and end with status 2."""
         super().error(f"{message}\n`{self.prog} --help` says what is expected")
-
-
-class ShowVersion(argparse.Action):
-    """Prints the version, which is read from the installed package only then."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        """Print it and end."""
-        from importlib.metadata import version  # noqa: PLC0415 - it takes longer than the whole help
-
-        print(f"standings {version('standings')}")
-        parser.exit()

@@ -19,11 +19,14 @@ SAM = LOCAL / "tools" / "sam" / "bin" / "sam"
 
 PACKAGES: Final = {"aws_lambda_powertools", "jmespath", "orjson", "typing_extensions.py", "tzdata"}
 OURS: Final = {"standings", "boards.toml", "built-for.txt"}
+PAGE: Final = PROJECT / "functions" / "query" / "page" / "page.html"
+PAGE_FILES: Final = {"page.html", *re.findall(r'(?:href|src)="([a-z]+\.(?:css|js))"', PAGE.read_text(encoding="utf-8"))}
 FUNCTIONS: Final = {
+    "AnnouncerFunction": {"app.py"},
     "CommandFunction": {"app.py"},
     "MaintenanceFunction": {"app.py"},
     "ProjectorFunction": {"app.py"},
-    "QueryFunction": {"app.py", "openapi.json", "page.html"},
+    "QueryFunction": {"app.py", "openapi.json", *(f"page/{name}" for name in PAGE_FILES)},
     "WriterFunction": {"app.py"},
 }
 MAX_BYTES: Final = {"StandingsLayer": 12_000_000, "QueryFunction": 200_000}

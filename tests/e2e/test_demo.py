@@ -5,8 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -20,6 +18,7 @@ from demo import check, feed
 from demo.activity import generate
 from demo.embedded.stack import PROJECT, Deployment, deployed
 from demo.reads import Reader
+from tests.support.aws.deployed_api import answer_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("deployment")]
 
@@ -109,7 +108,7 @@ def test_a_file_and_a_load_from_the_command_line(deployment: Deployment, tmp_pat
     feed.settle(deployment)
 
     def scores(board: str) -> dict[str, int]:
-        answer = _request(deployment, "GET", f"/boards/{board}/points/all", None)[1]
+        answer = answer_of(deployment, "GET", f"/boards/{board}/points/all", None)[1]
         return {entry["member"]: entry["score"] for entry in answer["entries"]}
 
     assert scores("demo-posted") == {"ann": 5, "用户": 4}
@@ -141,11 +140,11 @@ def test_events_posted_over_http_are_counted(deployment: Deployment) -> None:
     del event["at"]
     other = {**event, "id": "x", "metrics": {"beauty": 1}}
     for _ in range(2):
-        status, answer = _request(deployment, "POST", "/events", [event, other])
+        status, answer = answer_of(deployment, "POST", "/events", [event, other])
         assert status == HTTPStatus.ACCEPTED
         assert [result["status"] for result in answer["results"]] == ["queued", "refused"]
-    assert _request(deployment, "POST", "/events", "event")[1]["type"] == "urn:standings:bad-body"
-    status, answer = _request(deployment, "DELETE", "/events", None)
+    assert answer_of(deployment, "POST", "/events", "event")[1]["type"] == "urn:standings:bad-body"
+    status, answer = answer_of(deployment, "DELETE", "/events", None)
     assert (status, answer["type"]) == (HTTPStatus.METHOD_NOT_ALLOWED, "urn:standings:method-not-allowed")
 
     feed.drain(deployment, _ignore)
@@ -164,19 +163,19 @@ def test_members_are_banned_brought_back_and_removed_over_http(deployment: Deplo
 
     def listed() -> list[tuple[int, str]]:
         feed.settle(deployment)
-        entries = _request(deployment, "GET", ranking, None)[1]["entries"]
+        entries = answer_of(deployment, "GET", ranking, None)[1]["entries"]
         return [(entry["rank"], entry["member"]) for entry in entries]
 
     assert listed() == list(enumerate(scores, start=1))
-    hidden = _request(deployment, "PUT", f"{member}?id=first", {"hidden": True})
+    hidden = answer_of(deployment, "PUT", f"{member}?id=first", {"hidden": True})
     assert hidden == (HTTPStatus.OK, {"board": "demo-care", "member": "first", "hidden": True})
     assert listed() == list(enumerate([*scores][1:], start=1))
-    group = _request(deployment, "POST", f"{ranking}/ranks", {"members": ["third", "first", "#%2F?&用户"]})[1][
+    group = answer_of(deployment, "POST", f"{ranking}/ranks", {"members": ["third", "first", "#%2F?&用户"]})[1][
         "entries"
     ]
     assert [(entry["rank"], entry["group_rank"]) for entry in group] == [(2, 1), (None, None), (3, 2)]
-    assert _request(deployment, "PUT", f"{member}?id=first", {"hidden": False})[0] == HTTPStatus.OK
-    assert _request(deployment, "DELETE", f"{member}?id={quote('#%2F?&用户', safe='')}", None) == (
+    assert answer_of(deployment, "PUT", f"{member}?id=first", {"hidden": False})[0] == HTTPStatus.OK
+    assert answer_of(deployment, "DELETE", f"{member}?id={quote('#%2F?&用户', safe='')}", None) == (
         HTTPStatus.NO_CONTENT,
         None,
     )
@@ -193,24 +192,11 @@ def test_members_are_banned_brought_back_and_removed_over_http(deployment: Deplo
         "/openapi.json": {"openapi": "3.1.0"},
     }
     for path, found in reads.items():
-        status, answer = _request(deployment, "GET", path, None)
+        status, answer = answer_of(deployment, "GET", path, None)
         assert (status, {name: answer[name] for name in found}) == (HTTPStatus.OK, found), path
 
 
 _BOTH_ABOVE_15 = {"from": 16, "to": 31, "members": 2}
-
-
-def _request(deployment: Deployment, method: str, path: str, body: Any) -> tuple[int, Any]:
-    data = None if body is None else json.dumps(body).encode()
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(deployment.api_url + path, data, headers, method=method)  # noqa: S310 - loopback
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=30) as response:
-            said = response.read()
-            return response.status, json.loads(said) if said else None
-    except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
 
 
 def _event(member: str, metrics: dict[str, int] | None = None, board: str = "demo-beside") -> str:

@@ -11,8 +11,8 @@ def test_lanes_and_cleaning_beside_each_other_for_many_seeds(engine: Any, seed: 
     interleaved(engine, seed)
 
 
-@pytest.mark.parametrize(("steps", "without"), [((1, 100), 4), ((100, 2_500), 7)])
+@pytest.mark.parametrize(("amounts", "without"), [((1, 100), 4), ((100, 2_500), 7)])
 def test_a_board_whose_scores_rise_for_long_keeps_a_tree_in_proportion(
-    engine: Any, steps: tuple[int, int], without: int
+    engine: Any, amounts: tuple[int, int], without: int
 ) -> None:
-    check_proportion(engine, steps, 200, without)
+    check_proportion(engine, amounts, 200, without)

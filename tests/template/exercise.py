@@ -16,6 +16,7 @@ BOARDS: Final = """
 [boards."*"]
 late = "1 day"
 settle = ["day"]
+announce.day = { top = 3 }
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 metrics.best = { aggregate = "max", windows = ["all"] }
 """
@@ -39,6 +40,7 @@ def everything(stack: Stack, engine: Any) -> None:
     damaged["dynamodb"]["NewImage"]["v"] = {"S": "?"}
     stack.projector({"Records": [damaged]}, Context())
     read(stack)
+    announce(stack, events)
     # The audit finds a missing row, and the rebuild restores it.
     row = next(row for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("#m7"))
     engine.delete_item(TableName="Rankings", Key={"pk": row["pk"]})
@@ -79,6 +81,14 @@ def read(stack: Stack) -> None:
     ):
         assert stack.get(path, **arguments)[0] == 200, path
     assert stack.post(f"{RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
+
+
+def announce(stack: Stack, events: "Events") -> None:
+    """Look at tops: the second look is too soon, and asks for another one."""
+    for _ in range(2):
+        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
+        events.write({"member": "m9", "metrics": {"points": 1}})
+        project(stack)
 
 
 def maintain(stack: Stack) -> None:

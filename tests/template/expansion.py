@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -103,6 +104,17 @@ def _refusals(template: Mapping[str, Any], resolver: "_Resolver") -> Iterator[st
                     yield assertion["AssertDescription"]
 
 
+@cache
+def template() -> dict[str, Any]:
+    """The template of the repository, to read alone."""
+    return source()
+
+
+def deployed(**parameters: str) -> Expanded:
+    """Expand that template with parameters."""
+    return expanded(template(), parameters)
+
+
 class _Resolver:
     """Replaces parameters and conditions by their values."""
 
@@ -113,7 +125,10 @@ class _Resolver:
     def holds(self, condition: str) -> bool:
         return bool(self.resolve(self._conditions[condition]))
 
-    def resolve(self, node: Any) -> Any:  # noqa: C901, PLR0911 - one case for each function
+    def _substituted(self, text: str, values: Mapping[str, Any]) -> str:
+        return _NAMED.sub(lambda name: str(values.get(name[1], name[0])), text)
+
+    def resolve(self, node: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 - one case for each function
         match node:
             case list():
                 return [value for value in map(self.resolve, node) if value is not _NO_VALUE]
@@ -132,7 +147,9 @@ class _Resolver:
             case {"Fn::Or": several}:
                 return any(self.resolve(several))
             case {"Fn::Sub": str(text)}:
-                return _NAMED.sub(lambda name: str(self._values.get(name[1], name[0])), text)
+                return self._substituted(text, self._values)
+            case {"Fn::Sub": [str(text), dict(names)]}:
+                return self._substituted(text, {**self._values, **self.resolve(names)})
             case {"Fn::Split": [separator, text]}:
                 return str(self.resolve(text)).split(separator)
             case {"Fn::Join": [separator, parts]}:

@@ -128,6 +128,19 @@ def scheduled_settlements_repeated(template: Template) -> None:
     template["Resources"]["AuditRetries"]["Condition"] = "AuditsAreScheduled"
 
 
+def looks_that_are_given_up(template: Template) -> None:
+    dead = {"Fn::GetAtt": ["ActivityDeadLetterQueue", "Arn"]}
+    properties(template, "LooksQueue")["RedrivePolicy"] = {"deadLetterTargetArn": dead, "maxReceiveCount": 5}
+
+
+def looks_in_silence(template: Template) -> None:
+    del template["Resources"]["LooksNotPolledAlarm"]
+
+
+def looks_that_wait_in_silence(template: Template) -> None:
+    del template["Resources"]["OldestLookAlarm"]
+
+
 def _of_settlements(template: Template, sid: str) -> Any:
     """A statement that settlements need."""
     statements = properties(template, "MaintenanceFunction")["Policies"][0]["Statement"]
@@ -140,6 +153,7 @@ def _of_the_key(policy: dict[str, Any]) -> Any:
 
 
 SETTLING: Final = {"Settlements": "true", "SettleSchedule": "rate(1 hour)"}
+ANNOUNCING: Final = {"Announcements": "true"}
 _SCALED: Final = "provisioned_capacity_is_scaled"
 _ENCRYPTED: Final = "one_key_encrypts_all"
 _ALLOWED: Final = "roles_may_use_the_key_and_no_other"
@@ -176,5 +190,8 @@ OPTIONALLY_WEAKENED: Final[dict[Callable[[Template], None], Expected]] = {
     results_that_may_be_public: (SETTLING, {"buckets_are_closed_and_encrypted": "ResultsBucket: may be made public"}),
     a_schedule_that_settles_one_board: (SETTLING, {"schedules_start_tasks_that_end": "SettleRule: expected the task"}),
     scheduled_settlements_repeated: (SETTLING, {"scheduled_runs_are_not_repeated": "SettleRule: Lambda repeats a run"}),
+    looks_that_are_given_up: (ANNOUNCING, {"looks_are_tried_until_they_succeed": "LooksQueue: expected no Redrive"}),
+    looks_in_silence: (ANNOUNCING, {"sources_that_nobody_polls_have_alarms": "AnnouncerFunctionLooks: expected"}),
+    looks_that_wait_in_silence: (ANNOUNCING, {"failures_have_alarms": "LooksQueue: has no alarm on Approximate"}),
     keys_without_a_key: ({}, {_ALLOWED: "QueryFunction: expected no permission for keys"}),
 }

@@ -10,7 +10,7 @@ from tests.template.rules.access import listed, statements
 Permission = tuple[str, str]
 """An action, and a resource by its logical id, such as `RankingsTable/index/places` or `FailureBucket/*`."""
 
-FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance")
+FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance", "announcer")
 NAMES: Final = {
     "Scores": "ScoresTable",
     "Receipts": "ReceiptsTable",
@@ -19,6 +19,7 @@ NAMES: Final = {
     ENVIRONMENT["ACTIVITY_QUEUE_URL"]: "ActivityQueue",
     ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]: "ActivityDeadLetterQueue",
     ENVIRONMENT["FAILURE_BUCKET"]: "FailureBucket",
+    ENVIRONMENT["LOOKS_QUEUE_URL"]: "LooksQueue",
     ENVIRONMENT["RESULTS_BUCKET"]: "ResultsBucket",
 }
 OBJECTS: Final = {"put_object": "PutObject", "get_object": "GetObject", "delete_object": "DeleteObject"}

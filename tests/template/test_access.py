@@ -2,24 +2,13 @@
 
 import json
 import re
-from functools import cache
-from typing import Any
 
-from tests.template.expansion import Expanded, expanded, named, source
+from tests.template.expansion import Expanded, deployed, named, template
 from tests.template.optional_weakenings import TOKENS
 from tests.template.rules.watching import FUNCTIONS
 
 READ, POST = "$default", "POST /events"
 ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
-
-
-@cache
-def template() -> dict[str, Any]:
-    return source()
-
-
-def deployed(**parameters: str) -> Expanded:
-    return expanded(template(), parameters)
 
 
 def routes(stack: Expanded) -> dict[str, tuple[str, list[str] | None]]:
@@ -129,3 +118,23 @@ def test_pictures_come_from_hosts_that_are_named() -> None:
         "data:",
     )
     assert not any(map(allowed.match, refused))
+
+
+def test_pages_of_origins_that_are_named_may_show_the_live_page_in_a_frame() -> None:
+    def origins(**parameters: str) -> str:
+        return str(deployed(**parameters).properties("QueryFunction")["Environment"]["Variables"]["EMBED_ORIGINS"])
+
+    assert origins() == ""
+    assert origins(EmbedOrigins="https://a.example,https://b.example") == "https://a.example,https://b.example"
+
+
+def test_answers_are_kept_for_as_long_as_it_is_asked_for() -> None:
+    def max_age(**parameters: str) -> str:
+        return str(deployed(**parameters).properties("QueryFunction")["Environment"]["Variables"]["READS_MAX_AGE"])
+
+    assert max_age() == "0"
+    assert max_age(ReadsMaxAge="30") == "30"
+    pattern = template()["Parameters"]["ReadsMaxAge"]["AllowedPattern"]
+    allowed = [str(seconds) for seconds in range(-1, 5_000) if re.search(pattern, str(seconds))]
+    assert allowed == [str(seconds) for seconds in range(3_601)]
+    assert not [given for given in ("", "1.5", "1e2", "05", "30s", " 30") if re.search(pattern, given)]

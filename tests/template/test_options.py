@@ -1,23 +1,13 @@
 """What capacity, protection, tracing and a key of one's own are set by; by default they cost nothing."""
 
-from functools import cache
 from typing import Any
 
 import pytest
 
-from tests.template.expansion import Expanded, expanded, source
+from tests.template.expansion import Expanded, deployed, template
 from tests.template.optional_weakenings import KEY
 
 _RESERVED = "ReservedConcurrentExecutions"
-
-
-@cache
-def template() -> dict[str, Any]:
-    return source()
-
-
-def deployed(**parameters: str) -> Expanded:
-    return expanded(template(), parameters)
 
 
 def test_functions_are_traced_as_it_is_asked_for() -> None:

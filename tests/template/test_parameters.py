@@ -2,26 +2,15 @@
 
 import json
 import re
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.template.expansion import Expanded, expanded, source
+from tests.template.expansion import Expanded, deployed, template
 from tests.template.optional_weakenings import KEY, TOKENS
 from tests.template.rules.watching import DAMAGE, emitted
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
-
-
-@cache
-def template() -> dict[str, Any]:
-    return source()
-
-
-def deployed(**parameters: str) -> Expanded:
-    return expanded(template(), parameters)
 
 
 def test_alarms_go_to_the_topic_if_there_is_one() -> None:
@@ -84,6 +73,24 @@ def test_throw_away_stacks_leave_nothing() -> None:
         ("JwtMemberClaim", ["", "sub", "cognito:username", "https://a.example/member"], ["my claim", "sub,id"]),
         ("CorsOrigins", ["", "*", "https://a.example", "https://a.example,http://localhost:8000"], ["a.example", "*,"]),
         (
+            "EmbedOrigins",
+            ["", "https://club.example", "https://a.example:8443,http://localhost:8000", "http://127.0.0.1:8000"],
+            # Each of these would let more pages show the live page than those of one origin, or end the directive.
+            [
+                "*",
+                "https:",
+                "https://*.example",
+                "https://a.example/",
+                "https://a.example https://b.example",
+                "https://a.example;script-src",
+                "https://a.example,",
+                "http://a.example",
+                "a.example",
+                "'self'",
+                "null",
+            ],
+        ),
+        (
             "KmsKeyArn",
             ["", KEY, KEY.replace("1111", "mrk-")],
             ["alias/mine", KEY.replace(":key/", ":alias/"), KEY + "*"],
@@ -137,7 +144,7 @@ def test_half_of_what_tokens_need_is_refused(parameters: dict[str, str], refused
 
 
 def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid() -> None:
-    widgets = json.loads(deployed().properties("Dashboard")["DashboardBody"])["widgets"]
+    widgets = json.loads(deployed(Announcements="true").properties("Dashboard")["DashboardBody"])["widgets"]
     shown = {
         (metric[3], metric[1])
         for widget in widgets

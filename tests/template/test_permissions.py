@@ -24,6 +24,9 @@ BY_OTHERS: Final[dict[str, set[Permission]]] = {
     "writer": {
         (f"sqs:{action}", "ActivityQueue") for action in ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
     },
+    "announcer": {
+        (f"sqs:{action}", "LooksQueue") for action in ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
+    },
     "projector": {
         ("s3:ListBucket", "FailureBucket"),
         *(
@@ -53,7 +56,7 @@ def watch() -> Watch:
     ):
         clients = {
             "dynamodb": seen.client(engine),
-            "sqs": seen.client(Sqs(stack.activity, stack.dead_letters)),
+            "sqs": seen.client(Sqs(stack.activity, stack.dead_letters, stack.looks)),
             "s3": seen.client(stack.bucket),
             "events": seen.client(stack.bus),
         }
@@ -62,7 +65,11 @@ def watch() -> Watch:
         with mock.patch.object(building_blocks, "client", clients.__getitem__):
             everything(stack, engine)
         # A projector whose definition has fewer rankings writes the board's record.
-        fewer = BOARDS.replace('"all", "day"', '"all"').replace('settle = ["day"]\n', "")
+        fewer = (
+            BOARDS.replace('"all", "day"', '"all"')
+            .replace('settle = ["day"]\n', "")
+            .replace("announce.day = { top = 3 }\n", "")
+        )
         with running(seen.client(engine), clock, fewer) as narrower:
             narrower.projector = seen.function("projector", narrower.projector)
             project(narrower)
@@ -73,7 +80,9 @@ def watch() -> Watch:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_may_do_what_it_does_and_nothing_else(watch: Watch, function: str) -> None:
-    may = allowed(expanded(source(), {"Settlements": "true"}))[function] - BY_OTHERS.get(function, set())
+    may = allowed(expanded(source(), {"Settlements": "true", "Announcements": "true"}))[function] - BY_OTHERS.get(
+        function, set()
+    )
 
     assert watch.used[function] == may
 
@@ -91,12 +100,33 @@ def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events()
     }
 
 
-def test_the_projector_touches_records_of_boards_alone_among_scores(watch: Watch) -> None:
+def test_a_stack_that_announces_nothing_has_neither_the_function_nor_the_queue_nor_their_permissions() -> None:
+    stacks = [expanded(source(), {"Announcements": on}) for on in ("false", "true")]
+    always, announcing = (allowed(stack) for stack in stacks)
+
+    added = {name for name in stacks[1].resources if name not in stacks[0].resources}
+    assert {name for name in added if "Alarm" not in name} == {
+        "LooksQueue",
+        "LooksOverTlsOnly",
+        "AnnouncerFunction",
+        "AnnouncerFunctionLooks",
+        "AnnouncerFunctionRole",
+        "AnnouncerLogGroup",
+    }
+    assert always["announcer"] == set()
+    for name in ("projector", "maintenance"):
+        assert announcing[name] - always[name] == {("sqs:SendMessage", "LooksQueue")}
+    assert {name for name in FUNCTIONS if announcing[name] != always[name]} == {"announcer", "projector", "maintenance"}
+    assert "Looks" not in str(stacks[0].resources)
+
+
+@pytest.mark.parametrize("function", ["projector", "announcer"])
+def test_it_touches_records_of_boards_alone_among_scores(watch: Watch, function: str) -> None:
     """Its statement on Scores allows only keys that are `#boards`."""
     touched = [
         key["pk"]["S"]
         for acting, operation, request in watch.requests
-        if acting == "projector"
+        if acting == function
         for key in _keys_of_scores(operation, request)
     ]
 

@@ -10,7 +10,15 @@ import pytest
 from tests.template import weakenings
 from tests.template.__main__ import main
 from tests.template.expansion import expanded, source
-from tests.template.optional_weakenings import KEYED, OPTIONALLY_WEAKENED, OWN, PROVISIONED, SETTLING, TOKENS
+from tests.template.optional_weakenings import (
+    ANNOUNCING,
+    KEYED,
+    OPTIONALLY_WEAKENED,
+    OWN,
+    PROVISIONED,
+    SETTLING,
+    TOKENS,
+)
 from tests.template.rules import RULES, complaints
 from tests.template.weakened import WEAKENED, Weakening
 from tests.template.weakenings import Template
@@ -36,6 +44,8 @@ def test_it_keeps_to_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
         {"DataDeletionPolicy": "Retain", "LogRetentionDays": "1"},
         {"AuditSchedule": "rate(1 hour)"},
         SETTLING,
+        ANNOUNCING,
+        {**ANNOUNCING, **KEYED},
         {**SETTLING, **KEYED, "AuditSchedule": "rate(1 hour)"},
         {"Tracing": "Active", **KEYED},
         {"WarmWriteUnits": "8000", **PROVISIONED},

@@ -17,7 +17,7 @@ def statement(template: Template, function: str, sid: str) -> Any:
     policies = properties(template, function).get("Policies")
     if policies is None:
         policies = [one["PolicyDocument"] for one in properties(template, f"{function}Role")["Policies"]]
-    return next(one for one in policies[0]["Statement"] if one["Sid"] == sid)
+    return next(one for one in policies[0]["Statement"] if one.get("Sid") == sid)
 
 
 def visible_too_soon(template: Template) -> None:
@@ -192,7 +192,7 @@ def stacks_that_mix(template: Template) -> None:
     for name in ("DriftAlarm", "ParkedRecordsAlarm"):
         properties(template, name)["Namespace"] = "Standings"
     body = properties(template, "Dashboard")["DashboardBody"]
-    body["Fn::Sub"] = body["Fn::Sub"].replace("Standings/${AWS::StackName}", "Standings")
+    body["Fn::Sub"][0] = body["Fn::Sub"][0].replace("Standings/${AWS::StackName}", "Standings")
     template["Globals"]["Function"]["Environment"]["Variables"]["POWERTOOLS_METRICS_NAMESPACE"] = "Standings"
 
 

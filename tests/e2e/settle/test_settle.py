@@ -10,8 +10,6 @@ import os
 import random
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -21,7 +19,9 @@ from typing import Any, Final
 import pytest
 
 from demo.embedded.stack import PROJECT, Deployment, deployed
+from tests.support.aws.deployed_api import answer_of
 from tests.support.aws.embedded_tools import skip_without_tools
+from tests.support.aws.heard_events import HeardEvents
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
@@ -140,21 +140,17 @@ def granted(deployment: Deployment, table: str) -> tuple[Counter[tuple[str, str]
 
 def test_a_season_is_settled_and_its_prizes_are_granted_once(deployment: Deployment) -> None:
     table = grant_prizes(deployment)
-    seen = deployment.client("sqs").create_queue(QueueName="prizes")["QueueUrl"]
-    events = deployment.client("events")
-    events.put_rule(Name="prizes", EventPattern=json.dumps({"source": ["standings"]}))
-    arn = deployment.client("sqs").get_queue_attributes(QueueUrl=seen, AttributeNames=["QueueArn"])["Attributes"]
-    events.put_targets(Rule="prizes", Targets=[{"Id": "queue", "Arn": arn["QueueArn"]}])
+    prizes = HeardEvents(deployment, "prizes", "Prize Won")
     scores = play(deployment, str(TODAY - timedelta(days=1)))
-    path = f"{deployment.api_url}/boards/{BOARD}/points/season?period={SEASON}"
-    until(lambda: _get(path).get("total") == MEMBERS)
+    path = f"/boards/{BOARD}/points/season?period={SEASON}"
+    until(lambda: answer_of(deployment, "GET", path)[1].get("total") == MEMBERS)
     settle = {"settle": {"board": BOARD, "window": "season", "period": SEASON}}
     (refused,) = task(deployment, settle)["rankings"]
     assert refused["why"].startswith("the period is final at ")
-    assert _get(path)["state"] == "closing"
+    assert answer_of(deployment, "GET", path)[1]["state"] == "closing"
 
     deployment.define(boards("2 minutes"))
-    assert until(lambda: _get(path)["state"] == "final")
+    assert until(lambda: answer_of(deployment, "GET", path)[1]["state"] == "final")
     (told,) = task(deployment, settle)["rankings"]
     assert (told["settled"], told["why"]) == (True, None)
     assert task(deployment, settle)["rankings"][0]["summary"] == told["summary"]
@@ -173,7 +169,7 @@ def test_a_season_is_settled_and_its_prizes_are_granted_once(deployment: Deploym
     until(lambda: sum(granted(deployment, table)[0].values()) >= sum(winners.values()))
     owned, receipts = granted(deployment, table)
     assert owned == winners
-    ids = _won(deployment, seen, len(winners))
+    ids = _won(prizes, len(winners))
     assert ids == Counter(receipts)
     assert len(ids) == len(winners)
     deliver_again(deployment, table, next(iter(receipts)))
@@ -193,27 +189,13 @@ def deliver_again(deployment: Deployment, table: str, identity: str) -> None:
     assert "FunctionError" not in answer
 
 
-def _won(deployment: Deployment, queue: str, least: int) -> Counter[str]:
+def _won(prizes: HeardEvents, least: int) -> Counter[str]:
     """The ids of the prizes that the bus told of, with how often."""
     ids: Counter[str] = Counter()
-    sqs = deployment.client("sqs")
     idle = 0
     while idle < 3 or sum(ids.values()) < least:
-        messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages", [])
-        idle = 0 if messages else idle + 1
+        heard = [event["id"] for event in prizes.next()]
+        idle = 0 if heard else idle + 1
         assert idle < PATIENCE_S, ids
-        for message in messages:
-            event = json.loads(message["Body"])
-            if event["detail-type"] == "Prize Won":
-                ids[event["detail"]["id"]] += 1
-            sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+        ids.update(heard)
     return ids
-
-
-def _get(url: str) -> dict[str, Any]:
-    try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30) as response:
-            answer: dict[str, Any] = json.load(response)
-            return answer
-    except urllib.error.HTTPError as error:
-        return dict(json.load(error))

@@ -56,6 +56,8 @@ def test_what_is_not_settled_is_said_with_its_reason(stack: Stack, capsys: pytes
     play(stack, 2)
     assert run(stack, "settle", "league-1", "--window", "day", "--period", DAY) == DIFFERS
     assert "not settled: the period is final at 2026-11-22T00:05:00.000Z" in capsys.readouterr().out
+    assert run(stack, "results", "league-1") == OK
+    assert capsys.readouterr().out == "no period of board 'league-1' is settled yet\n"
     lose_a_row(stack)
     stack.clock.milliseconds = FINAL
     assert run(stack, "settle", "league-1", "--window", "day") == DIFFERS

@@ -12,8 +12,8 @@ from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.members.member_item import Image, new_image
 from standings.domain.members.moves import Move
-from standings.maintain.rebuild.phases import PLACING, REMOVING
-from standings.maintain.rebuild.rebuild import Progress, Rebuild
+from standings.maintain.rebuild.phases import PLACING, REMOVING, Progress
+from standings.maintain.rebuild.rebuild import Rebuild
 from standings.ports.board_records import DELETE, REBUILD, BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict

@@ -49,7 +49,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any) -> No
         letters = wrong.dead_letters
     assert (listed["done"], listed["seen"], len(listed["messages"])) == (True, 300, 7)
     ((reason, count),) = ((found["reason"], found["messages"]) for found in listed["reasons"])
-    assert (reason, count) == ("metrics: board 'b' has no metric 'points'", 300)
+    assert (reason, count) == ("metrics: board 'b' has no metric 'points'; there are: pionts", 300)
     first = listed["messages"][0]
     assert (first["event"], first["boards"], first["members"]) == ("e0", ["b"], [events[0]["member"]])
 

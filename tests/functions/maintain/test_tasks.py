@@ -67,7 +67,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
     [
         (
             None,
-            "audit, audits, rebuild, delete, erase, settle, settlements, runtime, dead_letters, parked, got None",
+            "settle, settlements, announcements, runtime, dead_letters, parked, got None",
         ),
         ({}, "expected an object with one of"),
         ({"rebuild": {"board": "b"}, "delete": {"board": "b"}}, "expected an object with one of"),

@@ -8,7 +8,7 @@ from benchmarks.harness import population
 from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.truth import Truth
 from benchmarks.measure import reads, rolling, rolling_reads, units
-from benchmarks.members.events import STEPS
+from benchmarks.members.events import AMOUNTS
 from benchmarks.pages.rolling_budgets import EVENTS
 from standings.domain.windows.calendar import DAY
 
@@ -87,11 +87,11 @@ def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: s
 
 def test_an_event_in_a_rolling_window_costs_what_it_may() -> None:
     """With fewer members than `make units` has."""
-    rows = [row for row in units.writes(units.SHIPPED, 2_000) if tuple(row["steps"]) == STEPS]
+    rows = [row for row in units.writes(units.SHIPPED, 2_000) if tuple(row["amounts"]) == AMOUNTS]
     budgets = {
         (kind.kind, kind.life): most
         for kind, most in EVENTS.items()
-        if kind.windows == units.SHIPPED and kind.steps == STEPS
+        if kind.windows == units.SHIPPED and kind.amounts == AMOUNTS
     }
 
     assert all(row["write_units_per_event"] <= budgets[row["kind"], row["life"]] for row in rows)

@@ -23,7 +23,7 @@ from tests.support.builders.stages.streaming import apply, project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
-PAGE = (Path(__file__).parents[3] / "docs" / "moving.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "move-from-redis.md").read_text(encoding="utf-8")
 BOARD = "berlin-2026"
 OTHERS = ("hour", "day", "week", "month", "year", "last-7-days", "last-90-days")
 BOARDS = f"""

@@ -9,5 +9,6 @@ ENVIRONMENT = {
     "DEAD_LETTER_QUEUE_URL": "https://queue.invalid/dead",
     "FAILURE_BUCKET": "failures",
     "RESULTS_BUCKET": "results",
+    "LOOKS_QUEUE_URL": "https://queue.invalid/looks",
     "STACK_NAME": "standings",
 }

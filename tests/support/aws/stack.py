@@ -22,7 +22,7 @@ from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.bucket import Bucket
 from tests.support.aws.fakes.bus import Bus
-from tests.support.aws.fakes.queues import ActivityQueue, DeadLetterQueue, Sqs
+from tests.support.aws.fakes.queues import ActivityQueue, DeadLetterQueue, LooksQueue, Sqs
 from tests.support.aws.manual_clock import ManualClock
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"
@@ -32,6 +32,10 @@ _ROUTES_TO_COMMAND = re.compile(r"POST /events|(PUT|DELETE) (/boards/[^/]+/membe
 
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+def _no_function(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    raise AssertionError(f"this stack has no such function for {event}, {context}")
 
 
 @dataclass
@@ -49,6 +53,8 @@ class Stack:
     dead_letters: DeadLetterQueue
     bucket: Bucket
     bus: Bus = field(default_factory=Bus)
+    announcer: Handler = _no_function
+    looks: LooksQueue = field(default_factory=LooksQueue)
     projected: dict[int, int] = field(default_factory=dict)
     """How many records of each stream shard the projector has received, by shard."""
 
@@ -117,8 +123,9 @@ def _query(arguments: Mapping[str, Any]) -> str:
 @contextmanager
 def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Iterator[Stack]:
     """Start the functions over a DynamoDB client. `boards` is the text of boards.toml; None means the shipped file."""
-    activity, dead_letters, bucket, bus = ActivityQueue(clock), DeadLetterQueue(clock), Bucket(clock), Bus()
-    clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters), "s3": bucket, "events": bus}
+    activity, dead_letters, looks = ActivityQueue(clock), DeadLetterQueue(clock), LooksQueue(clock)
+    bucket, bus = Bucket(clock), Bus()
+    clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters, looks), "s3": bucket, "events": bus}
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
@@ -126,8 +133,22 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=_boards(boards)))
         modules = [_load(name) for name in ("writer", "projector", "query", "command", "maintenance")]
         writer, projector, query, command, maintenance = (module.handler for module in modules)
+        # As in the template, a stack without the queue of looks has no announcer.
+        announcer = _load("announcer").handler if "LOOKS_QUEUE_URL" in os.environ else _no_function
         yield Stack(
-            clock, dynamodb, writer, projector, query, command, maintenance, activity, dead_letters, bucket, bus
+            clock,
+            dynamodb,
+            writer,
+            projector,
+            query,
+            command,
+            maintenance,
+            activity,
+            dead_letters,
+            bucket,
+            bus,
+            announcer,
+            looks,
         )
 
 

@@ -27,6 +27,7 @@ RULES: Final[tuple[Rule, ...]] = (
     pipeline.batches_fail_in_part,
     pipeline.failures_are_kept_whole,
     pipeline.nothing_is_kept_too_long_to_replay,
+    pipeline.looks_are_tried_until_they_succeed,
     access.statements_name_what_they_allow,
     access.buckets_of_others_are_out_of_reach,
     access.events_are_put_in_our_name_alone,

@@ -12,6 +12,8 @@ from tests.template.expansion import Expanded, named
 _SECOND: Final = 1000
 _MAX_RECEIVES: Final = 1000
 _RESULTS: Final = "ResultsBucket"  # Nothing in it is replayed
+_LOOKS: Final = "LooksQueue"
+"""Its messages are tried until they succeed or expire: they carry nothing that could be lost or be bad."""
 _DAY_SECONDS: Final = 86400
 """How long a stream keeps its records, and how long an outage may last that dead-letters nothing."""
 _DEFAULT_TIMEOUT: Final = 3
@@ -38,7 +40,7 @@ def attempts_end_in_time(template: Expanded) -> Iterator[str]:
 
 
 def retries_are_finite(template: Expanded) -> Iterator[str]:
-    for name, _, queue in template.mappings("SQS::Queue"):
+    for name, _, queue in _queues_of_events(template):
         receives = template.properties(queue).get("RedrivePolicy", {}).get("maxReceiveCount")
         if receives is None or int(receives) > _MAX_RECEIVES:
             yield f"{queue}: {name} expected a maxReceiveCount of at most {_MAX_RECEIVES}, got {receives}"
@@ -52,13 +54,14 @@ def retries_are_finite(template: Expanded) -> Iterator[str]:
 def an_outage_of_a_day_costs_nothing(template: Expanded) -> Iterator[str]:
     """Tries alone never end what another try could still save: age does."""
     for _, _, queue in template.mappings("SQS::Queue"):
+        if _retention(template.properties(queue)) <= _DAY_SECONDS:
+            yield f"{queue}: keeps messages for a day or less"
+    for _, _, queue in _queues_of_events(template):
         properties = template.properties(queue)
         receives = int(properties.get("RedrivePolicy", {}).get("maxReceiveCount", 0))
         lasts = receives * int(properties.get("VisibilityTimeout", 30))
         if receives and lasts < _DAY_SECONDS:
             yield f"{queue}: an outage of {lasts // 60} minutes dead-letters every message: raise maxReceiveCount"
-        if _retention(properties) <= _DAY_SECONDS:
-            yield f"{queue}: keeps messages for a day or less"
     for name, mapping, _ in template.mappings("DynamoDB::Table"):
         if (tries := int(mapping.get("MaximumRetryAttempts", -1))) >= 0:
             yield f"{name}: gives records up after {tries} tries, whatever their age: expected -1"
@@ -77,7 +80,7 @@ def failures_are_kept_whole(template: Expanded) -> Iterator[str]:
         destination = named(mapping.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination"))
         if destination not in buckets:
             yield f"{name}: expected a bucket as OnFailure destination: any other keeps only the position of records"
-    for _, _, queue in template.mappings("SQS::Queue"):
+    for _, _, queue in _queues_of_events(template):
         dead = named(queues[queue].get("RedrivePolicy", {}).get("deadLetterTargetArn"))
         if dead not in queues:
             yield f"{queue}: has no dead-letter queue"
@@ -105,11 +108,22 @@ def nothing_is_kept_too_long_to_replay(template: Expanded) -> Iterator[str]:
                 f"{name}: a record may be parked until {latest // DAY} days after it was written, "
                 f"but the versions of removed members last {REMOVED_LIFETIME // DAY}"
             )
-    for _, _, queue in template.mappings("SQS::Queue"):
+    for _, _, queue in _queues_of_events(template):
         dead = named(template.properties(queue).get("RedrivePolicy", {}).get("deadLetterTargetArn"))
         waits = sum(_retention(template.properties(name)) for name in (queue, dead) if name)
         if waits * _SECOND >= RECEIPT_LIFETIME:
             yield f"{queue}: a message may wait longer than receipts last, {RECEIPT_LIFETIME // DAY} days"
+
+
+def looks_are_tried_until_they_succeed(template: Expanded) -> Iterator[str]:
+    """A look that was given up would leave a top unannounced until it changes again."""
+    for _, _, queue in template.mappings("SQS::Queue"):
+        if queue == _LOOKS and "RedrivePolicy" in template.properties(queue):
+            yield f"{queue}: expected no RedrivePolicy: looks are tried until they succeed"
+
+
+def _queues_of_events(template: Expanded) -> Iterator[tuple[str, dict[str, Any], str]]:
+    return (mapping for mapping in template.mappings("SQS::Queue") if mapping[2] != _LOOKS)
 
 
 def _retention(queue: dict[str, Any]) -> int:

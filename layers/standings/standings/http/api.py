@@ -58,9 +58,14 @@ class Arguments(dict[str, str]):
 
 
 class Api:
-    """The calls that one Lambda function answers."""
+    """The calls that one Lambda function answers.
 
-    def __init__(self) -> None:
+    For `rankings_max_age` seconds, browsers and a CDN may answer a read of a ranking themselves; 0 lets them ask each
+    time.
+    """
+
+    def __init__(self, rankings_max_age: int = 0) -> None:
+        self._rankings_max_age = rankings_max_age
         self._app = APIGatewayHttpResolver()
         self._methods: dict[str, set[str]] = {path: set(methods) for path, methods in WRITES.items()}
         # Called, not used as decorators: those of Powertools hide the functions' types.
@@ -73,7 +78,10 @@ class Api:
 
         def add(function: _Answer) -> _Answer:
             self._methods.setdefault(path, set()).add(method)
-            self._app.route(path, method)(_without_text_of_bugs(function))
+            answer = _without_text_of_bugs(function)
+            if method == "GET" and path.startswith(RANKING) and self._rankings_max_age:
+                answer = _kept_for(answer, self._rankings_max_age)
+            self._app.route(path, method)(answer)
             return function
 
         return add
@@ -146,6 +154,16 @@ def _without_text_of_bugs(function: _Answer) -> _Answer:
             raise
         except Exception as bug:  # noqa: BLE001 - it is raised again
             raise stack_of(bug) from None
+
+    return cast("_Answer", answer)
+
+
+def _kept_for(function: _Answer, max_age: int) -> _Answer:
+    """Let anyone keep the answers for so many seconds. Errors are raised, so nobody keeps them."""
+
+    @wraps(function)
+    def answer(**names: str) -> Response[str]:
+        return responses.kept_for(function(**names), max_age)
 
     return cast("_Answer", answer)
 

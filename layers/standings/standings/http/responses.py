@@ -36,10 +36,11 @@ def json(answer: Any, status: int = 200) -> Response[str]:
     return Response(status, "application/json", orjson.dumps(answer).decode())
 
 
-def html(page: str, picture_hosts: Sequence[str] = ()) -> Response[str]:
+def html(page: str, picture_hosts: Sequence[str] = (), embed_origins: Sequence[str] = ()) -> Response[str]:
     """A page that may only run its own script, use its own styles and request its own origin.
 
-    It may also load pictures from the given hosts.
+    It may also load pictures from the given hosts. Pages of the given origins, such as `https://club.example`, and of
+    its own may show it in a frame; without origins no page may.
     """
     policy = {
         "default-src": "'none'",
@@ -49,7 +50,7 @@ def html(page: str, picture_hosts: Sequence[str] = ()) -> Response[str]:
         "connect-src": "'self'",
         "base-uri": "'none'",
         "form-action": "'none'",
-        "frame-ancestors": "'none'",
+        "frame-ancestors": " ".join(["'self'", *embed_origins]) if embed_origins else "'none'",
     }
     headers = {
         "Content-Security-Policy": "; ".join(f"{directive} {source}" for directive, source in policy.items()),
@@ -63,6 +64,12 @@ def _source(page: str, element: str) -> str:
     """The source expression that allows only the page's one script or style: its hash."""
     content = page.partition(f"<{element}>")[2].partition(f"</{element}>")[0]
     return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+def kept_for(answer: Response[str], max_age: int) -> Response[str]:
+    """The answer, which browsers and shared caches may give again for so many seconds."""
+    answer.headers["Cache-Control"] = f"public, max-age={max_age}"
+    return answer
 
 
 def with_etag(answer: dict[str, Any], request_headers: Mapping[str, str]) -> dict[str, Any]:
@@ -98,4 +105,6 @@ def store_unavailable(error: StoreUnavailableError) -> Response[str]:
 
 def _problem(status: int, kind: str, title: str, detail: str, headers: dict[str, str] | None = None) -> Response[str]:
     document = {"type": f"urn:standings:{kind}", "title": title, "status": status, "detail": detail}
+    # Without it a CDN keeps a 404 for some seconds, and a board's first event does not show.
+    headers = {"Cache-Control": "no-cache", **(headers or {})}
     return Response(status, "application/problem+json", orjson.dumps(document).decode(), headers)

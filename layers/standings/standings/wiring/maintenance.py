@@ -14,16 +14,19 @@ from standings.aws.eventbridge.event_bus import EventBus
 from standings.aws.s3.results_bucket import ResultsBucket
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.messages import Sender
+from standings.maintain.announced_families import AnnouncedFamilies
 from standings.maintain.audit.audit import Audits
 from standings.maintain.audit.turn import AuditTurns
 from standings.maintain.erase import Erase
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
+from standings.maintain.rebuild.rebuilt_tops import RebuiltTops
 from standings.maintain.settle.lease import Lease
 from standings.maintain.settle.mentions import Mentions
 from standings.maintain.settle.schedule import ScheduledSettlements
 from standings.maintain.settle.settlements import Place, Settlements
+from standings.project.announced_rankings import AnnouncedRankings
 from standings.project.backfill import Backfill
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
@@ -42,6 +45,7 @@ class Maintenance(NamedTuple):
     parked: ParkedCare
     settlements: Settlements
     scheduled: ScheduledSettlements
+    announced: AnnouncedFamilies
 
 
 def maintenance(clock: Clock) -> Maintenance:
@@ -51,12 +55,21 @@ def maintenance(clock: Clock) -> Maintenance:
     catalog, bucket = building_blocks.board_catalog(dynamodb, clock), building_blocks.failure_bucket()
     scores = DynamoScores(dynamodb, scores_table, required("RECEIPTS_TABLE"), clock)
     profiles = DynamoProfiles(dynamodb, required("PROFILES_TABLE"), clock)
-    backfill = Backfill(projector.dynamo_rankings(dynamodb, clock), clock, projector.run_parallel())
+    rankings, run_parallel, looks = (
+        projector.dynamo_rankings(dynamodb, clock),
+        projector.run_parallel(),
+        projector.looks(),
+    )
+    announced = AnnouncedRankings(rankings, boards)
     purging = DynamoPurging(dynamodb, rankings_table, clock)
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
     sqs = cache(lambda: building_blocks.client("sqs"))  # one client for both queues
     audits = Audits(catalog, evidence, clock)
     activity = Sender(sqs, required("ACTIVITY_QUEUE_URL"))
+
+    def tell() -> None:
+        if looks is not None:
+            announced.tell(looks)
 
     def report(bug: Exception) -> None:
         logger.error("parked record not read", exc_info=stack_of(bug))
@@ -74,14 +87,33 @@ def maintenance(clock: Clock) -> Maintenance:
     lease = Lease(DynamoSettleRecords(dynamodb, rankings_table), clock)
     settlements = Settlements(catalog, evidence, lease, clock, place)
     return Maintenance(
-        Rebuild(catalog, scores, backfill, evidence.rows, purging.purge, clock),
+        Rebuild(
+            catalog,
+            scores,
+            Backfill(rankings, clock, run_parallel),
+            evidence.rows,
+            purging.purge,
+            clock,
+            RebuiltTops(looks, purging.forget_tops) if looks is not None else None,
+        ),
         audits,
         AuditTurns(audits, DynamoTurns(dynamodb, rankings_table), failed),
         Erase(catalog, scores, profiles.remove, clock, Mentions(place.results, clock) if place is not None else None),
         DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
-        ParkedCare(boards, scores, backfill, bucket, decode_parked, clock, report, written),
+        ParkedCare(
+            boards,
+            scores,
+            Backfill(announced, clock, run_parallel),
+            bucket,
+            decode_parked,
+            clock,
+            report,
+            written,
+            tell,
+        ),
         settlements,
         ScheduledSettlements(settlements, not_settled),
+        AnnouncedFamilies(boards, announces=looks is not None),
     )
 
 

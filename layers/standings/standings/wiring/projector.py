@@ -9,10 +9,12 @@ from typing import Any, Final
 from standings.aws.dynamodb.rankings.log_folds import RunAll
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
+from standings.aws.sqs.look_queue import LookQueue
+from standings.project.announced_rankings import AnnouncedRankings
 from standings.project.outcome import RunParallel
 from standings.project.projector import Projector
 from standings.project.prune_tiers import PrunedRankings, PruneResult
-from standings.runtime.environment import required
+from standings.runtime.environment import given, required
 from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
@@ -35,12 +37,24 @@ def dynamo_rankings(dynamodb: Any, clock: Clock) -> DynamoRankings:
     return DynamoRankings(dynamodb, required("RANKINGS_TABLE"), clock, run_all=run_all())
 
 
-def projectors(clock: Clock) -> Callable[[Callable[[PruneResult], None]], Projector]:
+def projectors(clock: Clock) -> Callable[[Callable[[PruneResult], None]], tuple[Projector, AnnouncedRankings]]:
     """Return a function that creates the projector of one batch. All projectors share clients, caches and threads.
 
-    Its argument is called after each search for empty tiers, from any thread.
+    Its argument is called after each search for empty tiers, from any thread. The rankings beside the projector know
+    which of them to announce.
     """
     dynamodb, table = building_blocks.client("dynamodb"), required("RANKINGS_TABLE")
     catalog, pool = building_blocks.board_catalog(dynamodb, clock), run_parallel()
     rankings, trees = dynamo_rankings(dynamodb, clock), DynamoTrees(dynamodb, table, clock)
-    return lambda report: Projector(catalog, PrunedRankings(rankings, trees, clock, report), clock, pool)
+
+    def projector(report: Callable[[PruneResult], None]) -> tuple[Projector, AnnouncedRankings]:
+        announced = AnnouncedRankings(PrunedRankings(rankings, trees, clock, report), catalog.boards)
+        return Projector(catalog, announced, clock, pool), announced
+
+    return projector
+
+
+def looks() -> LookQueue | None:
+    """Create the queue of looks at tops; None on a stack without announcements."""
+    queue_url = given("LOOKS_QUEUE_URL")
+    return LookQueue(lambda: building_blocks.client("sqs"), queue_url) if queue_url is not None else None

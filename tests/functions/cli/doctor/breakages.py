@@ -15,6 +15,10 @@ def a_disabled_mapping(stack: Stack) -> None:
     stack.mappings["writerfunction"]["State"] = "Disabled"
 
 
+def a_disabled_announcer(stack: Stack) -> None:
+    stack.mappings["announcerfunction"]["State"] = "Disabled"
+
+
 def a_mapping_without_permission(stack: Stack) -> None:
     stack.mappings["projectorfunction"]["LastProcessingResult"] = "PROBLEM: Cannot access stream"
 
@@ -139,6 +143,10 @@ def a_board_that_audits_left_out(stack: Stack) -> None:
 
 def settlements_on_a_stack_that_cannot(stack: Stack) -> None:
     stack.settlements["settles"] = False
+
+
+def announcements_on_a_stack_that_cannot(stack: Stack) -> None:
+    stack.announcements["announces"] = False
 
 
 def settlements_on_demand_alone(stack: Stack) -> None:

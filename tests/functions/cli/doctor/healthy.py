@@ -8,12 +8,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from standings_cli.doctor.deployed import FUNCTIONS, TABLES, Deployed
+from standings_cli.doctor.deployed import ANNOUNCER, FUNCTIONS, TABLES, Deployed
 from standings_cli.doctor.finding import Finding
 from standings_cli.doctor.look import look
 from standings_cli.stack.maintenance_function import Maintenance
 
 QUEUE_ARN = "arn:aws:sqs:eu-central-1:123456789012:standings-activity"
+LOOKS_ARN = "arn:aws:sqs:eu-central-1:123456789012:standings-looks"
 STREAM_ARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/scores/stream/2026-11-22T10:00:00.000"
 LAYER_ARN = "arn:aws:lambda:eu-central-1:123456789012:layer:standings:7"
 ALARMS = ("DriftAlarm", "StreamNotPolledAlarm")
@@ -36,7 +37,9 @@ class Stack:
             "WarmWriteUnits": "8000",
             "WriterMaximumConcurrency": "10",
         }
-        self.resources = {name: name.lower() for name in (*TABLES, *FUNCTIONS, *ALARMS, "ActivityQueue")}
+        self.resources = {
+            name: name.lower() for name in (*TABLES, *FUNCTIONS, *ALARMS, ANNOUNCER, "ActivityQueue", "LooksQueue")
+        }
         warm = {"WriteUnitsPerSecond": 8_000, "ReadUnitsPerSecond": 12_000}
         self.tables: dict[str, Any] = {
             name.lower(): {"DeletionProtectionEnabled": True, "WarmThroughput": dict(warm)} for name in TABLES
@@ -55,10 +58,11 @@ class Stack:
                 "State": "Enabled",
                 "LastProcessingResult": "OK",
             },
+            "announcerfunction": {"UUID": "a", "EventSourceArn": LOOKS_ARN, "State": "Enabled"},
         }
         self.functions: dict[str, Any] = {
             name.lower(): {"Runtime": "python3.13", "Architectures": ["arm64"], "Layers": [{"Arn": LAYER_ARN}]}
-            for name in FUNCTIONS
+            for name in (*FUNCTIONS, ANNOUNCER)
         }
         self.layer = {"CompatibleRuntimes": ["python3.13"], "CompatibleArchitectures": ["arm64"]}
         self.concurrency = 1_000
@@ -70,6 +74,7 @@ class Stack:
         turn = {"since": 1_795_256_100_000, "drift": 0, "failed": []}
         self.audits: dict[str, Any] = {"done": True, "ran_at": 1_795_256_100_000, "turn": None, "last": turn}
         self.settlements: dict[str, Any] = {"done": True, "families": ["league-*"], "settles": True}
+        self.announcements: dict[str, Any] = {"done": True, "families": ["race-*"], "announces": True}
         self.statuses = {"GET": 403, "POST": 403}
         self.denied: set[str] = set()
 
@@ -109,8 +114,8 @@ class _Client:
         for name, physical in self._stack.resources.items():  # a page for each
             yield {"StackResourceSummaries": [{"LogicalResourceId": name, "PhysicalResourceId": physical}]}
 
-    def _get_queue_attributes(self, **_: Any) -> Any:
-        return {"Attributes": {"QueueArn": QUEUE_ARN}}
+    def _get_queue_attributes(self, QueueUrl: str, **_: Any) -> Any:  # noqa: N803
+        return {"Attributes": {"QueueArn": LOOKS_ARN if QueueUrl == "looksqueue" else QUEUE_ARN}}
 
     def _describe_table(self, TableName: str) -> Any:  # noqa: N803
         return {"Table": self._stack.tables[TableName]}
@@ -148,7 +153,12 @@ class _Client:
             answer = {"python": "3.13.1", "botocore": self._stack.botocore, "done": True}
             return {"Payload": io.BytesIO(json.dumps(answer).encode())}
         if action == {"show": {}}:
-            answers = {"audits": self._stack.audits, "settlements": self._stack.settlements}
+            stack = self._stack
+            answers = {
+                "audits": stack.audits,
+                "settlements": stack.settlements,
+                "announcements": stack.announcements,
+            }
             return {"Payload": io.BytesIO(json.dumps(answers[task]).encode())}
         assert action == {"list": {"limit": 1}}
         name = {"dead_letters": "messages", "parked": "objects"}[task]

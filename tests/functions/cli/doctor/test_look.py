@@ -27,6 +27,7 @@ BROKEN: list[tuple[Break, Verdict, str, str]] = [
         "WriterFunction reads its source",
         "update-event-source-mapping --uuid w --enabled",
     ),
+    (breakages.a_disabled_announcer, FAILED, "AnnouncerFunction reads its source", "--uuid a --enabled"),
     (
         breakages.a_mapping_without_permission,
         FAILED,
@@ -78,6 +79,7 @@ BROKEN: list[tuple[Break, Verdict, str, str]] = [
     (breakages.drift_in_the_last_turn, FAILED, "scheduled audits", "3 differences since 2026-11-21T10:15:00.000Z"),
     (breakages.a_board_that_audits_left_out, FAILED, "scheduled audits", "left out berlin-2026"),
     (breakages.settlements_on_a_stack_that_cannot, FAILED, "settled periods", "league-*, but the stack cannot"),
+    (breakages.announcements_on_a_stack_that_cannot, FAILED, "announced tops", "race-*, but the stack cannot"),
     (breakages.settlements_on_demand_alone, NOTE, "settled periods", "SettleSchedule"),
 ]
 
@@ -117,6 +119,17 @@ def test_a_service_that_refuses_to_answer_is_a_failure_on_aws_and_a_note_on_a_lo
     assert stack.found()["concurrency"].verdict == FAILED
     assert "not authorized" in stack.found()["concurrency"].detail
     assert stack.found(is_local=True)["concurrency"].verdict == NOTE
+
+
+def test_a_stack_without_an_announcer_lacks_nothing() -> None:
+    stack = Stack()
+    announcer = {name for name in stack.found() if "AnnouncerFunction" in name}
+    for name in ("AnnouncerFunction", "LooksQueue"):
+        del stack.resources[name]
+
+    assert announcer == {"AnnouncerFunction reads its source", "runtime of AnnouncerFunction"}
+    assert all(finding.verdict == OK for finding in stack.found().values())
+    assert not announcer & stack.found().keys()
 
 
 def test_a_stack_that_lacks_a_resource_is_told() -> None:

@@ -104,7 +104,7 @@ def test_an_event_that_is_refused_says_why(run: Run, capsys: pytest.CaptureFixtu
     assert run("b", "a", "steps=5", "--wait", "--json") == DIFFERS
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (said["counted"], said["rank"]) == (False, None)
-    assert said["refused"] == "metrics: board 'b' has no metric 'steps'"
+    assert said["refused"] == "metrics: board 'b' has no metric 'steps'; there are: best, kept, points"
 
 
 def test_an_event_of_no_ranking_is_counted(run: Run, stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:

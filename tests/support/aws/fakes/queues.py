@@ -151,15 +151,45 @@ def delivered(number: int, message: dict[str, Any], now: int | None = None) -> d
 
 
 @dataclass
+class LooksQueue:
+    """The queue of looks in memory: messages with the time at which they are due. `refuses` makes it refuse them."""
+
+    clock: Callable[[], int] = lambda: 0
+    messages: list[tuple[int, str]] = field(default_factory=list)
+    refuses: bool = False
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl == ENVIRONMENT["LOOKS_QUEUE_URL"]
+        assert 1 <= len(Entries) <= 10
+        assert all(0 <= entry["DelaySeconds"] <= 900 for entry in Entries)
+        if self.refuses:
+            return {"Failed": [{"Id": entry["Id"], "Code": "InternalError"} for entry in Entries]}
+        self.messages += [(self.clock() + entry["DelaySeconds"] * 1000, entry["MessageBody"]) for entry in Entries]
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    def take(self) -> list[dict[str, Any]]:
+        """Take the messages that are due, as Lambda hands them to the announcer."""
+        due = [body for at, body in self.messages if at <= self.clock()]
+        self.messages = [message for message in self.messages if message[0] > self.clock()]
+        return [{"messageId": f"look-{number}", "body": body} for number, body in enumerate(due)]
+
+
+@dataclass
 class Sqs:
-    """An SQS client for both queues."""
+    """An SQS client for all queues."""
 
     activity: ActivityQueue
     dead_letters: DeadLetterQueue
+    looks: LooksQueue = field(default_factory=LooksQueue)
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        queue = self.activity if QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"] else self.dead_letters
-        return queue.send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
+        queues: dict[str, Any] = {
+            ENVIRONMENT["ACTIVITY_QUEUE_URL"]: self.activity,
+            ENVIRONMENT["LOOKS_QUEUE_URL"]: self.looks,
+        }
+        queue = queues.get(QueueUrl, self.dead_letters)
+        answer: dict[str, Any] = queue.send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
+        return answer
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.dead_letters, name)

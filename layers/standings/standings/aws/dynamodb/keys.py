@@ -10,6 +10,7 @@
 | a rolling row      | Rankings | board # window code # member       |        |                            |          |
 | a list item        | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
 | a log              | Rankings | board # window code / log + number |        |                            |          |
+| an announced top   | Rankings | board # ranking code / top         |        |                            |          |
 | the audits' turn   | Rankings | #audit                             |        |                            |          |
 | settlements        | Rankings | #settle                            |        |                            |          |
 | a profile          | Profiles | member                             |        |                            |          |
@@ -62,6 +63,8 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | p0, p1 …        | N    | in a rolling window: position in each log                               |
 | root, in lane 0 | l               | N    | lanes of the tree; absent: 1                                            |
 |                 | n               | NS   | every number of shards that the ranking ever had; absent: 1             |
+| announced top   | v               | N    | version: 1 more at every write                                          |
+|                 | d               | S    | the last announcement of the ranking, as JSON                           |
 | audits' turn    | v               | N    | version: 1 more at every write                                          |
 |                 | d               | S    | where the turn is and what it found, as JSON                            |
 | settlements     | v               | N    | version: 1 more at every write                                          |
@@ -143,6 +146,11 @@ def node_key(ranking: str, path: Path, lane: int = 0) -> str:
 def log_key(window: str, number: int) -> str:
     """The key of a rolling window's log. A node's key has no such letters."""
     return f"{window}/log" + (f"+{number}" if number else "")
+
+
+def top_key(ranking: str) -> str:
+    """The key of what was last announced of a ranking, whatever its generation."""
+    return f"{ranking}/top"
 
 
 def name_key(name: str | None, member: str) -> tuple[str, str] | tuple[None, None]:

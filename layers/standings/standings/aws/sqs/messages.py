@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from standings.ingest.post_events import Posted
-
 if TYPE_CHECKING:
     from mypy_boto3_sqs import client as stubs
+
+    from standings.ingest.post_events import Posted
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 MAX_BYTES: Final = 1_048_576  # The most bytes of a message, and of a batch of messages: bodies and attributes together
@@ -115,7 +115,7 @@ def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> I
 MAX_BODY_BYTES: Final = MAX_BYTES - size("", _FILLED_IN)  # The most bytes of an event that is posted
 
 
-def message_of(event: Posted) -> OutgoingMessage:
+def message_of(event: "Posted") -> OutgoingMessage:
     """The message of an event. Its group is the board: every name of a board is also a valid name of a group."""
     return OutgoingMessage(event.body, _FILLED_IN if event.at_filled_in else {}, event.board)
 

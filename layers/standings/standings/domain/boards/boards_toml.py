@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, Final, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from standings.domain.boards.announce_toml import announced_tops
 from standings.domain.boards.definitions import (
     MAX_UNITS,
     AggregateFunction,
@@ -33,6 +34,7 @@ MAX_SHARDS: Final = 64
 _SPAN: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
 _SPAN_UNITS: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
 _FAMILY_KEYS: Final = (
+    "announce",
     "keep",
     "late",
     "members",
@@ -94,8 +96,7 @@ def _family(path: Path, table: Any) -> Family:
     if not re.fullmatch(r"[A-Za-z0-9._:*?\[\]!-]{1,128}", pattern):
         raise Mistake(path, f"expected a pattern of letters, digits, . _ : - and * ? [ ] !, got {pattern!r}")
     check_keys(path, table, _FAMILY_KEYS)
-    timetable = _timetable(path, table)
-    members = _choice(path, table, "members", get_args(Members))
+    timetable, members = _timetable(path, table), _choice(path, table, "members", get_args(Members))
     shards = _whole_number(path, table, "shards", range(1, MAX_SHARDS + 1), 1)
     metrics, path = table.get("metrics", {}), (*path, "metrics")
     count = len(metrics) if isinstance(metrics, dict) else repr(metrics)
@@ -105,8 +106,9 @@ def _family(path: Path, table: Any) -> Family:
     windows = [((*path, name, "windows"), window.name) for name in parsed for window in parsed[name].windows]
     check_use(path[:-1], timetable.seasons, windows)
     ends = endings(path[:-1], table, timetable, parsed)
+    announce = announced_tops(path[:-1], table, parsed)
     try:
-        family = Family(pattern, timetable, parsed, members, shards, ends)
+        family = Family(pattern, timetable, parsed, members, shards, ends, announce)
     except ValueError as error:
         raise Mistake(path, str(error)) from error
     if any(metric.notes for metric in parsed.values()) and (size := most_bytes(family)) > MAX_ITEM_BYTES:

@@ -25,7 +25,6 @@ Order = Literal["descending", "ascending"]
 Ties = Literal["member", "first"]
 Members = Literal["open", "registered"]
 
-_LETTERS: Final = string.ascii_letters
 _ALNUM: Final = string.ascii_letters + string.digits
 _BUCKET: Final = re.compile(r"[a-zA-Z][0-9][a-zA-Z0-9]([hdwmys])([0-9]{1,13})")
 """The attribute of a bucket: any code, unit, index."""
@@ -34,9 +33,9 @@ _BUCKET: Final = re.compile(r"[a-zA-Z][0-9][a-zA-Z0-9]([hdwmys])([0-9]{1,13})")
 def _code(*meaning: object) -> str:
     """Three characters for a meaning: a letter, a digit, a letter or digit. No such word is reserved in DynamoDB."""
     number = int.from_bytes(blake2b(repr(meaning).encode(), digest_size=8).digest(), "big")
-    number, first = divmod(number, len(_LETTERS))
+    number, first = divmod(number, len(string.ascii_letters))
     number, second = divmod(number, 10)
-    return f"{_LETTERS[first]}{second}{_ALNUM[number % len(_ALNUM)]}"
+    return f"{string.ascii_letters[first]}{second}{_ALNUM[number % len(_ALNUM)]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +148,7 @@ class Family:
     members: Members = "open"
     shards: int = 1
     endings: Endings = NO_ENDINGS
+    announce: Mapping[str, int] = field(default_factory=dict)  # The length of the top by window
     _codes: dict[str, tuple[Metric, Unit | None]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -118,7 +118,9 @@ def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tu
         for name, number in numbers.items():
             metric = family.metrics.get(name)
             if metric is None:
-                raise RefusedEvent("metrics", f"{prefix}metrics: board {board!r} has no metric {shown(name)}")
+                there = ", ".join(sorted(family.metrics))
+                detail = f"{prefix}metrics: board {board!r} has no metric {shown(name)}; there are: {there}"
+                raise RefusedEvent("metrics", detail)
             field = f"{prefix}metrics.{name}"
             units = parse_amount(field, number, metric)
             if (metric.least is not None and units < metric.least) or (metric.most is not None and units > metric.most):

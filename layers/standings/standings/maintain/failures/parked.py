@@ -36,7 +36,7 @@ class ParkedCare:
     """Lists and replays what is parked: at any time, beside projectors and other replays.
 
     `written` returns the generations of a board's rankings that are written now. `report` is called with each
-    unexpected error in reading a record.
+    unexpected error in reading a record. `tell` asks for looks at the tops that may have changed.
     """
 
     boards: Boards
@@ -47,6 +47,7 @@ class ParkedCare:
     clock: Clock
     report: Callable[[Exception], None]
     written: Callable[[str], Sequence[int]]
+    tell: Callable[[], None] = lambda: None
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
         """The parked objects, with reason, members and age. `cursor` is that of the previous answer."""
@@ -101,6 +102,10 @@ class ParkedCare:
         for outcome in self.backfill.outcomes(moves, until):
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
+        try:
+            with_retry(self.tell, backoff)
+        except StoreUnavailableError as error:
+            why = why or str(error)
         return never, why
 
     def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Move | Shift]:

@@ -1,6 +1,6 @@
 """The phases of a rebuild or deletion, as states of the board's record. `rebuild` describes them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from standings.domain.boards.coverage import coverage_of
@@ -16,6 +16,20 @@ RETIRED: Final = "retired"
 
 WAITING: Final = frozenset({LEAVING, ANNOUNCED, SWITCHED, RETIRED})
 AFTER_WAITING: Final = {LEAVING: REMOVING, ANNOUNCED: PLACING, SWITCHED: RETIRED}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job is: `members` are done in this phase, in `slot` of `SLOTS` slots. The next step is in `wait` s."""
+
+    board: str
+    task: str
+    phase: str
+    generation: int
+    members: int
+    slot: int
+    wait: float
+    done: bool
 
 
 def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRecord:

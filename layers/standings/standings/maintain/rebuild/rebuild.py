@@ -31,6 +31,7 @@ from standings.domain.rolling.shifts import Shift, placing_shifts
 from standings.domain.windows.calendar import HOUR, SECOND
 from standings.maintain.audit.report import StoredRow
 from standings.maintain.rebuild import phases
+from standings.maintain.rebuild.rebuilt_tops import RebuiltTops
 from standings.maintain.rebuild.rewrite_members import Chunk, RewriteMembers, too_busy
 from standings.ports.board_records import BOARD_TTL_S, DELETE, MAX_ATTEMPT_S, BoardRecord, Job
 from standings.ports.errors import StoreUnavailableError
@@ -54,23 +55,9 @@ Rows = Callable[[Sequence[tuple[Ranking, str]]], dict[tuple[Ranking, str], Store
 """Reads the rows of members, each in a ranking."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a job is: `members` are done in this phase, in `slot` of `SLOTS` slots. The next step is in `wait` s."""
-
-    board: str
-    task: str
-    phase: str
-    generation: int
-    members: int
-    slot: int
-    wait: float
-    done: bool
-
-
 @dataclass(frozen=True)
 class Rebuild:
-    """Rebuilds boards, and deletes them."""
+    """Rebuilds boards, and deletes them. `tops` is None on a stack without announcements."""
 
     catalog: BoardCatalog
     scores: Scores
@@ -78,8 +65,9 @@ class Rebuild:
     rows: Rows
     purge: Purge
     clock: Clock
+    tops: RebuiltTops | None = None
 
-    def go_on(self, board: str, task: str, deadline: float, *, begin: bool = True) -> Progress:
+    def go_on(self, board: str, task: str, deadline: float, *, begin: bool = True) -> phases.Progress:
         """Continue the job of a board until a deadline of the monotonic clock. With `begin`, start one if needed.
 
         ValueError: no such board. StoreUnavailableError: try again later. StoreRefusedError: a member cannot be placed.
@@ -98,7 +86,7 @@ class _Run:
         self._deadline = deadline
         self._backoff = service.clock.backoff(deadline)
 
-    def run(self, task: str, *, begin: bool) -> Progress:
+    def run(self, task: str, *, begin: bool) -> phases.Progress:
         record = self._record()
         job = record.job
         if begin and (job is None or (task == DELETE and job.task != DELETE)):
@@ -108,11 +96,11 @@ class _Run:
         while (job := record.job) is not None:
             wait = self._wait(job)
             if wait > 0 or self._backoff.expired:
-                return Progress(
+                return phases.Progress(
                     self._board, job.task, job.phase, record.latest, job.members, job.slot, wait, done=False
                 )
             record = self._step(record, job)
-        return Progress(self._board, task, "", record.generation, 0, SLOTS, 0.0, done=True)
+        return phases.Progress(self._board, task, "", record.generation, 0, SLOTS, 0.0, done=True)
 
     def _wait(self, job: Job) -> float:
         """Seconds until the phase may go on."""
@@ -122,6 +110,10 @@ class _Run:
 
     def _step(self, record: BoardRecord, job: Job) -> BoardRecord:
         """Do the work of a phase until it is done or the time is over; returns the record as it is then."""
+        tops = self._service.tops
+        if job.phase == phases.SWITCHED and tops is not None and not record.deleted:
+            # No move brought the new generation's top, so no projector has asked for a look at it.
+            with_retry(partial(tops.look, self._family, self._board, self._now()), self._backoff)
         if job.phase in phases.AFTER_WAITING:
             return self._save(record, self._enter(phases.AFTER_WAITING[job.phase]))
         if job.phase == phases.REMOVING:
@@ -131,6 +123,8 @@ class _Run:
         for generation in record.stale:
             if not self._service.purge(self._board, record.codes, generation, lambda: self._backoff.expired):
                 return record
+        if tops is not None and record.deleted:
+            tops.forget(self._board, record.codes)
         return self._save(record, lambda record: replace(record, stale=(), codes=written_codes(self._family), job=None))
 
     def _through_members(

@@ -4,7 +4,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from standings.maintain.rebuild.rebuild import Progress, Rebuild
+from standings.maintain.rebuild.phases import Progress
+from standings.maintain.rebuild.rebuild import Rebuild
 from standings.ports.board_records import REBUILD
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS

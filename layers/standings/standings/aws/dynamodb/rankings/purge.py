@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_delete, batch_get, query_items
-from standings.aws.dynamodb.keys import DIGITS, PLACES, entry_key, index_key, log_key, node_key
+from standings.aws.dynamodb.keys import DIGITS, PLACES, entry_key, index_key, log_key, node_key, top_key
 from standings.aws.dynamodb.rankings.rolling_items import log_count, log_of
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, shards_ever
 from standings.domain.boards.definitions import generation_code
@@ -49,6 +49,15 @@ class DynamoPurging:
                     return False
             self._purge_logs(board, code, generation)
         return True
+
+    def forget_tops(self, board: str, codes: Iterable[str]) -> None:
+        """Delete what was announced of a board. It has no generation, so `purge` leaves it."""
+        for code in sorted(codes):
+            window = _window(code)
+            if window is None or not window.rolling:
+                periods = [""] if window is None else self._periods(window)
+                found = self._items([top_key(f"{board}#{code}{period}") for period in periods])
+                self._delete([item["pk"]["S"] for item in found])
 
     def _purge_list(self, board: str, rolling: Window, code: str, generation: int, over: Callable[[], bool]) -> bool:
         """Purge the list of a rolling window, and the rows of its members."""

@@ -59,7 +59,7 @@ def limited(keys: str) -> str:
         (
             f'[boards."*"]\n# a comment\n\ncolour = 1\n{GOOD}',
             4,
-            "colour: unknown key, expected one of keep, late, members",
+            "colour: unknown key, expected one of announce, keep, late, members",
         ),
         (
             f'[boards."*"]\n{GOOD}\ntimezone = "Mars/Olympus"',

@@ -1,0 +1,124 @@
+"""What a look at the top of a ranking costs, with and without an announcement.
+
+`make bench` (or `python -m benchmarks.measure.announcing.looks`) writes `benchmarks/results/announcements.json` and a
+table of `docs/cost.md`. It compares every announced top with a sorted list.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any, Final
+
+import orjson
+
+from benchmarks.harness import population
+from benchmarks.harness.pipeline import event
+from benchmarks.harness.questions import Answer, Board
+from benchmarks.harness.results_file import output
+from benchmarks.harness.truth import Truth
+from standings.announce.announcer import AT_MOST_EVERY_MS, Announcer
+from standings.aws.dynamodb.announced_tops import DynamoAnnouncedTops
+from standings.aws.dynamodb.rankings.top_reads import DynamoTopReads
+from standings.aws.dynamodb.scores.board_records import DynamoBoards
+from standings.aws.eventbridge.event_bus import EventBus
+from standings.domain.boards.boards_toml import parse_boards
+from standings.ports.announcements import Look, RankingName
+from standings.runtime.retry import Clock
+from tests.support.aws.fakes.bus import Bus
+
+PAGE: Final = "docs/cost.md"
+COMMAND: Final = "make bench"
+MEMBERS: Final = 10_000
+LENGTHS: Final = (3, 10, 100)
+LOOK: Final = Look(RankingName(population.BOARD, "points", "all", 0))
+NOTHING: Final = "nothing has changed"
+ANNOUNCED: Final = "a new leader is announced"
+
+
+class Measured:
+    """A board whose top of some length is announced, with its announcer. Its clock stands still unless it is moved."""
+
+    def __init__(self, length: int) -> None:
+        self._now = population.NOW
+        clock = Clock(lambda: self._now, lambda: 0.0, lambda _: None, lambda: 0.5)
+        boards = parse_boards(f"{population.BOARDS}\nannounce.all = {{ top = {length} }}")
+        self._length = length
+        self._board = Board(boards, clock=clock)
+        self._scores = population.finegrained(Random(length), MEMBERS)
+        population.place_members(self._board.client, self._board.ranking("all"), self._scores)
+        self._board.read_record()
+        self._bus = Bus()
+        meter: Any = self._board.pipeline.meter
+        bus: Any = self._bus
+        self._announcer = Announcer(
+            boards,
+            DynamoBoards(meter, "Scores", clock),
+            DynamoAnnouncedTops(meter, "Rankings"),
+            DynamoTopReads(meter, "Rankings", clock),
+            EventBus(lambda: bus),
+            clock,
+            "standings",
+        )
+
+    def rows(self) -> Iterator[Answer]:
+        """Measure a look at a new leader's top, then one at the same top."""
+        self._lead("first")
+        self._look()
+        self._lead("second")
+        for what in (ANNOUNCED, NOTHING):
+            before, heard = self._board.pipeline.meter.snapshot().total, len(self._bus.events)
+            self._look()
+            cost = self._board.pipeline.meter.snapshot().total - before
+            events = self._bus.events[heard:]
+            if len(events) != (what == ANNOUNCED):
+                raise AssertionError(f"{what}: got {len(events)} events")
+            yield {
+                "top": self._length,
+                "look": what,
+                "read_units": cost.read,
+                "write_units": cost.write,
+                "requests": cost.round_trips,
+                "event_bytes": sum(len(orjson.dumps(one)) for one in events),
+            }
+
+    def _lead(self, member: str) -> None:
+        points = max(self._scores.values()) + 1
+        self._scores[member] = points
+        self._board.pipeline.write([event(member, self._board.name, member, {"points": points})])
+        self._board.pipeline.project(1)
+
+    def _look(self) -> None:
+        self._now += AT_MOST_EVERY_MS
+        if (again := self._announcer.look(LOOK)) is not None:
+            raise AssertionError(f"expected a proven top, got another look: {again}")
+        announced = [line["member"] for line in self._bus.events[-1]["top"]]
+        if announced != Truth(self._scores).order[: self._length]:
+            raise AssertionError(f"announced {announced}")
+
+
+def measure(lengths: Sequence[int] = LENGTHS) -> Answer:
+    """Return the whole result."""
+    return {"members": MEMBERS, "looks": [row for length in lengths for row in Measured(length).rows()]}
+
+
+def table(result: Answer) -> Iterator[str]:
+    """Return the table of looks."""
+    yield "| top | a look at which | read units | write units | requests of DynamoDB | bytes of the event |"
+    yield "|---" * 6 + "|"
+    for row in result["looks"]:
+        units = f"{row['read_units']:g} | {row['write_units']:g} | {row['requests']}"
+        yield f"| {row['top']} | {row['look']} | {units} | {row['event_bytes'] or ''} |"
+
+
+TABLES: Final = {"announcements": table}
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, write the result and update its page."""
+    out = output(arguments, __doc__)
+    out.publish("announcements", measure(), PAGE, COMMAND, TABLES)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

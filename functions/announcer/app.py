@@ -1,0 +1,56 @@
+"""The announcer: looks at the rankings that a batch of messages names, and announces those whose top has changed."""
+
+from typing import Any
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from standings.aws.sqs.look_queue import decode_look
+from standings.ports.announcements import Look, RankingName
+from standings.ports.errors import StoreUnavailableError
+from standings.runtime.logs import logger, metrics, stack_of
+from standings.wiring import announcer, building_blocks
+
+_clock = building_blocks.real_clock()
+_announcer = announcer.announcer(_clock)
+_looks = announcer.looks()
+
+
+@metrics.log_metrics
+def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
+    """Look once at each ranking of an SQS batch. Returns the ids of the messages that SQS must deliver again."""
+    deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
+    messages: dict[RankingName, list[str]] = {}
+    tries: dict[RankingName, int] = {}
+    for record in event["Records"]:
+        try:
+            look = decode_look(record["body"])
+        except ValueError as error:
+            # Nobody but the stack's own functions may send to the queue, so this is no event of a user.
+            logger.error("message dropped", extra={"message_id": record["messageId"], "reason": str(error)})
+            continue
+        messages.setdefault(look.name, []).append(record["messageId"])
+        tries[look.name] = max(look.tries, tries.get(look.name, 0))
+    failed: list[str] = []
+    again: list[tuple[Look, int]] = []
+    for name, ids in messages.items():
+        if _clock.monotonic() >= deadline:
+            failed += ids
+            continue
+        try:
+            if (next_look := _announcer.look(Look(name, tries[name]))) is not None:
+                again.append(next_look)
+        except StoreUnavailableError as error:
+            failed += ids
+            logger.error("top not announced", extra={**name._asdict(), "reason": str(error)})
+        except Exception as bug:  # noqa: BLE001 - a ranking that breaks the code must not stop the others
+            failed += ids
+            logger.error("top not announced", extra=name._asdict(), exc_info=stack_of(bug))
+    try:
+        _looks.ask(again)
+    except StoreUnavailableError as error:
+        failed += [message for look, _ in again for message in messages[look.name]]
+        logger.error("looks not asked for", extra={"reason": str(error)})
+    metrics.add_metric("Looks", MetricUnit.Count, len(messages))
+    metrics.add_metric("LooksRepeated", MetricUnit.Count, len(again))
+    metrics.add_metric("LooksFailed", MetricUnit.Count, len(failed))
+    return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}

@@ -1,0 +1,1 @@
+"""Announces changes of a ranking's top."""

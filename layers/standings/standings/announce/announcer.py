@@ -1,0 +1,131 @@
+"""Looks at a ranking's top, and announces it if it differs from what was announced last.
+
+Each announcement has the next number of its ranking. It is written down before it is sent, and sent again with the same
+id until EventBridge has taken it. The next one waits for that. So numbers have no gap, and whatever dies in between,
+the next look goes on from what is written.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+import orjson
+
+from standings.announce.read_top import Proof, Top, read_top
+from standings.announce.top_changes import changes
+from standings.domain.boards.definitions import Boards, Ranking
+from standings.domain.events import instants
+from standings.ports.announcements import AnnouncedTop, AnnouncedTops, Look, RankingName, TopReads
+from standings.ports.board_records import BoardRecords
+from standings.ports.endings import Bus, BusEvent
+from standings.ports.errors import StoreUnavailableError
+from standings.read.answer_fields import period
+from standings.runtime.retry import READ_TIMEOUT_S, Clock, retrying
+
+TYPE: Final = "Top Changed"
+AT_MOST_EVERY_MS: Final = 1_000  # Between two announcements of one ranking
+MAX_WAIT: Final = 900  # Seconds. SQS delays a message for at most this long.
+PATIENCE: Final = 4
+"""Looks after which a top is announced although it is not proven: it changes faster than it can be read."""
+ENOUGH: Final = 12
+"""Looks after which a top that cannot be proven is left as it is. They take a quarter of an hour or more."""
+
+
+@dataclass(frozen=True)
+class Announcer:
+    """Announces tops. `stack` is the name of the stack in events and in their ids."""
+
+    boards: Boards
+    records: BoardRecords
+    announced: AnnouncedTops
+    reads: TopReads
+    bus: Bus
+    clock: Clock
+    stack: str
+
+    def look(self, look: Look) -> tuple[Look, int] | None:
+        """Announce what has changed. Returns the next look and the seconds until it is due; None: all is announced.
+
+        Raises StoreUnavailableError if a table or EventBridge does not answer.
+        """
+        found = self._ranking(look.name)
+        if found is None:
+            return None
+        ranking, length = found
+        announced, reads = self._patient(self.announced), self._patient(self.reads)
+        # This comes before the reads of the top: whoever writes in between makes the condition of `put` fail.
+        last = announced.read(ranking)
+        if last is not None and last.unsent is not None:
+            self._send(last.unsent)
+            last = last._replace(version=last.version + 1, unsent=None)
+            if not announced.put(ranking, last):
+                return look, 1
+        now = self.clock.now()
+        if last is not None and 0 <= now - last.announced_at_ms < AT_MOST_EVERY_MS:
+            return look, 1
+        top = read_top(reads, ranking, length)
+        differs = list(top.standings) != list(last.top if last is not None else ())
+        is_due = differs and (top.proof is not Proof.CONTRADICTED or look.tries >= PATIENCE)
+        if is_due and not self._announce(announced, ranking, last, top, now):
+            return look, 1
+        if top.proof is Proof.PROVEN or (top.proof is Proof.OPEN and look.tries >= ENOUGH):
+            return None
+        return look._replace(tries=look.tries + 1), self._wait(look.tries)
+
+    def _announce(
+        self, announced: AnnouncedTops, ranking: Ranking, last: AnnouncedTop | None, top: Top, now: int
+    ) -> bool:
+        """Write an announcement down, send it, and note that it was sent. False if another look was faster."""
+        version, seq = (last.version, last.seq) if last is not None else (0, 0)
+        detail = orjson.dumps(self._detail(ranking, seq + 1, now, last.top if last is not None else (), top)).decode()
+        next_ = AnnouncedTop(version + 1, seq + 1, now, top.standings, detail)
+        if not announced.put(ranking, next_):
+            return False
+        self._send(detail)
+        return announced.put(ranking, next_._replace(version=version + 2, unsent=None))
+
+    def _detail(self, ranking: Ranking, seq: int, now: int, before: Any, top: Top) -> Mapping[str, Any]:
+        about = {
+            "stack": self.stack,
+            "board": ranking.board,
+            "metric": ranking.metric.name,
+            "window": ranking.window.name,
+            "period": period(ranking),
+        }
+        # With the time, since a board that was deleted and came back counts from 1 again.
+        identity = sha256(orjson.dumps(["top", *about.values(), seq, now])).hexdigest()[:32]
+        difference = changes(before, top.standings, ranking.metric)
+        return {"id": identity, **about, "seq": seq, "as_of": instants.instant(now), **difference}
+
+    def _send(self, detail: str) -> None:
+        failed = self.bus.put([BusEvent(orjson.loads(detail)["id"], TYPE, detail)])
+        for why in failed.values():
+            raise StoreUnavailableError(why)
+
+    def _ranking(self, name: RankingName) -> tuple[Ranking, int] | None:
+        """The ranking in the generation that is read, and the length of its top; None if it is not announced."""
+        family = self.boards.family(name.board)
+        metric = family.metrics.get(name.metric) if family is not None else None
+        window = metric.window(name.window) if metric is not None else None
+        if family is None or metric is None or window is None or name.window not in family.announce:
+            return None
+        if window.unit is not None and not metric.timetable.has(window.unit, name.period):
+            return None  # A season that boards.toml no longer names
+        record = self._patient(self.records).records([name.board]).get(name.board)
+        ranking = Ranking(name.board, metric, window, name.period, record.generation if record is not None else 0)
+        until = ranking.readable_until
+        if (
+            record is None
+            or record.deleted
+            or not record.coverage.holds(ranking)
+            or (until is not None and self.clock.now() >= until)
+        ):
+            return None
+        return ranking, family.announce[name.window]
+
+    def _wait(self, tries: int) -> int:
+        return min(MAX_WAIT, 1 + int(self.clock.random() * 2 ** min(tries, 10)))
+
+    def _patient(self, store: Any) -> Any:
+        return retrying(store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))

@@ -1,0 +1,217 @@
+"""The announcer's handler, and what the projector asks it to look at."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import orjson
+import pytest
+
+from standings.announce.announcer import ENOUGH, PATIENCE
+from standings.announce.read_top import MAX_EQUALS
+from standings.wiring import building_blocks
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.streaming import apply, project
+
+BOARDS = """
+[boards."*"]
+announce.all = { top = 3 }
+announce.day = { top = 2 }
+metrics.points = { aggregate = "sum", precision = 1, windows = ["all", "day", "last-7-days"] }
+[boards."cup"]
+announce.season = { top = 3 }
+metrics.points = { aggregate = "sum", windows = ["season"] }
+[[boards."cup".seasons]]
+name = "autumn-2026"
+starts = "2026-09-01"
+ends = "2026-12-01"
+[boards."quiet"]
+metrics.points = { aggregate = "sum", windows = ["all", "day"] }
+"""
+
+
+@pytest.fixture
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    with running(engine, clock, BOARDS) as deployed:
+        yield deployed
+
+
+def events(stack: Stack, board: str = "b", **points: float) -> list[dict[str, Any]]:
+    number = len(stack.dynamodb.scan(TableName="Receipts")["Items"])
+    at = datetime.fromtimestamp(stack.clock() / 1000, UTC).isoformat()
+    return [
+        {"id": f"{number}-{member}", "board": board, "member": member, "at": at, "metrics": {"points": amount}}
+        for member, amount in points.items()
+    ]
+
+
+def post(stack: Stack, board: str = "b", **points: float) -> None:
+    apply(stack, events(stack, board, **points))
+
+
+def announce(stack: Stack) -> list[dict[str, Any]]:
+    """Let the announcer look until nothing is left to look at. Returns what it announced."""
+    before = len(stack.bus.events)
+    while stack.looks.messages:
+        stack.clock.milliseconds = max(stack.clock(), min(at for at, _ in stack.looks.messages))
+        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
+    return stack.bus.events[before:]
+
+
+def of(events: list[dict[str, Any]], window: str) -> list[dict[str, Any]]:
+    return [event for event in events if event["window"] == window]
+
+
+def test_a_moving_top_is_announced(stack: Stack) -> None:
+    post(stack, ann=3, ben=2.5, cem=1)
+    (first,) = of(announce(stack), "all")
+    assert first.pop("id")
+    assert first == {
+        "source": "standings",
+        "type": "Top Changed",
+        "stack": "standings",
+        "board": "b",
+        "metric": "points",
+        "window": "all",
+        "period": {"start": None, "end": None},
+        "seq": 1,
+        "as_of": "2026-11-21T10:15:00.000Z",
+        "entered": [
+            {"rank": 1, "member": "ann", "score": 3},
+            {"rank": 2, "member": "ben", "score": 2.5},
+            {"rank": 3, "member": "cem", "score": 1},
+        ],
+        "left": [],
+        "moved": [],
+        "top": first["top"],
+    }
+    assert first["top"] == first["entered"]
+
+    stack.clock.milliseconds += 2_000
+    post(stack, dan=2.6, cem=2)
+    (second,) = of(announce(stack), "all")
+    assert second["seq"] == 2
+    assert second["entered"] == [{"rank": 3, "member": "dan", "score": 2.6}]
+    assert second["left"] == [{"was": 2, "member": "ben"}]
+    assert second["moved"] == [{"rank": 1, "was": 3, "member": "cem"}]
+
+    stack.clock.milliseconds += 2_000
+    post(stack, dan=1)
+    (third,) = of(announce(stack), "all")
+    assert third["moved"] == [
+        {"rank": 1, "was": 3, "member": "dan"},
+        {"rank": 2, "was": 1, "member": "ann"},
+        {"rank": 2, "was": 1, "member": "cem"},
+    ]
+    assert [line["member"] for line in third["top"]] == ["dan", "ann", "cem"]
+
+
+def test_a_new_period_is_announced_when_its_top_first_changes(stack: Stack) -> None:
+    post(stack, ann=3)
+    (first,) = of(announce(stack), "day")
+    stack.clock.milliseconds += 24 * 3_600_000
+    assert announce(stack) == []
+    post(stack, ben=1)
+    (second,) = of(announce(stack), "day")
+    assert (first["seq"], second["seq"]) == (1, 1)
+    assert first["period"]["end"] == second["period"]["start"]
+    assert first["id"] != second["id"]
+
+
+def test_what_leaves_the_top_as_it_is_is_not_announced(stack: Stack) -> None:
+    post(stack, ann=5, ben=4, cem=3)
+    announce(stack)
+    stack.clock.milliseconds += 2_000
+    post(stack, dan=1)
+    assert of(announce(stack), "all") == []
+
+
+def test_boards_that_do_not_announce_ask_for_no_look(stack: Stack) -> None:
+    post(stack, board="quiet", ann=3)
+    assert stack.looks.messages == []
+
+
+def test_a_busy_top_is_announced_once_a_second(stack: Stack) -> None:
+    times: list[int] = []
+    for number in range(40):
+        stack.clock.milliseconds += 100
+        post(stack, ann=number + 1)
+        seen = len(of(stack.bus.events, "all"))
+        stack.announcer({"Records": stack.looks.take()}, Context())
+        times += [stack.clock()] * (len(of(stack.bus.events, "all")) - seen)
+    announce(stack)
+    assert 3 <= len(times) <= 5
+    assert all(later - earlier >= 1_000 for earlier, later in pairwise(times))
+    assert of(stack.bus.events, "all")[-1]["top"] == [{"rank": 1, "member": "ann", "score": sum(range(1, 41))}]
+
+
+def test_a_season_is_announced_by_name_until_nobody_names_it_any_more(stack: Stack) -> None:
+    post(stack, board="cup", ann=3)
+    (event,) = announce(stack)
+    assert (event["window"], event["period"]["name"]) == ("season", "autumn-2026")
+    post(stack, board="cup", ben=4)
+    (look,) = stack.looks.take()
+    gone = orjson.loads(look["body"])
+    gone["ranking"][3] += 1
+    assert stack.announcer({"Records": [{**look, "body": orjson.dumps(gone)}]}, Context()) == {"batchItemFailures": []}
+    assert len(stack.bus.events) == 1
+
+
+def test_hidden_and_removed_members_leave_the_top(stack: Stack) -> None:
+    post(stack, ann=5, ben=4, cem=3)
+    announce(stack)
+    stack.clock.milliseconds += 2_000
+    stack.put("/boards/b/member", {"hidden": True}, id="ann")
+    project(stack)
+    assert [line["member"] for line in of(announce(stack), "all")[-1]["top"]] == ["ben", "cem"]
+    stack.clock.milliseconds += 2_000
+    stack.delete("/boards/b/member", id="ben")
+    project(stack)
+    assert [line["member"] for line in of(announce(stack), "all")[-1]["top"]] == ["cem"]
+
+
+def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack, engine: Any) -> None:
+    stack.looks.refuses = True
+    (event,) = events(stack, ann=1)
+    stack.writer({"Records": [{"messageId": "m", "body": orjson.dumps(event).decode()}]}, Context())
+    (shard,) = engine.stream("Scores")
+    records = [orjson.loads(orjson.dumps(record)) for record in shard]
+    seconds = building_blocks.REPORTING_RESERVE + 1
+    answer = stack.projector({"Records": records}, Context(seconds=seconds))
+    assert answer == {"batchItemFailures": [{"itemIdentifier": records[0]["dynamodb"]["SequenceNumber"]}]}
+    assert stack.entries("/boards/b/points/all") != []
+
+    stack.looks.refuses = False
+    assert stack.projector({"Records": records}, Context()) == {"batchItemFailures": []}
+    assert len(of(announce(stack), "all")) == 1
+
+
+def test_a_message_that_is_no_look_is_dropped_and_told(stack: Stack, caplog: pytest.LogCaptureFixture) -> None:
+    records = [{"messageId": "m", "body": body} for body in ("{", '{"ranking": ["b"], "tries": 0}', "[]")]
+    assert stack.announcer({"Records": records}, Context()) == {"batchItemFailures": []}
+    assert caplog.messages == ["message dropped"] * len(records)
+
+
+def test_a_bus_that_does_not_answer_makes_the_messages_come_again(stack: Stack) -> None:
+    post(stack, ann=1)
+    stack.bus.fails = lambda _: "ThrottlingException"
+    records = stack.looks.take()
+    answer = stack.announcer({"Records": records}, Context())
+    assert {failed["itemIdentifier"] for failed in answer["batchItemFailures"]} == {
+        record["messageId"] for record in records
+    }
+    stack.bus.fails = lambda _: None
+    stack.announcer({"Records": records}, Context())
+    assert len(of(stack.bus.events, "all")) == 1
+
+
+def test_a_crowd_of_equals_is_announced_and_looked_at_some_times_more(stack: Stack) -> None:
+    apply(stack, events(stack, "b", **{f"m{number:03}": 1.0 for number in range(MAX_EQUALS + 5)}))
+    begun = stack.clock()
+    announced = announce(stack)
+    assert len(of(announced, "all")) == 1
+    assert stack.clock() - begun > 60_000
+    assert PATIENCE < ENOUGH

@@ -1,0 +1,91 @@
+"""A top is proven only if it is the top, whatever old states of its members the index shows."""
+
+import random
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+import pytest
+
+from standings.announce.read_top import MAX_EQUALS, Proof, read_top
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Ranking
+from standings.domain.scoring.sort_order import Place, sort_key
+from standings.domain.tiers.tier_path import Path
+from standings.domain.tiers.tier_tree import Counters, deltas
+
+_BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
+
+
+_Scores = Mapping[str, int | None]
+
+
+def _ranking() -> Ranking:
+    metric = _BOARDS.families[0].metrics["points"]
+    return Ranking("b", metric, metric.windows[0], 0)
+
+
+class _Reads:
+    """Members with their sort values (None: no place), as they are and as the index shows them at each of its reads."""
+
+    def __init__(self, scores: _Scores, shown: Sequence[_Scores], shards: int, rng: random.Random) -> None:
+        self._scores, self._views, self._shards, self._rng = scores, shown, shards, rng
+
+    def shards(self, _: Ranking) -> int:
+        return self._shards
+
+    def indexed(self, _: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
+        shown = self._rng.choice(self._views)
+        mine = [member for number, member in enumerate(sorted(shown)) if number % self._shards == shard]
+        keys = sorted(key for member in mine if (key := _key(member, shown[member])) is not None)
+        return [key for key in keys if key > beyond and (before is None or key < before)][:limit]
+
+    def keys(self, _: Ranking, members: Collection[str]) -> dict[str, str | None]:
+        return {member: _key(member, self._scores.get(member)) for member in members}
+
+    def counters(self, _: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:
+        nodes = deltas((None, score) for score in self._scores.values() if score is not None)
+        return {path: nodes[path] for path in paths if path in nodes}
+
+
+def _key(member: str, score: int | None) -> str | None:
+    return None if score is None else sort_key(Place(score), member)
+
+
+def _top(scores: _Scores, length: int) -> list[tuple[int, str]]:
+    return sorted((score, member) for member, score in scores.items() if score is not None)[:length]
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_what_is_proven_is_the_top(seed: int) -> None:
+    rng = random.Random(seed)
+    seen: Counter[Proof] = Counter()
+    for _ in range(40):
+        members = [f"m{number}" for number in range(rng.randrange(9))]
+        values = rng.choice(((None, 0), (None, 0, 1), (None, -2, -1, 0, 1)))
+        scores = {member: rng.choice(values) for member in members}
+        # Some members' last changes are not in the index yet.
+        late = rng.choice((0, 0.1, 0.3))
+        shown = [
+            {member: rng.choice(values) if rng.random() < late else scores[member] for member in members}
+            for _ in range(2)
+        ]
+        length, reads = rng.randint(1, 6), _Reads(scores, shown, rng.choice((1, 3)), rng)
+        top = read_top(reads, _ranking(), length)
+        found = [(standing.sort_value, standing.member) for standing in top.standings]
+        if top.proof is Proof.PROVEN:
+            assert found == _top(scores, length), (seed, scores, shown, length)
+        if late == 0:
+            assert top.proof is Proof.PROVEN, (seed, scores, length)
+        seen[top.proof] += 1
+    assert seen[Proof.PROVEN] > 0
+
+
+@pytest.mark.parametrize(("equals", "proof"), [(MAX_EQUALS, Proof.PROVEN), (MAX_EQUALS + 1, Proof.OPEN)])
+def test_a_crowd_with_the_last_score_is_not_compared(equals: int, proof: Proof) -> None:
+    scores = {f"m{number:03}": 5 for number in range(equals)}
+    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _ranking(), 10).proof is proof
+
+
+def test_a_crowd_within_the_top_is_compared() -> None:
+    scores = {f"m{number:03}": number // MAX_EQUALS for number in range(2 * MAX_EQUALS)}
+    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _ranking(), 2 * MAX_EQUALS).proof is Proof.PROVEN
