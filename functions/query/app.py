@@ -10,18 +10,19 @@ from aws_lambda_powertools.event_handler import Response
 from standings.domain.boards.definitions import Ranking
 from standings.domain.boards.names import MAX_MEMBER_BYTES, check_member
 from standings.domain.errors import bad_argument, bad_body
-from standings.http import api, responses
+from standings.http import api, live_page, responses
 from standings.read import board_list, history, member_ranks, notes, pages, score_statistics
 from standings.read.reader import Question, Request, method_of
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
 
 _reader, _people, _search, _notes = query.services(building_blocks.real_clock())
-_api = api.Api()
+_OPEN_READS: Final = os.environ.get("OPEN_READS") == "true"
+# A cache that anyone may ask must not keep what only some may read.
+_api = api.Api(rankings_max_age=int(os.environ.get("READS_MAX_AGE", "0")) if _OPEN_READS else 0)
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
-_PAGE: Final = Path(__file__).with_name("page.html")
-_PICTURE_HOSTS: Final = '<meta name="picture-hosts" content="{}">'
+_PAGE: Final = Path(__file__).with_name("page")
 _DEFAULT_LIMIT: Final = 100
 _DEFAULT_RADIUS: Final = 5
 _DEFAULT_BUCKETS: Final = 50
@@ -178,16 +179,19 @@ def _description() -> Response[str]:
 
 
 @lru_cache(maxsize=1)
-def live_page() -> Response[str]:
+def live_page_() -> Response[str]:
     """The live page: one HTML document, which requests everything from this API but members' pictures."""
-    hosts = [host for host in os.environ.get("PICTURE_ORIGINS", "").split(",") if host]
-    page = _PAGE.read_text(encoding="utf-8")
-    # The policy blocks other hosts too. With the list the page does not even ask them.
-    return responses.html(page.replace(_PICTURE_HOSTS.format(""), _PICTURE_HOSTS.format(" ".join(hosts))), hosts)
+    hosts, frames = _listed("PICTURE_ORIGINS"), _listed("EMBED_ORIGINS")
+    return responses.html(live_page.document(_PAGE, hosts), hosts, frames)
 
 
-if os.environ.get("OPEN_READS") == "true":
-    _api.route("GET", "/")(live_page)
+def _listed(name: str) -> list[str]:
+    """What an environment variable names, with commas between."""
+    return [one for one in os.environ.get(name, "").split(",") if one]
+
+
+if _OPEN_READS:
+    _api.route("GET", "/")(live_page_)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -1,15 +1,13 @@
 """Profiles on the deployed stack: the template's table, index, routes and permissions serve every call."""
 
-import json
 import time
-import urllib.error
-import urllib.request
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import pytest
 
 from demo.embedded.stack import Deployment
+from tests.support.aws.deployed_api import answer_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
@@ -18,38 +16,26 @@ PATIENCE_S: Final = 60
 ADAM: Final = {"name": "Ádám", "picture": "https://pictures.example/adam.png", "country": "HU", "data": {"team": "red"}}
 
 
-def send(deployment: Deployment, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-    content = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(deployment.api_url + path, content, method=method)  # noqa: S310 - loopback
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=30) as response:
-            text = response.read()
-            return response.status, json.loads(text) if text else None
-    except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
-
-
 def test_a_profile_is_written_shown_found_and_removed(deployment: Deployment) -> None:
     events = [
         {"id": f"{BOARD}-{member}", "board": BOARD, "member": member, "metrics": {"points": points}}
         for member, points in (("u1", 5), ("u2", 3))
     ]
-    assert send(deployment, "POST", "/events", events)[0] == 202
-    assert send(deployment, "PUT", "/members?id=u1", ADAM) == (200, ADAM)
-    assert send(deployment, "PUT", "/members?id=u3", {"name": "Adele"})[0] == 200
-    assert send(deployment, "GET", "/members?id=u1") == (200, ADAM)
+    assert answer_of(deployment, "POST", "/events", events)[0] == 202
+    assert answer_of(deployment, "PUT", "/members?id=u1", ADAM) == (200, ADAM)
+    assert answer_of(deployment, "PUT", "/members?id=u3", {"name": "Adele"})[0] == 200
+    assert answer_of(deployment, "GET", "/members?id=u1") == (200, ADAM)
     until = time.monotonic() + PATIENCE_S
-    while (page := send(deployment, "GET", f"/boards/{BOARD}/points/all?profiles=true")[1])["total"] < len(events):
+    while (page := answer_of(deployment, "GET", f"/boards/{BOARD}/points/all?profiles=true")[1])["total"] < len(events):
         assert time.monotonic() < until, page
         time.sleep(0.5)
 
     assert [entry["profile"] for entry in page["entries"]] == [ADAM, None]
-    found = send(deployment, "GET", "/members?name=AD")[1]
+    found = answer_of(deployment, "GET", "/members?name=AD")[1]
     assert {"u1", "u3"} <= {one["member"] for one in found["members"]}
-    found = send(deployment, "GET", f"/members?name={quote('ÁD')}&board={BOARD}")
+    found = answer_of(deployment, "GET", f"/members?name={quote('ÁD')}&board={BOARD}")
     assert found == (200, {"members": [{"member": "u1", "profile": ADAM}], "complete": True})
     for member in ("u1", "u3"):
-        assert send(deployment, "DELETE", f"/members?id={member}") == (204, None)
-    assert send(deployment, "GET", "/members?id=u1")[0] == 404
-    assert send(deployment, "GET", f"/members?name=ad&board={BOARD}") == (200, {"members": [], "complete": True})
+        assert answer_of(deployment, "DELETE", f"/members?id={member}") == (204, None)
+    assert answer_of(deployment, "GET", "/members?id=u1")[0] == 404
+    assert answer_of(deployment, "GET", f"/members?name=ad&board={BOARD}") == (200, {"members": [], "complete": True})

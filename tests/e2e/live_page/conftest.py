@@ -1,17 +1,17 @@
 """A full board on the deployed stack while events flow, and a browser that shows its live page."""
 
-import shutil
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from demo import feed
 from demo.embedded.stack import Deployment
 from demo.reads import Reader
+from tests.support.browser.chromium import chromium_or_skip
 from tests.support.browser.live_page import AXE, BOARD, HOSTILE, Shown, event
 
 
@@ -45,15 +45,8 @@ def _activity(deployment: Deployment) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is missing: install Debian's package, or any other on the PATH")
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-    quiet += ["--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=quiet)
+    with chromium_or_skip() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture

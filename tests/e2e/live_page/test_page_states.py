@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, expect
 
 from demo.embedded.stack import Deployment
 from tests.support.browser.live_page import AXE, Shown
@@ -27,11 +27,11 @@ def test_it_says_so_when_the_api_is_away_and_goes_on_when_it_is_back(shown: Show
 
 
 def test_nobody_and_nothing_are_said_as_such(shown: Shown) -> None:
-    shown.open(board="demo-nobody")
-    expect(shown.page.locator("#empty")).to_have_text("Nobody is ranked in this period yet.")
+    shown.go(board="demo-nobody")
+    expect(shown.page.locator("#wrong-said")).to_have_text("No event has come for the board “demo-nobody” yet.")
     shown.picture("empty")
-    shown.open(window="day", period="2001-01-01")
-    expect(shown.page.locator("#empty")).to_have_text("No longer kept.")
+    shown.go(window="day", period="2001-01-01")
+    expect(shown.page.locator("#wrong-said")).to_have_text("This period is no longer kept.")
     shown.picture("gone")
     shown.complaints = [one for one in shown.complaints if "404" not in one]
 
@@ -54,12 +54,7 @@ def test_it_asks_no_more_while_nobody_looks(shown: Shown) -> None:
 
 def test_a_late_answer_does_not_bring_back_a_member_who_was_closed(shown: Shown) -> None:
     shown.open(window="day")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    shown.page.route("**/distribution*", hold)
+    held = shown.hold("**/distribution*")
     shown.page.fill("#member", "member-7")
     shown.page.keyboard.press("Enter")
     shown.until(lambda: bool(held), "asks for the distribution")
@@ -71,15 +66,10 @@ def test_a_late_answer_does_not_bring_back_a_member_who_was_closed(shown: Shown)
 
 def test_a_late_answer_about_a_member_is_not_shown_for_another(shown: Shown) -> None:
     shown.open(window="day")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    shown.page.route("**/rank?member=member-7*", hold)
+    held = shown.hold("**/points/day?*me=member-7")
     shown.page.fill("#member", "member-7")
     shown.page.keyboard.press("Enter")
-    shown.until(lambda: bool(held), "asks for the rank")
+    shown.until(lambda: bool(held), "asks for the place")
     shown.page.fill("#member", "member-3")
     shown.page.keyboard.press("Enter")
     expect(shown.page.locator("#found-rank strong")).not_to_be_empty()
@@ -89,6 +79,16 @@ def test_a_late_answer_about_a_member_is_not_shown_for_another(shown: Shown) -> 
     shown.page.wait_for_timeout(1_000)
     expect(shown.page.locator("#found-name")).to_have_text("member-3")
     expect(shown.page.locator("#rows td.who button", has_text=re.compile("^member-3$"))).to_be_visible()
+
+
+def test_ranks_of_the_period_before_that_come_late_are_shown(shown: Shown) -> None:
+    held = shown.hold("**/points/day/ranks*")
+    shown.open(window="day")
+    shown.until(lambda: bool(held), "asks for the ranks before")
+    shown.page.locator("#rows td.who button").first.click()
+    expect(shown.page.locator("#rows tr.me")).to_have_count(1)
+    held[0].continue_()
+    expect(shown.page.locator("#rows tr.me .moved span")).to_have_count(1)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

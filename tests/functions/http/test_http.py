@@ -52,7 +52,11 @@ def test_a_known_path_with_another_method(stack: Stack, method: str, path: str, 
     answer = stack.query(http_event(path, "what=ever", method, "{"), None)
 
     assert answer["statusCode"] == 405
-    assert answer["headers"] == {"Allow": allowed, "Content-Type": "application/problem+json"}
+    assert answer["headers"] == {
+        "Allow": allowed,
+        "Cache-Control": "no-cache",
+        "Content-Type": "application/problem+json",
+    }
     document = orjson.loads(answer["body"])
     assert (document["type"], document["status"]) == ("urn:standings:method-not-allowed", 405)
     assert document["detail"] == f"{path} does not know {method}, only {allowed}"

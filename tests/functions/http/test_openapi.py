@@ -8,7 +8,7 @@ import jsonschema_rs
 import orjson
 import schemathesis
 
-from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, described
+from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, described, resolved
 
 
 def test_it_is_a_valid_description() -> None:
@@ -42,6 +42,27 @@ def test_every_schema_is_one_and_every_example_is_of_its_schema() -> None:
             if "example" in argument:
                 assert_valid(argument["schema"], argument["example"], argument["name"])
     assert count > 20
+
+
+def test_no_argument_has_a_default_that_a_generated_client_would_send() -> None:
+    """A client sends a default with each call, and the API refuses `radius` without `around`."""
+    for name, operation in OPERATIONS.items():
+        for argument in operation.arguments.values():
+            assert "default" not in resolved(argument["schema"]), (name, argument["name"])
+
+
+def test_an_object_of_any_content_says_so() -> None:
+    """Else openapi-typescript takes it for one without content, and nobody can give a note."""
+    silent = [where for where, one in objects(DESCRIPTION) if not one.keys() & {"properties", "additionalProperties"}]
+    assert silent == []
+
+
+def objects(node: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(node, dict):
+        if node.get("type") == "object":
+            yield where, node
+        for name, value in node.items():
+            yield from objects(value, f"{where}/{name}")
 
 
 def media_types(node: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -33,6 +33,21 @@ def read(stack: Stack, path: str, query: str = "", **headers: str) -> dict[str, 
     return stack.query(event, None)
 
 
+def page_with(monkeypatch: pytest.MonkeyPatch, name: str, value: str | None) -> dict[str, Any]:
+    """The page of a stack with a variable of its environment; None leaves it out."""
+    monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", "true")
+    if value is not None:
+        monkeypatch.setitem(ENVIRONMENT, name, value)
+    engine = Engine()
+    create_tables(engine)
+    with running(engine, ManualClock(NOW)) as deployed:
+        return read(deployed, "/")
+
+
+def policy_of(answer: dict[str, Any]) -> dict[str, str]:
+    return dict(part.split(" ", 1) for part in answer["headers"]["Content-Security-Policy"].split("; "))
+
+
 def post(stack: Stack, event_id: str, points: int) -> None:
     event = {"id": event_id, "board": "b", "member": "m", "at": "2026-11-21T10:15:00Z", "metrics": {"points": points}}
     apply(stack, [event])
@@ -43,7 +58,7 @@ def test_the_page_may_do_nothing_but_run_its_own_script_and_ask_its_own_origin(s
     answer = read(stack, "/", "board=b&kiosk")
 
     assert (answer["statusCode"], answer["headers"]["Content-Type"]) == (200, "text/html; charset=utf-8")
-    policy = dict(part.split(" ", 1) for part in answer["headers"]["Content-Security-Policy"].split("; "))
+    policy = policy_of(answer)
     for element in ("script", "style"):
         (content,) = re.findall(f"<{element}>(.*?)</{element}>", answer["body"], re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
@@ -56,7 +71,7 @@ def test_the_page_requests_no_other_origin_and_never_parses_text_as_html(stack: 
     body = read(stack, "/")["body"]
 
     assert set(re.findall(r"https?://[^'\"\s]+", body)) == {"http://www.w3.org/2000/svg"}
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\bon[a-z]+=|style=", body)
+    assert not re.search(r"innerHTML|outerHTML\s*=|insertAdjacentHTML|document\.write|\bon[a-z]+=|style=", body)
 
 
 @pytest.mark.parametrize(
@@ -70,16 +85,29 @@ def test_the_page_requests_no_other_origin_and_never_parses_text_as_html(stack: 
 def test_pictures_come_from_the_named_hosts_alone(
     monkeypatch: pytest.MonkeyPatch, hosts: str, sources: str, named: str
 ) -> None:
-    monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", "true")
-    monkeypatch.setitem(ENVIRONMENT, "PICTURE_ORIGINS", hosts)
-    engine = Engine()
-    create_tables(engine)
-    with running(engine, ManualClock(NOW)) as deployed:
-        answer = read(deployed, "/")
+    answer = page_with(monkeypatch, "PICTURE_ORIGINS", hosts)
 
-    policy = dict(part.split(" ", 1) for part in answer["headers"]["Content-Security-Policy"].split("; "))
-    assert policy["img-src"] == sources
+    assert policy_of(answer)["img-src"] == sources
     assert f'<meta name="picture-hosts" content="{named}">' in answer["body"]
+
+
+@pytest.mark.parametrize(
+    ("origins", "ancestors"),
+    [
+        (None, "'none'"),
+        ("", "'none'"),
+        ("https://club.example", "'self' https://club.example"),
+        ("https://a.example:8443,http://localhost:8000", "'self' https://a.example:8443 http://localhost:8000"),
+    ],
+)
+def test_pages_of_the_named_origins_alone_may_show_it_in_a_frame(
+    monkeypatch: pytest.MonkeyPatch, origins: str | None, ancestors: str
+) -> None:
+    answer = page_with(monkeypatch, "EMBED_ORIGINS", origins)
+
+    assert policy_of(answer)["frame-ancestors"] == ancestors
+    # It would forbid what the policy allows, and it cannot name an origin.
+    assert "X-Frame-Options" not in answer["headers"]
 
 
 @pytest.mark.parametrize("stack", ["false", ""], indirect=True)

@@ -2,8 +2,6 @@
 
 import json
 import time
-import urllib.error
-import urllib.request
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from demo.embedded.stack import Deployment
+from tests.support.aws import deployed_api
 
 AUDIENCE: Final = "standings-of-the-test"
 SCOPES: Final = ("standings/read", "standings/write", "standings/admin")
@@ -97,12 +96,6 @@ def published(issuer: Issuer) -> Iterator[None]:
 
 
 def ask(deployment: Deployment, call: Call, token: str | None, **headers: str) -> tuple[int, Message, Any]:
-    data = None if call.body is None else json.dumps(call.body).encode()
-    sent = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {}), **headers}
-    request = urllib.request.Request(deployment.api_url + call.path, data, sent, method=call.method)  # noqa: S310 - loopback
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=30) as response:
-            return response.status, response.headers, json.loads(response.read() or b"{}")
-    except urllib.error.HTTPError as error:
-        return error.code, error.headers, json.loads(error.read() or b"{}")
+    bearer = {"Authorization": f"Bearer {token}"} if token else {}
+    status, received, answer = deployed_api.ask(deployment, call.method, call.path, call.body, **bearer, **headers)
+    return status, received, {} if answer is None else answer

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from demo.embedded.stack import LOCAL
 from demo.reads import Reader
@@ -53,9 +53,14 @@ class Shown:
             if address not in self.missing:
                 self.complaints.append(f"{message.text} {address}")
 
-    def open(self, **arguments: str) -> None:
+    def go(self, **arguments: str) -> None:
+        """Open a view, without waiting for it."""
         given = "&".join(f"{name}={value}" for name, value in {"board": BOARD, **arguments}.items())
         self.page.goto(f"{self.address}/?{given}")
+
+    def open(self, **arguments: str) -> None:
+        """Open a view, and wait until it is live."""
+        self.go(**arguments)
         expect(self.page.locator("#state")).to_have_attribute("data-is", "live")
 
     def members(self) -> list[str]:
@@ -66,6 +71,16 @@ class Shown:
         while not is_so():
             assert time.monotonic() - began < seconds, what
             self.page.wait_for_timeout(50)
+
+    def hold(self, address: str) -> list[Route]:
+        """Hold back answers from addresses like this one, until the test continues what is in the list."""
+        held: list[Route] = []
+
+        def keep(route: Route) -> None:
+            held.append(route)
+
+        self.page.route(address, keep)
+        return held
 
     def picture(self, name: str) -> None:
         PICTURES.mkdir(parents=True, exist_ok=True)

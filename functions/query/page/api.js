@@ -1,0 +1,32 @@
+// Reads of the API. The browser keeps answers as their Cache-Control says, and asks with their ETag whether they have changed.
+class Problem extends Error {
+  constructor(status, kind, detail) { super(detail); this.status = status; this.kind = kind; }
+}
+class Unreachable extends Error {}
+// Asking again does not help.
+const lasting = error => error instanceof Problem && error.status < 500 && error.status !== 429;
+
+// An unchanged answer is the same object as before.
+async function get(path, options = {}) {
+  flying++;
+  try {
+    const response = await fetch(path, {...options, signal: AbortSignal.timeout(PATIENCE)}), text = await response.text();
+    let said = {};
+    try { said = JSON.parse(text); } catch { /* the gateway's own errors need not be JSON */ }
+    heed(response);
+    if (!response.ok) throw new Problem(response.status, (said.type || "").replace("urn:standings:", ""), said.detail || said.message || "HTTP " + response.status);
+    const tag = response.headers.get("ETag"), known = tags.get(path);
+    if (!tag || options.body) return said;
+    if (known?.tag === tag) return known.answer;
+    if (tags.size > 40) tags.clear();
+    tags.set(path, {tag, answer: said});
+    return said;
+  } catch (error) { throw error instanceof Problem ? error : new Unreachable(error.message); }
+  finally { flying--; heard = Date.now(); }
+}
+const ranking = () => ["boards", view.board, view.metric, view.window].map((part, n) => n ? encodeURIComponent(part) : part).join("/");
+const query = given => {
+  const all = new URLSearchParams(given);
+  if (view.period) all.set("period", view.period);
+  return "?" + all;
+};

@@ -1,0 +1,111 @@
+// The home page: the boards there are. Leader and members are read of the boards in view alone.
+const BOARDS = 50, ROUND = 30000, AT_ONCE = 3, SETTLING = 150;
+const inView = new Set();
+let cursor = null;
+const watcher = new IntersectionObserver(changed => {
+  for (const {target, isIntersecting} of changed) inView[isIntersecting ? "add" : "delete"](target);
+  // Whoever scrolls past a board does not want to know who leads there.
+  if (!view.board) { clearTimeout(timer); timer = setTimeout(look, SETTLING); }
+});
+async function home(mine) {
+  scene("home");
+  title("All boards");
+  board = null;
+  if (document.activeElement !== $("prefix")) $("prefix").value = view.prefix;
+  const list = $("boards-there");
+  if (list.dataset.prefix !== view.prefix) { cursor = null; list.replaceChildren(); state("waiting", "loading"); }
+  try {
+    const found = await boardsFrom({});
+    if (mine !== asked) return;
+    note("");
+    state("live", "live");
+    // Whoever comes back finds the further pages still there.
+    const names = found.boards.map(one => one.board), known = [...list.children].slice(0, names.length);
+    if (list.dataset.prefix !== view.prefix || JSON.stringify(known.map(row => row.board)) !== JSON.stringify(names)) {
+      inView.clear();
+      watcher.disconnect();
+      list.replaceChildren();
+      list.dataset.prefix = view.prefix;
+      more(found);
+    }
+    nothing(names.length ? "" : view.prefix ? `No board's name begins with “${view.prefix}”. Small and capital letters differ.` : "");
+    $("example").textContent = `curl ${new URL("events", location)} -d '{"id": "1", "board": "my-board", "member": "me", "metrics": {"points": 50}}'`;
+    $("begin").hidden = names.length > 0 || view.prefix !== "";
+    await look();
+  } catch (error) {
+    if (mine !== asked) return;
+    if (!(error instanceof Problem) || error.status !== 400) return failed(error);
+    list.replaceChildren();
+    delete list.dataset.prefix;
+    $("more").hidden = true;
+    state("none", "");
+    nothing(error.message);
+  }
+}
+const boardsFrom = given => get("boards?" + new URLSearchParams({limit: BOARDS, ...(view.prefix ? {prefix: view.prefix} : {}), ...given}));
+function nothing(text) {
+  $("no-boards").textContent = text;
+  $("no-boards").hidden = !text;
+}
+function more(found) {
+  cursor = found.next;
+  $("more").hidden = !cursor;
+  for (const {board: name} of found.boards) {
+    const row = element("li"), leader = element("span", "leader"), members = element("span", "members"), changed = element("span", "changed");
+    Object.assign(row, {board: name, read: 0, leader, members, changed});
+    row.append(link(name, {...NOWHERE, board: name}), leader, members, changed);
+    $("boards-there").append(row);
+    watcher.observe(row);
+  }
+}
+// One round over the boards in view, and the next some time later.
+async function look() {
+  clearTimeout(timer);
+  const mine = asked, due = [...inView].filter(row => Date.now() - row.read >= ROUND);
+  await Promise.all(Array.from({length: AT_ONCE}, async () => {
+    for (let row; mine === asked && !document.hidden && (row = due.shift());) if (inView.has(row)) await lead(row, mine);
+  }));
+  if (mine !== asked || document.hidden) return;
+  clearTimeout(timer);
+  // Somebody may have scrolled on meanwhile.
+  const more = [...inView].some(row => Date.now() - row.read >= ROUND);
+  timer = setTimeout(more ? look : () => choose(false), more ? SETTLING : ROUND);
+}
+async function lead(row, mine) {
+  row.read = Date.now();
+  try {
+    row.definition ??= await definition(row.board);
+    const metric = row.definition.metrics.find(one => one.windows.length);
+    if (!metric) { row.leader.textContent = "Nothing is ranked here."; return; }
+    const window_ = metric.windows.find(one => one.window === "all") || metric.windows[0];
+    const found = await get(["boards", row.board, metric.metric, window_.window].map(encodeURIComponent).join("/") + "?limit=1&profiles=true");
+    const [first] = found.entries;
+    row.asOf = found.as_of;
+    row.members.textContent = found.total === 1 ? "1 member" : number(found.total) + " members";
+    if (first) {
+      const name = shownAs(first), score = element("span", "points", `${number(first.score)} ${metric.metric.replaceAll("_", " ")}`), who = element("bdi", "", name);
+      row.leader.replaceChildren(face(name, first.profile?.picture), who, score);
+    } else row.leader.textContent = "Nobody is ranked yet.";
+    ages();
+  } catch (error) {
+    if (mine !== asked) return;
+    if (lasting(error)) { row.leader.textContent = "Cannot be read yet."; row.leader.title = error.message; return; }
+    row.read = 0;
+    failed(error);
+  }
+}
+function ages() {
+  for (const row of inView) if (row.asOf) row.changed.textContent = "changed " + ago(Math.max(0, Date.now() - Date.parse(row.asOf)));
+}
+$("prefix").addEventListener("input", () => {
+  const mine = ++typed, prefix = $("prefix").value.trim();
+  setTimeout(() => { if (mine === typed && !view.board) show({prefix}, false); }, TYPING);
+});
+$("search").addEventListener("submit", event => { event.preventDefault(); show({prefix: $("prefix").value.trim()}, false); });
+$("more").addEventListener("click", async () => {
+  const mine = asked;
+  try {
+    const found = await boardsFrom({cursor});
+    if (mine === asked) more(found);
+  } catch (error) { if (mine === asked) failed(error); }
+});

@@ -1,0 +1,76 @@
+// Polling, while somebody can see the page: every two seconds while the list changes or somebody uses the page, ever
+// more slowly while nothing happens.
+const SLOWEST = 15000, SLOWER = 1.5, UNFOCUSED = 6000, JITTER = .2;
+const refused = new Map();
+let pace = EVERY, flying = 0, heard = 0, barred = 0, unseen = false, places = new Map(), current = "";
+
+async function refresh() {
+  const mine = asked, member = whose();
+  let more = false;
+  clearTimeout(timer);
+  try {
+    const path = ranking() + query({rank: view.rank, limit: kiosk ? fitting() : embed || SHOWN, profiles: "true", ...(noted() ? {notes: "true"} : {}), ...(member ? {me: member} : {})});
+    const known = tags.get(path)?.answer, found = await get(path);
+    if (mine !== asked) return;
+    seen = Date.now();
+    pace = found === known ? Math.min(SLOWEST, pace * SLOWER) : EVERY;
+    const turned = answer && answer.period.end !== found.period.end;
+    if (turned && !view.period) board = await get("boards/" + encodeURIComponent(view.board));
+    if (mine !== asked) return;
+    if (turned) anew();
+    answer = found;
+    if (current !== ranking() + found.period.end) before = new Map();
+    current = ranking() + found.period.end;
+    places.delete(member);
+    if (member) places.set(member, found.me);
+    note("");
+    rows();
+    ending();
+    if (embed) framed();
+    if (view.member) card();
+    place();
+    movement(mine);
+    if (view.member) await charts(mine);
+    fresh();
+    more = whose() && !places.has(whose());
+  } catch (error) {
+    if (mine !== asked) return;
+    // A member that cannot be is no reason to show no list.
+    if (member && error.kind === "bad-argument" && error.message.startsWith("me: ")) { refused.set(member, error.message); return refresh(); }
+    pace = Math.min(SLOWEST, pace * 2);
+    failed(error);
+  }
+  if (mine === asked) again(more ? 0 : undefined);
+}
+// A page tells the place of one member. With two of them, each page tells that of the other one.
+function whose() {
+  const shown = kiosk || embed ? [] : [view.member, own].filter(one => one && !refused.has(one)), order = [...places.keys()];
+  return shown.sort((one, other) => order.indexOf(one) - order.indexOf(other))[0];
+}
+function anew() { places = new Map(); reasons.clear(); moved = 0; $("found-name").key = ""; }
+function again(rhythm = answer?.state === "final" ? SLOWEST : Math.max(pace, kiosk || document.hasFocus() ? 0 : UNFOCUSED)) {
+  clearTimeout(timer);
+  if (document.hidden || unseen) return;
+  // Tabs that began together must not go on together.
+  const wait = Math.max(heard + rhythm, barred) - Date.now() + rhythm * JITTER * Math.random();
+  timer = setTimeout(next, Math.max(0, wait));
+}
+function next() {
+  if (flying) timer = setTimeout(next, EVERY);
+  else if (answer) refresh();
+  else choose(false);
+}
+// How long the API wants to be left alone: as long as an answer may be kept, or as a refusal says.
+function heed({headers, ok}) {
+  const kept = /max-age=(\d+)/.exec(headers.get("Cache-Control") || ""), later = headers.get("Retry-After");
+  const seconds = ok ? Number(kept?.[1] || 0) : /^\d+$/.test(later) ? Number(later) : (Date.parse(later) - Date.now()) / 1000 || 0;
+  barred = Math.max(barred, Date.now() + seconds * 1000);
+}
+function hurry() { pace = EVERY; if (answer) again(); }
+for (const sign of ["pointerdown", "keydown", "wheel", "focus"]) addEventListener(sign, hurry, {passive: true});
+addEventListener("online", () => again());
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) clearTimeout(timer);
+  else if (answer) hurry();
+  else choose(false);
+});

@@ -1,0 +1,12 @@
+// What is shown, and what was read.
+"use strict";
+const EVERY = 2000, SHOWN = 50, NEIGHBOURS = 5, BARS = 40, DISTRIBUTION_EVERY = 60000, MOVEMENT_EVERY = 10000, PATIENCE = 20000, PERIODS = 14, OFFERS = 8, TYPING = 200;
+const $ = id => document.getElementById(id);
+const here = new URLSearchParams(location.search);
+const kiosk = here.has("kiosk");
+// How many rows another page shows in a frame.
+const embed = here.has("embed") && Math.min(SHOWN, parseInt(here.get("embed"), 10) || 10);
+const view = {board: "", metric: "", window: "", period: "", rank: 1, member: "", prefix: ""};
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+let board = null, answer = null, standing = null, asked = 0, timer = 0, seen = 0, tags = new Map(), before = new Map(), spread = null, moved = 0, named = "", own = "", typed = 0, told = {};
+const hosts = document.querySelector("meta[name=picture-hosts]").content.split(" "), broken = new Set();

@@ -1,0 +1,22 @@
+// Words, numbers and elements.
+function number(value) { return value.toLocaleString(undefined, {maximumFractionDigits: 9}); }
+function ordinal(value) {
+  const last = value % 100 > 10 && value % 100 < 14 ? 0 : value % 10;
+  return number(value) + (["th", "st", "nd", "rd"][last] || "th");
+}
+function ago(milliseconds) {
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 90) return seconds + " s ago";
+  if (seconds < 5400) return Math.round(seconds / 60) + " min ago";
+  return seconds < 172800 ? Math.round(seconds / 3600) + " h ago" : Math.round(seconds / 86400) + " days ago";
+}
+function element(name, style = "", text = "") {
+  const made = document.createElement(name);
+  if (style) made.className = style;
+  if (text) made.textContent = text;
+  return made;
+}
+const shownAs = one => one.profile?.name || one.member;
+const countryOf = code => new Intl.DisplayNames(undefined, {type: "region"}).of(code);
+const noted = () => board.metrics.find(one => one.metric === view.metric)?.notes;
+const remark = note => Object.entries(note || {}).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");

@@ -1,0 +1,131 @@
+"""Addresses that name what is not there: the page says what is wrong, and links to what there is."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.functions.page_views.conftest import Opener, Site
+from tests.support.browser.axe import violations
+from tests.support.builders.page_boards import post
+
+pytestmark = pytest.mark.thorough
+
+
+def links(page: Page) -> list[str]:
+    return page.locator("#wrong-links a").all_text_contents()
+
+
+def expect_nothing_alive(page: Page) -> None:
+    for name in ("#controls", "#fold", "#list", "#state"):
+        expect(page.locator(name)).to_be_hidden()
+
+
+@pytest.mark.parametrize("board", ["rum-berlin", "run berlin", "..", "<b>run-berlin</b>"])
+def test_a_board_that_cannot_exist(site: Site, open_page: Opener, board: str) -> None:
+    page = open_page(site, f"?board={board}").page
+    expect(page.locator("#wrong-said")).to_have_text(f"There is no board “{board}”.")
+    expect(page.locator("#wrong-why")).not_to_be_empty()
+    expect_nothing_alive(page)
+    assert sorted(links(page)) == ["league-a", "run-berlin", "run-paris", "run-rome"]
+    if board != "..":
+        assert links(page)[0] == "run-berlin"
+    assert violations(page) == []
+    page.get_by_role("link", name="run-berlin").click()
+    expect(page.locator("#rows tr[data-rank]")).to_have_count(50)
+    page.go_back()
+    expect(page.locator("#wrong-said")).to_have_text(f"There is no board “{board}”.")
+    page.get_by_role("link", name="All boards").click()
+    expect(page.locator("#boards-there li")).to_have_count(4)
+
+
+def test_what_is_wrong_stays_while_the_page_asks_again(site: Site, open_page: Opener) -> None:
+    page = open_page(site, "?board=rum-berlin").page
+    expect(page.locator("#wrong")).to_be_visible()
+    again = "document.dispatchEvent(new Event('visibilitychange')); document.documentElement.dataset.scene"
+    assert page.evaluate(again) == "wrong"
+    page.wait_for_timeout(500)
+    expect(page.locator("#wrong-said")).to_have_text("There is no board “rum-berlin”.")
+
+
+def test_a_board_without_an_event_becomes_a_list_with_the_first(site: Site, open_page: Opener) -> None:
+    shown = open_page(site, "?board=run-oslo")
+    page = shown.page
+    expect(page.locator("#wrong-said")).to_have_text("No event has come for the board “run-oslo” yet.")
+    expect_nothing_alive(page)
+    assert links(page)[0] == "run-rome"
+    page.wait_for_timeout(3_000)
+    expect_nothing_alive(page)
+    shown.picture("unused")
+    assert violations(page) == []
+    post(site.stack, "run-oslo", {"eve": {"points": 1}})
+    expect(page.locator("#rows td.who button")).to_have_text(["eve"])
+    expect(page.locator("#wrong")).to_be_hidden()
+    expect(page.locator("#state")).to_have_attribute("data-is", "live")
+    assert site.stack.delete("/boards/run-oslo/member", id="eve")[0] in {202, 204}
+
+
+def test_a_board_in_use_may_have_nobody_in_a_period(site: Site, open_page: Opener) -> None:
+    page = open_page(site, "?board=run-rome&window=day").page
+    expect(page.locator("#empty")).to_have_text("Nobody is ranked in this period yet.")
+    expect(page.locator("#wrong")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "offered", "follow", "then"),
+    [
+        ("metric=piont", "This board has no metric “piont”.", ["points", "best_km"], "points", "metric=points"),
+        (
+            "metric=breaks",
+            "The metric “breaks” is stored, but not ranked.",
+            ["points", "best_km"],
+            "best_km",
+            "metric=best_km",
+        ),
+        (
+            "window=days",
+            "“points” is not ranked by “days”.",
+            ["day", "all time", "last 7 days"],
+            "last 7 days",
+            "window=last-7-days",
+        ),
+    ],
+)
+def test_a_mistyped_metric_or_window(
+    site: Site, open_page: Opener, given: str, said: str, offered: list[str], follow: str, then: str
+) -> None:
+    page = open_page(site, f"?board=run-berlin&{given}").page
+    expect(page.locator("#wrong-said")).to_have_text(said)
+    assert given in page.url
+    assert links(page) == offered
+    expect_nothing_alive(page)
+    assert violations(page) == []
+    page.get_by_role("link", name=follow).click()
+    expect(page.locator("#rows tr[data-rank]")).to_have_count(50)
+    assert then in page.url
+
+
+@pytest.mark.parametrize(
+    ("query", "said", "offered"),
+    [
+        ("run-berlin&window=day&period=2001-01-01", "This period is no longer kept.", ["The current period"]),
+        ("run-berlin&window=day&period=tuesday", "There is no period “tuesday” here.", ["The current period"]),
+        ("league-a&window=season", "No season has begun yet.", []),
+        ("run-berlin&rank=9999999999999999", "Nothing to show.", ["From the first rank"]),
+    ],
+)
+def test_a_period_that_cannot_be_read_leaves_the_others_within_reach(
+    site: Site, open_page: Opener, query: str, said: str, offered: list[str]
+) -> None:
+    page = open_page(site, f"?board={query}").page
+    expect(page.locator("#wrong-said")).to_have_text(said)
+    expect(page.locator("#list")).to_be_hidden()
+    expect(page.locator("#state")).to_be_hidden()
+    expect(page.locator("#fold")).to_be_visible()
+    assert links(page) == offered
+    assert violations(page) == []
+    if offered:
+        page.get_by_role("link", name=offered[0]).click()
+    else:
+        page.click("#fold")
+        page.get_by_role("button", name="all time", exact=True).click()
+    expect(page.locator("#rows tr[data-rank]").first).to_be_visible()
+    expect(page.locator("#wrong")).to_be_hidden()
