@@ -13,6 +13,7 @@ from typing import Final
 from benchmarks.harness.results_file import SIZES
 from benchmarks.measure.speed import startup
 from tests.support.aws import redis_server
+from tests.support.browser import chromium
 
 MODULES: Final = {
     "units": "benchmarks.measure.units",
@@ -20,6 +21,7 @@ MODULES: Final = {
     "rolling_reads": "benchmarks.measure.rolling_reads",
     "member_reads": "benchmarks.measure.member_reads",
     "profiles": "benchmarks.measure.profiles",
+    "announcements": "benchmarks.measure.announcing.looks",
     "cost": "benchmarks.models.cost.cost",
     "lanes": "benchmarks.measure.lanes",
     "ceiling": "benchmarks.models.ceiling",
@@ -28,6 +30,7 @@ MODULES: Final = {
     "speed": "benchmarks.measure.speed.speed",
     "command_line": "benchmarks.measure.speed.command_line",
     "settlement": "benchmarks.measure.upkeep.settlement",
+    "tabs": "benchmarks.measure.live_page.tabs",
     "budgets": "benchmarks.pages.budgets",
     "safeguards": "tests.faults.safeguards",
 }
@@ -35,6 +38,7 @@ MODULES: Final = {
 UNAVAILABLE: Final[Mapping[str, Callable[[], str | None]]] = {
     "compared": redis_server.unavailable,
     "speed": startup.unavailable,
+    "tabs": chromium.unavailable,
 }
 """For each benchmark that needs a program: a function that says why it cannot run here, or None if it can."""
 

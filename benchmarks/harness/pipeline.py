@@ -155,11 +155,11 @@ class ShapedPipeline(Pipeline):
             for name, amount in points.items()
         )
 
-    def cost(self, members: Sequence[str], batch: int, steps: tuple[int, int]) -> Snapshot:
+    def cost(self, members: Sequence[str], batch: int, amounts: tuple[int, int]) -> Snapshot:
         """Apply and project an event for each of these members, in batches; return what that cost in all."""
         rng = Random(1)
         before = self.meter.snapshot()
         for start in range(0, len(members), batch):
-            self.add({name: rng.randint(*steps) for name in members[start : start + batch]})
+            self.add({name: rng.randint(*amounts) for name in members[start : start + batch]})
         self.project(batch)
         return self.meter.snapshot() - before

@@ -194,12 +194,12 @@ def rank_table(result: dict[str, Any]) -> Iterator[str]:
 
 def pruning_table(result: dict[str, Any]) -> Iterator[str]:
     """Return the table of trees under scores that only rise."""
-    yield "| steps | moves checked | nodes | nodes needed | write units per move | read units per move |"
+    yield "| amounts | moves checked | nodes | nodes needed | write units per move | read units per move |"
     yield "|---" * 6 + "|"
     for row in result["cleaning"]:
         checked = f"1 of {row['one_of']}" if row["one_of"] else "none"
         yield (
-            f"| {row['steps'][0]:,}–{row['steps'][1]:,} | {checked} | {row['nodes']:,} | {row['needed']:,} | "
+            f"| {row['amounts'][0]:,}–{row['amounts'][1]:,} | {checked} | {row['nodes']:,} | {row['needed']:,} | "
             f"{row['write_units_per_move']:g} | {row['read_units_per_move']:g} |"
         )
 

@@ -197,8 +197,9 @@ def main(arguments: list[str]) -> int:
     out = output(arguments, __doc__)
     result = measure()
     out.publish("profiles", result, PAGE, COMMAND, TABLES)
-    others = (out.result(name) for name in ("reads", "rolling_reads", "member_reads"))
-    out.table(README, "peers", COMMAND, peers.table(*others, result))
+    results = [*(out.result(name) for name in ("reads", "rolling_reads", "member_reads")), result]
+    out.table(peers.PAGE, "comparison", COMMAND, peers.table(*results))
+    out.table(README, "peers", COMMAND, peers.table(*results, short=True))
     return 0
 
 

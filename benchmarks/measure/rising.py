@@ -19,12 +19,12 @@ from tests.support.dynamodb.tables import create_tables
 
 MEMBERS: Final = 300
 ROUNDS: Final = 100
-STEPS: Final = ((1, 100), (100, 2_500), (100_000, 2_500_000))
+AMOUNTS: Final = ((1, 100), (100, 2_500), (100_000, 2_500_000))
 CHANCES: Final = (0, 8, 16, 32, 64)
 """The projector checks one of so many moves out of a leaf for dead tiers; 0: none."""
 
 
-def rise(client: Any, steps: tuple[int, int], chance: float, rounds: int) -> tuple[int, list[PruneResult]]:
+def rise(client: Any, amounts: tuple[int, int], chance: float, rounds: int) -> tuple[int, list[PruneResult]]:
     """Raise the scores of 300 members, round by round; return the nodes needed at the end, and what was removed."""
     rng = Random(1)
     ranking = population.ranking_of(population.family())
@@ -35,7 +35,7 @@ def rise(client: Any, steps: tuple[int, int], chance: float, rounds: int) -> tup
     )
     places: dict[str, Place | None] = dict.fromkeys(map(population.member, range(MEMBERS)))
     for number in range(rounds):
-        after = {name: Place((old.sort_value if old else 0) - rng.randint(*steps)) for name, old in places.items()}
+        after = {name: Place((old.sort_value if old else 0) - rng.randint(*amounts)) for name, old in places.items()}
         moves = [Move(ranking, name, places[name], new, number + 1, population.NOW) for name, new in after.items()]
         moves.sort(key=lambda move: move.new.sort_value if move.new else 0)
         if len(move_in_ranking(rankings, moves, tools.backoff(float("inf")), lambda: False).done) != MEMBERS:
@@ -51,19 +51,19 @@ def nodes(client: Any) -> int:
 
 
 def measure(rounds: int) -> list[dict[str, Any]]:
-    """Measure the trees for all steps and chances."""
-    return [_measured(steps, chance, rounds) for steps in STEPS for chance in CHANCES]
+    """Measure the trees for all amounts and chances."""
+    return [_measured(amounts, chance, rounds) for amounts in AMOUNTS for chance in CHANCES]
 
 
-def _measured(steps: tuple[int, int], chance: int, rounds: int) -> dict[str, Any]:
+def _measured(amounts: tuple[int, int], chance: int, rounds: int) -> dict[str, Any]:
     client = Engine()
     create_tables(client)
     meter = Meter(client)
-    needed, looks = rise(meter, steps, 1 / chance if chance else 0, rounds)
+    needed, looks = rise(meter, amounts, 1 / chance if chance else 0, rounds)
     units = meter.snapshot().total
     moves = MEMBERS * rounds
     row = {
-        "steps": list(steps),
+        "amounts": list(amounts),
         "one_of": chance,
         "nodes": nodes(client),
         "needed": needed,

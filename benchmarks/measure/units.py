@@ -13,11 +13,11 @@ from benchmarks.harness import population
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.results_file import output
 from benchmarks.harness.truth import Truth
-from benchmarks.members.events import STEPS, Scene, cost
+from benchmarks.members.events import AMOUNTS, Scene, cost
 from benchmarks.members.histories import LIVES, ONE_DAY, TWO_OF_SEVEN, points
 from standings.domain.windows.window import MAX_SLAB, parse_window
 
-PAGE: Final = "README.md"
+PAGE: Final = "docs/performance.md"
 SIZES: Final = (1_000, 10_000, 100_000)
 MEMBERS: Final = 200_000
 SMALL: Final = 10_000
@@ -86,24 +86,31 @@ def writes(windows: Windows, members: int) -> Iterator[dict[str, Any]]:
         if windows == ALL and life != ONE_DAY:
             continue
         histories = draw(Random(2), members, windows.days, points)
-        kinds = [("together", STEPS), ("alone", STEPS)] + [("together", WIDE)] * (windows == SHIPPED)
-        for kind, steps in kinds:
-            figures = cost(Scene(windows.definition, histories, days, steps), kind)
-            row = {"windows": windows.text, "kind": kind, "life": life, "steps": steps, "members": members, **figures}
+        kinds = [("together", AMOUNTS), ("alone", AMOUNTS)] + [("together", WIDE)] * (windows == SHIPPED)
+        for kind, amounts in kinds:
+            figures = cost(Scene(windows.definition, histories, days, amounts), kind)
+            row = {
+                "windows": windows.text,
+                "kind": kind,
+                "life": life,
+                "amounts": amounts,
+                "members": members,
+                **figures,
+            }
             print(line(row), flush=True)
             yield row
 
 
 def line(row: dict[str, Any]) -> str:
-    """Return the line of an event in the README's table."""
-    steps = "" if tuple(row["steps"]) == STEPS else "steps of {:,}–{:,}".format(*row["steps"])
+    """Return the line of an event in the table of `docs/performance.md`."""
+    amounts = "" if tuple(row["amounts"]) == AMOUNTS else "amounts of {:,}–{:,}".format(*row["amounts"])
     life = row["life"] if row["life"] == TWO_OF_SEVEN else ""
-    what = ", ".join(filter(None, (row["windows"], steps, row["kind"], life)))
+    what = ", ".join(filter(None, (row["windows"], amounts, row["kind"], life)))
     return f"| an event, {what} | {row['members']:,} | {row['write_units_per_event']:.1f} write units |"
 
 
 def table(result: dict[str, Any]) -> Iterator[str]:
-    """Return the lines of the README's table."""
+    """Return the lines of the table of `docs/performance.md`."""
     yield "| what | members | units |"
     yield "|---|---|---|"
     for one in result["reads"]:

@@ -24,7 +24,7 @@ BATCH: Final = 500
 LEAST_ALONE: Final = 20
 """Events in a row on a day, at least. They go on until the log has been folded, so that each bears its share."""
 MOST_ALONE: Final = 500
-STEPS: Final = (1, 100)
+AMOUNTS: Final = (1, 100)
 """The fewest and the most points of an event, unless a scene has others."""
 
 
@@ -34,7 +34,7 @@ class Scene(NamedTuple):
     definition: str
     histories: Histories
     days: Sequence[int]
-    steps: tuple[int, int] = STEPS
+    amounts: tuple[int, int] = AMOUNTS
 
 
 class Day:
@@ -43,7 +43,7 @@ class Day:
     def __init__(self, scene: Scene, chosen: Mapping[int, Mapping[int, int]], day: int) -> None:
         self._now = population.NOW + day * DAY
         self._rng = Random(day)
-        self._steps = scene.steps
+        self._amounts = scene.amounts
         self.row_transactions = 0
         self.pipeline = Pipeline(parse_boards(scene.definition), still_clock(self._now))
         self.metric = population.family(scene.definition).metrics["points"]
@@ -56,7 +56,7 @@ class Day:
     def apply(self, names: Sequence[str]) -> None:
         """Write and project one event for each of these members, as one batch."""
         self.pipeline.write(
-            event(f"event-{name}", population.BOARD, name, {"points": self._rng.randint(*self._steps)}, self._now)
+            event(f"event-{name}", population.BOARD, name, {"points": self._rng.randint(*self._amounts)}, self._now)
             for name in names
         )
         before = self._transactions()

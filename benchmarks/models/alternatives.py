@@ -1,4 +1,4 @@
-"""The billed amounts of the same load with other ways to rank members.
+"""The billed amounts of the same load with other ways to rank members in DynamoDB.
 
 Each stores a member's score in one item, without a transaction, and some also have a sorted index. None of them counts
 a redelivered event only once, or ranks a rolling window. Queue, functions and API cost the same as ours; an index row
@@ -7,7 +7,6 @@ has the size of our entry.
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import ceil
 from typing import Final
 
 from benchmarks.harness.capacity_units import READ_BYTES
@@ -21,14 +20,6 @@ ENTRY: Final = 70.0
 
 TOP: Final = 100
 """Lines of the list that each computation writes."""
-
-NODE: Final = 13.07 * 2**30 * 0.75
-"""Bytes of data that one cache node holds; a quarter of its memory is reserved.
-
-https://docs.aws.amazon.com/AmazonElastiCache/latest/dg/redis-memory-management.html
-"""
-CACHED: Final = 150.0
-"""Bytes of a member in a sorted set of Redis: the id, the score, and the two structures that hold them."""
 
 
 def _event(load: Load) -> Bill:
@@ -76,17 +67,8 @@ def recomputed(load: Load) -> Bill:
     return _month(load, event, 0.5, _stored(load, indexed=False) + computation.times(batches))
 
 
-def cached(load: Load) -> Bill:
-    """Return a month with sorted sets in a Redis node and its replica, and a table that stores the scores."""
-    sets = load.settings.metrics * len(load.settings.windows)
-    pairs = ceil(load.boards * load.traffic.members * sets * CACHED / NODE)
-    nodes = Bill(cache_node_hours=2 * pairs * assumed.MONTH / 3600)
-    return _month(load, replace(_event(load), write_units=1), 0.0, _stored(load, indexed=False) + nodes)
-
-
 ALTERNATIVES: Final[dict[str, Callable[[Load], Bill]]] = {
     "count on a sorted index": counted,
     "fixed tiers, recounted every minute": recounted,
     "all ranks again at each batch": recomputed,
-    "Redis beside a table": cached,
 }

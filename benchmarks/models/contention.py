@@ -70,7 +70,7 @@ class Drawn:
         moves = []
         for _ in range(members):
             old = self._traffic.score(rng)
-            new = old + rng.randint(*self._traffic.steps)
+            new = old + rng.randint(*self._traffic.amounts)
             places = [Place(sort_value(score, descending=True)) for score in (old, new)]
             moves.append(Move(self._ranking, "", places[0], places[1], 1, 0))
         moves.sort(key=commit_order)

@@ -14,9 +14,9 @@ from standings.domain.boards.boards_toml import parse_boards
 ALL: Final = Settings(windows=("all",))
 SHIPPED: Final = Settings()
 POINTS: Final = Traffic()
-"""Scores of median 400 and steps of 1-100, as in the README's table."""
-METRES: Final = Traffic(median=20_000, steps=(100, 2_500))
-FINE: Final = Traffic(median=4_000_000, steps=(10_000, 1_000_000))
+"""Scores of median 400 and amounts of 1-100, as in the README's table."""
+METRES: Final = Traffic(median=20_000, amounts=(100, 2_500))
+FINE: Final = Traffic(median=4_000_000, amounts=(10_000, 1_000_000))
 EVENTS: Final = 2_000
 """Events of each board, rounded up to whole batches."""
 
@@ -81,12 +81,12 @@ def measured(settings: Settings, traffic: Traffic, events: int, seed: int = 1) -
 
 
 def _amount(settings: Settings, traffic: Traffic, rng: Random, score: int) -> int:
-    step = rng.randint(*traffic.steps)
+    amount = rng.randint(*traffic.amounts)
     if settings.aggregate == "sum":
-        return step
+        return amount
     if settings.aggregate == "last":
         return traffic.score(rng)
-    return score + step if rng.random() < traffic.improving else 0
+    return score + amount if rng.random() < traffic.improving else 0
 
 
 def row(settings: Settings, traffic: Traffic, events: int) -> dict[str, Any]:
@@ -113,5 +113,5 @@ def rows(*, small: bool) -> Iterator[dict[str, Any]]:
 
 def _line(row: Mapping[str, Any]) -> str:
     traffic = row["traffic"]
-    board = f"{row['settings']} {traffic['steps']} by {traffic['batch']}"
+    board = f"{row['settings']} {traffic['amounts']} by {traffic['batch']}"
     return f"{board}: {row['measured']} {row['model']} {100 * row['error']:+.1f} %"

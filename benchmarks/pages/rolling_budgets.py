@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.measure import rolling_reads
 from benchmarks.measure.units import ALL, MONTH, QUARTER, SHIPPED, WIDE, Windows
-from benchmarks.members.events import BATCH, STEPS
+from benchmarks.members.events import AMOUNTS, BATCH
 from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.pages.budget import Budget, Result
 
@@ -30,7 +30,7 @@ class Kind(NamedTuple):
     windows: Windows
     kind: str
     life: str = ONE_DAY
-    steps: tuple[int, int] = STEPS
+    amounts: tuple[int, int] = AMOUNTS
 
 
 EVENTS: Final = {
@@ -51,16 +51,16 @@ EVENTS: Final = {
 
 def of_events(result: Result) -> Iterator[Budget]:
     """Return the budgets of an event, by windows."""
-    rows = {(row["windows"], row["kind"], row["life"], tuple(row["steps"])): row for row in result["writes"]}
+    rows = {(row["windows"], row["kind"], row["life"], tuple(row["amounts"])): row for row in result["writes"]}
     for kind, most in EVENTS.items():
-        row = rows[kind.windows.text, kind.kind, kind.life, kind.steps]
+        row = rows[kind.windows.text, kind.kind, kind.life, kind.amounts]
         units = row["write_units_per_event"]
         life = f", members active on {kind.life}" if kind.life == TWO_OF_SEVEN else ""
         together = f"{BATCH} together" if kind.kind == "together" else kind.kind
-        points = "{}–{:,}".format(*kind.steps)
-        subject = f"an event, {kind.windows.text}, {together}, steps of {points}, {row['members']:,} members{life}"
+        points = "{}–{:,}".format(*kind.amounts)
+        subject = f"an event, {kind.windows.text}, {together}, amounts of {points}, {row['members']:,} members{life}"
         yield Budget(subject, f"≤ {most} write units", f"{units:g}", units <= most)
-    lone = rows[SHIPPED.text, "alone", ONE_DAY, STEPS]["row_transactions_per_event"]
+    lone = rows[SHIPPED.text, "alone", ONE_DAY, AMOUNTS]["row_transactions_per_event"]
     yield Budget(
         "transactions for the rows of a lone event as shipped", f"≤ {TRANSACTIONS}", f"{lone:g}", lone <= TRANSACTIONS
     )

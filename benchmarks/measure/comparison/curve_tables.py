@@ -50,12 +50,12 @@ def of_flatness(result: Row) -> Iterator[str]:
 
 def of_events(result: Row) -> Iterator[str]:
     """Return the table of events."""
-    yield "| varied | batch | step | windows | write units | tiers and entries alone | index alone | read units |"
+    yield "| varied | batch | amounts | windows | write units | tiers and entries alone | index alone | read units |"
     yield "|---" * 8 + "|"
     for row in result["events"]:
         by = row["by_table"]
         yield (
-            f"| {row['varied']} | {row['batch']} | {row['steps'][0]:,}–{row['steps'][1]:,} | "
+            f"| {row['varied']} | {row['batch']} | {row['amounts'][0]:,}–{row['amounts'][1]:,} | "
             f"{', '.join(f'`{one}`' for one in row['windows'])} | {row['write_units']:g} | {by['Rankings']:g} | "
             f"{by['Rankings/places']:g} | {row['read_units']:g} |"
         )

@@ -1,4 +1,4 @@
-"""How reads grow with members, events with batches, windows and steps, and the ceiling with shards and lanes.
+"""How reads grow with members, events with batches, windows and amounts, and the ceiling with shards and lanes.
 
 `python -m benchmarks.measure.comparison.curves` writes `benchmarks/results/curves.json` and its tables in
 `docs/performance.md`.

@@ -1,4 +1,4 @@
-"""What an event costs by batch, step and windows, and how many per second the hottest key takes by shards and lanes."""
+"""What an event costs by batch, amounts and windows, and how many a second the hottest key takes."""
 
 from collections.abc import Iterator
 from random import Random
@@ -8,7 +8,7 @@ from benchmarks.harness import population, shapes
 from benchmarks.harness.pipeline import ShapedPipeline
 
 BATCHES: Final = (1, 10, 100, 500)
-STEPS: Final = ((1, 100), (100, 2_500), (100_000, 2_500_000))
+AMOUNTS: Final = ((1, 100), (100, 2_500), (100_000, 2_500_000))
 WINDOWS: Final = (
     ("all",),
     ("all", "day"),
@@ -30,26 +30,26 @@ Row = dict[str, Any]
 def events(count: int, members: int) -> Iterator[Row]:
     """Measure events of different members; each row varies one thing of the first row."""
     for batch in BATCHES:
-        yield _event_row("batch", batch, STEPS[0], WINDOWS[0], count, members)
-    for steps in STEPS[1:]:
-        yield _event_row("step", BATCHES[-1], steps, WINDOWS[0], count, members)
+        yield _event_row("batch", batch, AMOUNTS[0], WINDOWS[0], count, members)
+    for amounts in AMOUNTS[1:]:
+        yield _event_row("amount", BATCHES[-1], amounts, WINDOWS[0], count, members)
     for windows in WINDOWS[1:]:
-        yield _event_row("windows", BATCHES[-1], STEPS[0], windows, count, members)
+        yield _event_row("windows", BATCHES[-1], AMOUNTS[0], windows, count, members)
 
 
 def _event_row(
-    varied: str, batch: int, steps: tuple[int, int], windows: tuple[str, ...], count: int, members: int
+    varied: str, batch: int, amounts: tuple[int, int], windows: tuple[str, ...], count: int, members: int
 ) -> Row:
     names = ", ".join(f'"{window}"' for window in windows)
-    # Large steps need large scores.
-    scores = (shapes.lognormal if steps[0] > 1_000 else shapes.points)(members)
+    # Large amounts need large scores.
+    scores = (shapes.lognormal if amounts[0] > 1_000 else shapes.points)(members)
     chosen = Random(1).sample(range(members), count)
     pipeline = ShapedPipeline(population.BOARDS.replace('"all"', names), scores, chosen)
-    cost = pipeline.cost([population.member(number) for number in chosen], batch, steps)
+    cost = pipeline.cost([population.member(number) for number in chosen], batch, amounts)
     row = {
         "varied": varied,
         "batch": batch,
-        "steps": list(steps),
+        "amounts": list(amounts),
         "windows": list(windows),
         "events": count,
         "write_units": round(cost.total.write / count, 2),
@@ -68,7 +68,7 @@ def ceilings(count: int, members: int) -> Iterator[Row]:
     for batch, most in ((ALONE, LANES[-1]), (TOGETHER, 1)):
         for lanes in (one for one in LANES if one <= most):
             for shards in SHARDS:
-                cost = ShapedPipeline(population.sharded(shards), scores, chosen, lanes).cost(names, batch, STEPS[0])
+                cost = ShapedPipeline(population.sharded(shards), scores, chosen, lanes).cost(names, batch, AMOUNTS[0])
                 (table, key), units = max(cost.targets.items(), key=lambda one: one[1].write)
                 row = {
                     "batch": batch,

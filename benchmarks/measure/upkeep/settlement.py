@@ -1,7 +1,8 @@
 """What settling a large period takes: memory, files, read units, calls.
 
-`python -m benchmarks settlement` writes `benchmarks/results/settlement.json` and a line of `docs/operations.md`. It
-runs the real maintenance function, and compares the first and the last lines of the files with a sort.
+`python -m benchmarks settlement` writes `benchmarks/results/settlement.json` and a line of
+`docs/how-to/seasons-and-prizes.md`. It runs the real maintenance function, and compares the first and the last lines of
+the files with a sort.
 """
 
 import gc
@@ -32,7 +33,7 @@ from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
-PAGE: Final = "docs/operations.md"
+PAGE: Final = "docs/how-to/seasons-and-prizes.md"
 COMMAND: Final = "python -m benchmarks settlement"
 MEMBERS: Final = 1_000_000
 SMALL: Final = 5_000

@@ -27,7 +27,9 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     load.add_argument("--boards", type=int, default=1, help="(%(default)s)")
     load.add_argument("--active", type=int, help="members from whom the events of a board come now (all different)")
     load.add_argument("--median", type=float, default=400, help="median score (%(default)s)")
-    load.add_argument("--steps", default="1-100", help="least and largest change of a score by an event (%(default)s)")
+    load.add_argument(
+        "--amounts", default="1-100", help="least and largest change of a score by an event (%(default)s)"
+    )
     load.add_argument(
         "--improving", type=float, default=0.5, help="share of events that improve a max or min (%(default)s)"
     )
@@ -58,7 +60,7 @@ def load_of(options: argparse.Namespace) -> Load:
         options.metrics,
         options.shards,
     )
-    least, most = map(int, options.steps.split("-"))
+    least, most = map(int, options.amounts.split("-"))
     daily = options.events_per_second * 86_400 / options.boards / options.members
     batch = options.batch or gathered(options.events_per_second, options.batching_window)
     traffic = Traffic(options.members, options.median, (least, most), batch, options.active, daily, options.improving)

@@ -6,12 +6,12 @@ with units counted over the real requests, and writes `benchmarks/results/cost.j
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from statistics import mean
 from typing import Any, Final
 
-from benchmarks.harness.results_file import SIZES, Output
+from benchmarks.harness.results_file import REPOSITORY, SIZES, Output
 from benchmarks.models import grid
 from benchmarks.models.alternatives import ALTERNATIVES
 from benchmarks.models.cost import provisioned, settlements
@@ -22,7 +22,7 @@ from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
 from benchmarks.models.cost.spending import (
     READS,
     Load,
-    gathered,
+    loads,
     of_event,
     of_month,
     of_read,
@@ -31,9 +31,13 @@ from benchmarks.models.cost.spending import (
 )
 from benchmarks.models.cost.tracing_and_keys import of_own_key, of_tracing, traces
 from benchmarks.models.cost.usage import usage
+from benchmarks.models.hosted import hosted_tables
+from benchmarks.models.hosted.services import SERVICES
+from benchmarks.pages import marked
 
 PAGE: Final = "docs/cost.md"
-OPERATIONS: Final = "docs/operations.md"
+OPERATIONS: Final = "docs/how-to/provisioned-capacity.md"
+README: Final = "README.md"
 COMMAND: Final = "make bench"
 
 BOARDS: Final[dict[str, Settings]] = {
@@ -45,7 +49,7 @@ BOARDS: Final[dict[str, Settings]] = {
     "`all`, `last-30-days`": Settings(windows=("all", "last-30-days")),
     "three metrics, each `all`": Settings(windows=("all",), metrics=3),
 }
-STEPS: Final[dict[str, Traffic]] = {
+AMOUNTS: Final[dict[str, Traffic]] = {
     "1–100, median 400": grid.POINTS,
     "100–2,500, median 20,000": grid.METRES,
     "10,000–1,000,000, median 4,000,000": grid.FINE,
@@ -68,7 +72,9 @@ def main(arguments: list[str]) -> int:
     if options.size is not None:
         out = Output(small=options.size == SIZES[1])
         result = measure(reads, small=out.small)
-        out.publish("cost", result, PAGE, COMMAND, TABLES)
+        out.publish("cost", result, PAGE, COMMAND, TABLES, hosted_tables.pictures(result))
+        if marked.named(REPOSITORY / README, "sizes", COMMAND):
+            out.table(README, "sizes", COMMAND, hosted_tables.of_sizes(result))
         for name, lines in OPERATED.items():
             out.table(OPERATIONS, name, COMMAND, lines(result))
         return 0
@@ -92,7 +98,11 @@ def estimate(load: Load, prices: Prices, reads: Mapping[str, Any]) -> dict[str, 
         "million_reads": _parts(prices, read.times(MILLION)),
         "month": {name: round(prices.total(bill), 2) for name, bill in month.items()},
         "options": {name: round(dollars, 2) for name, dollars in _options(prices, load).items()},
-        "alternatives": {name: round(prices.total(ask(load)), 2) for name, ask in ALTERNATIVES.items()},
+        "alternatives": {
+            name: round(prices.total(bill), 2)
+            for name, ask in {**SERVICES, **ALTERNATIVES}.items()
+            if (bill := ask(load)) is not None
+        },
     }
 
 
@@ -146,20 +156,20 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
             "mean_off": round(mean(abs(row["error"]) for row in rows), 4),
         },
         "events": [
-            _of_events(prices, name, settings, steps, traffic)
+            _of_events(prices, name, settings, amounts, traffic)
             for name, settings in BOARDS.items()
-            for steps, traffic in STEPS.items()
+            for amounts, traffic in AMOUNTS.items()
             if settings in (grid.ALL, grid.SHIPPED) or traffic is grid.POINTS
         ],
         "reads": [_million_reads(prices, name, members, reads) for name in READS for members in (10_000, 1_000_000)],
         "months": [
             {**rates, "board": name, **_month(prices, load, reads)}
             for name in ("`all`", "`all`, `day`, `last-7-days` (as shipped)")
-            for rates, load in _loads(BOARDS[name], MONTHS)
+            for rates, load in loads(BOARDS[name], MONTHS)
         ],
         "tracing": [
             {**rates, "traces_per_second": round(traces(load), 2), "dollars": round(prices.total(of_tracing(load)), 2)}
-            for rates, load in _loads(grid.ALL, MONTHS)
+            for rates, load in loads(grid.ALL, MONTHS)
         ],
         "keys": [
             {"key": name, "requests": round(bill.key_requests), "dollars": round(prices.total(bill), 2)}
@@ -167,51 +177,45 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
         ],
         "settlements": list(settlements.rows(prices)),
         "provisioned": _provisioned(prices, reads),
+        "services": list(hosted_tables.rows(prices, reads)),
         "peers": [
             {
                 **rates,
                 "Standings": sum(_month(prices, load, reads)["month"].values()),
                 **{name: round(prices.total(ask(load)), 2) for name, ask in ALTERNATIVES.items()},
             }
-            for rates, load in _loads(grid.ALL, PEERED)
+            for rates, load in loads(grid.ALL, PEERED)
         ],
     }
 
 
 def _provisioned(prices: Prices, reads: Mapping[str, Any]) -> dict[str, Any]:
-    loads = list(_loads(Settings(), MONTHS))
-    busy = loads[2][1]
+    shipped = list(loads(Settings(), MONTHS))
+    busy = shipped[2][1]
     return {
         "target": provisioned.TARGET,
         "minimum": provisioned.MINIMUM,
         "pays_above": provisioned.pays_above(prices),
         "idle": provisioned.idle(prices, busy, reads),
-        "months": [{**rates, **provisioned.compared(prices, load, reads)} for rates, load in loads],
+        "months": [{**rates, **provisioned.compared(prices, load, reads)} for rates, load in shipped],
         "by_target": list(provisioned.by_target(prices, busy, reads)),
     }
 
 
-def _of_events(prices: Prices, name: str, settings: Settings, steps: str, traffic: Traffic) -> dict[str, Any]:
+def _of_events(prices: Prices, name: str, settings: Settings, amounts: str, traffic: Traffic) -> dict[str, Any]:
     by_batch = {}
     for batch in BATCHES:
         load = Load(settings, replace(traffic, batch=batch))
         bill = of_event(load).times(MILLION)
         units = usage(settings, load.traffic).write_units
         by_batch[str(batch)] = {"write_units": round(units, 2), "dollars": round(prices.total(bill), 2)}
-    return {"board": name, "steps": steps, "batches": by_batch}
+    return {"board": name, "amounts": amounts, "batches": by_batch}
 
 
 def _million_reads(prices: Prices, read: str, members: int, reads: Mapping[str, Any]) -> dict[str, Any]:
     units = read_units(reads, read, members)
     dollars = round(prices.total(of_read(units).times(MILLION)), 2)
     return {"read": read, "members": members, "read_units": units, "dollars": dollars}
-
-
-def _loads(settings: Settings, rates: Sequence[tuple[float, float, int]]) -> Iterator[tuple[dict[str, Any], Load]]:
-    for events, read, members in rates:
-        traffic = Traffic(members, batch=gathered(events, 1), daily=events * 86_400 / members)
-        named = {"events_per_second": events, "reads_per_second": read, "members": members}
-        yield named, Load(settings, traffic, 1, events, read)
 
 
 def _month(prices: Prices, load: Load, reads: Mapping[str, Any]) -> dict[str, Any]:

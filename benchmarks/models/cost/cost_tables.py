@@ -7,16 +7,17 @@ from benchmarks.models.alternatives import ALTERNATIVES
 from benchmarks.models.cost import settlements
 from benchmarks.models.cost.load_inputs import Settings, Traffic
 from benchmarks.models.cost.provisioned import SHAPES
+from benchmarks.models.hosted import hosted_tables
 
 
 def of_events(result: Mapping[str, Any]) -> Iterator[str]:
     """Return the table of a million events, with the write units of one, by batch."""
     batches = [int(batch) for batch in result["events"][0]["batches"]]
-    yield f"| board | steps | {' | '.join(f'batches of {batch:,}' for batch in batches)} |"
+    yield f"| board | amounts | {' | '.join(f'batches of {batch:,}' for batch in batches)} |"
     yield "|---" * (2 + len(batches)) + "|"
     for row in result["events"]:
         cells = (f"${one['dollars']:,.2f} ({one['write_units']:g})" for one in row["batches"].values())
-        yield f"| {row['board']} | {row['steps']} | {' | '.join(cells)} |"
+        yield f"| {row['board']} | {row['amounts']} | {' | '.join(cells)} |"
 
 
 def of_reads(result: Mapping[str, Any]) -> Iterator[str]:
@@ -91,13 +92,13 @@ def of_targets(result: Mapping[str, Any]) -> Iterator[str]:
 def of_model(result: Mapping[str, Any]) -> Iterator[str]:
     """Return the table of the model and of the counted units."""
     model = result["model"]
-    yield "| windows | settings | steps | batch | counted | model | error |"
+    yield "| windows | settings | amounts | batch | counted | model | error |"
     yield "|---" * 7 + "|"
     for row in model["rows"]:
         traffic = row["traffic"]
-        steps = "–".join(f"{step:,}" for step in traffic["steps"])
+        amounts = "–".join(f"{amount:,}" for amount in traffic["amounts"])
         yield (
-            f"| {', '.join(row['settings']['windows'])} | {_settings(row)} | {steps} | {traffic['batch']} | "
+            f"| {', '.join(row['settings']['windows'])} | {_settings(row)} | {amounts} | {traffic['batch']} | "
             f"{row['measured']['write_units']:.2f} | {row['model']['write_units']:.2f} | {100 * row['error']:+.1f} % |"
         )
     yield ""
@@ -138,8 +139,9 @@ TABLES: Final = {
     "settlements": settlements.table,
     "provisioned": of_provisioned,
     "peers": of_peers,
+    **hosted_tables.TABLES,
     "model": of_model,
     "prices": of_prices,
 }
 OPERATED: Final = {"targets": of_targets}
-"""The tables of `docs/operations.md`."""
+"""The tables of `docs/how-to/provisioned-capacity.md`."""

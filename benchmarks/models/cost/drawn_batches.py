@@ -68,12 +68,12 @@ class DrawnBatches:
             events[member] = events.get(member, 0) + 1
         for member, count in events.items():
             old = traffic.score(rng)
-            steps = [rng.randint(*traffic.steps) for _ in range(count)]
+            amounts = [rng.randint(*traffic.amounts) for _ in range(count)]
             if self._metric.aggregate == "sum":
-                yield member, (old, old + sum(steps))
+                yield member, (old, old + sum(amounts))
             elif self._metric.aggregate == "last":
                 yield member, (old, traffic.score(rng))
-            elif better := [step for step in steps if rng.random() < traffic.improving]:
+            elif better := [amount for amount in amounts if rng.random() < traffic.improving]:
                 yield member, (old, old + max(better))
 
     def of(self, ranking: Ranking, first: float) -> Batch:

@@ -42,7 +42,7 @@ class Settings:
 class Traffic:
     """The traffic of a board.
 
-    Scores are log-normal with a median; events change them by `steps`, drawn evenly.
+    Scores are log-normal with a median; events change them by `amounts`, drawn evenly.
     - `batch`: events of the board that come together.
     - `active`: members from whom the events of a batch are drawn; None: all are of different members.
     - `daily`: events of a member per day, which decide how often one is its first in a period; None: never.
@@ -52,7 +52,7 @@ class Traffic:
 
     members: int = 200_000
     median: float = 400
-    steps: tuple[int, int] = (1, 100)
+    amounts: tuple[int, int] = (1, 100)
     batch: int = 500
     active: int | None = None
     daily: float | None = None

@@ -25,7 +25,6 @@ class Bill:
     api_requests: float = 0.0
     logged_gigabytes: float = 0.0
     custom_metrics: float = 0.0
-    cache_node_hours: float = 0.0
     write_unit_hours: float = 0.0
     read_unit_hours: float = 0.0
     traces: float = 0.0
@@ -34,6 +33,23 @@ class Bill:
     bucket_writes: float = 0.0
     bucket_reads: float = 0.0
     bus_events: float = 0.0
+    valkey_gigabyte_hours: float = 0.0
+    valkey_units: float = 0.0
+    redis_gigabyte_hours: float = 0.0
+    redis_units: float = 0.0
+    micro_node_hours: float = 0.0
+    medium_node_hours: float = 0.0
+    large_node_hours: float = 0.0
+    upstash_commands: float = 0.0
+    upstash_gigabytes: float = 0.0
+    worker_plans: float = 0.0
+    worker_requests: float = 0.0
+    object_requests: float = 0.0
+    object_seconds: float = 0.0
+    object_rows: float = 0.0
+    small_server_hours: float = 0.0
+    large_server_hours: float = 0.0
+    disk_gigabytes: float = 0.0
 
     def __add__(self, other: "Bill") -> "Bill":
         return Bill(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})

@@ -1,6 +1,6 @@
 """The billed amounts of a load: of one event, one read, a month of storage, a stack at rest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
@@ -43,6 +43,14 @@ class Load:
 def gathered(events_per_second: float, window: float) -> int:
     """Return the usual batch of the writer at this rate and batching window."""
     return max(1, min(1_000, round(events_per_second * window / assumed.POLLERS)))
+
+
+def loads(settings: Settings, rates: Sequence[tuple[float, float, int]]) -> Iterator[tuple[dict[str, Any], Load]]:
+    """Yield boards under rates of events, reads and members, each with its rates by name and its usual batch."""
+    for events, read, members in rates:
+        traffic = Traffic(members, batch=gathered(events, 1), daily=events * DAY / members)
+        named = {"events_per_second": events, "reads_per_second": read, "members": members}
+        yield named, Load(settings, traffic, 1, events, read)
 
 
 def of_one_board(load: Load) -> Traffic:

@@ -64,10 +64,9 @@ def test_writers_that_are_too_few_fall_behind() -> None:
 def test_the_page_states_the_assumptions() -> None:
     page = (REPOSITORY / ceiling.PAGE).read_text(encoding="utf-8")
 
-    assert (
-        f"A transaction takes {1000 * assumed.TRANSACTION:g} ms, done or cancelled, a read {1000 * assumed.READ:g} ms, "
-        f"a run of a function {1000 * assumed.INVOCATION:g} ms"
-    ) in page
+    assert f"A transaction takes {1000 * assumed.TRANSACTION:g} ms, committed or cancelled." in page
+    assert f"A read takes {1000 * assumed.READ:g} ms." in page
+    assert f"A run of a function takes {1000 * assumed.INVOCATION:g} ms beside its work." in page
     assert assumed.EVENT == assumed.MOVE
+    assert f"An event and a move take {1000 * assumed.EVENT:g} ms of processor each." in page
     assert f"a single write of {1000 * assumed.WRITE:g} ms, {assumed.WRITES_SIDE_BY_SIDE} of them at once" in page
-    assert f"an event and a move {1000 * assumed.EVENT:g} ms of processor each" in page

@@ -1,0 +1,1 @@
+"""What the same load costs on the services that people use instead."""
