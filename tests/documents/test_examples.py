@@ -1,0 +1,80 @@
+"""The templates in examples/ are valid, and do what the pages say of them."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
+
+PROJECT: Final = Path(__file__).parents[2]
+TEMPLATES: Final = sorted((PROJECT / "examples").glob("*/template.yaml"))
+CACHING_DISABLED: Final = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
+"""The id of a cache policy of AWS's own."""
+
+
+def resources(example: str) -> dict[str, Any]:
+    text = (PROJECT / "examples" / example / "template.yaml").read_text(encoding="utf-8")
+    return {name: resource["Properties"] for name, resource in yaml_parse(text)["Resources"].items()}
+
+
+def test_the_templates_are_valid() -> None:
+    command = [str(Path(sys.executable).with_name("cfn-lint")), "--", *map(str, TEMPLATES)]
+    linted = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert TEMPLATES
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+def test_the_cdn_keeps_what_the_api_allows_and_nothing_else() -> None:
+    parts = resources("cdn")
+    distribution = parts["Distribution"]["DistributionConfig"]
+    (cached,) = distribution["CacheBehaviors"]
+    policy = parts["RankingsPolicy"]["CachePolicyConfig"]
+    parameters = yaml_parse((PROJECT / "template.yaml").read_text(encoding="utf-8"))["Parameters"]
+
+    assert distribution["DefaultCacheBehavior"]["CachePolicyId"] == CACHING_DISABLED
+    assert (cached["PathPattern"], cached["CachedMethods"]) == ("/boards/*", ["GET", "HEAD"])
+    # Above 0, CloudFront keeps answers that are marked as no-cache.
+    assert (policy["MinTTL"], policy["DefaultTTL"]) == (0, 0)
+    allowed = parameters["ReadsMaxAge"]["AllowedPattern"]
+    longest = policy["MaxTTL"]
+    assert [bool(re.search(allowed, str(seconds))) for seconds in (longest, longest + 1)] == [True, False]
+
+
+def test_the_cdn_tells_requests_apart_that_have_other_answers() -> None:
+    parts = resources("cdn")
+    key = parts["RankingsPolicy"]["CachePolicyConfig"]["ParametersInCacheKeyAndForwardedToOrigin"]
+    forwarded = parts["RankingsRequests"]["OriginRequestPolicyConfig"]["HeadersConfig"]["Headers"]
+
+    assert key["QueryStringsConfig"] == {"QueryStringBehavior": "all"}
+    assert key["HeadersConfig"]["Headers"] == ["Origin"]
+    # The API gets no token with a read that may be kept, so it cannot answer what only its bearer may read.
+    assert "Authorization" not in forwarded
+
+
+def test_the_pool_gives_the_scopes_that_the_api_asks_for() -> None:
+    description = json.loads((PROJECT / "functions" / "query" / "openapi.json").read_text(encoding="utf-8"))
+    asked = {
+        scope
+        for path in description["paths"].values()
+        for operation in path.values()
+        if isinstance(operation, dict)
+        for one in operation.get("security", description["security"])
+        for scope in one.get("token", [])
+    }
+    parts = resources("tokens")
+    server = parts["Scopes"]
+    given = {f"{server['Identifier']}/{scope['ScopeName']}" for scope in server["Scopes"]}
+
+    assert given == asked
+    assert set(parts["Server"]["AllowedOAuthScopes"]) == given
+
+
+def test_people_cannot_post_unless_it_is_asked_for() -> None:
+    *always, sometimes = resources("tokens")["App"]["AllowedOAuthScopes"]
+
+    assert always == ["openid", "standings/read"]
+    assert sometimes == {"Fn::If": ["MembersMayPost", "standings/write", {"Ref": "AWS::NoValue"}]}

@@ -1,0 +1,174 @@
+"""The commands of docs/how-to/clients.md: typed clients are made, type-checked and run against the deployed stack."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import pytest
+
+from demo import feed
+from demo.embedded.stack import LOCAL, PROJECT, Deployment
+from demo.reads import Reader
+from tests.support.aws.deployed_api import answer_of
+from tests.support.documents.pages import NEEDS_PACKAGES, blocks
+
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
+
+PAGE: Final = PROJECT / "docs" / "how-to" / "clients.md"
+BOARD: Final = "demo-clients"
+CLIENTS: Final = LOCAL / "tools" / "clients" / "bin"
+GENERATOR: Final = (PROJECT / "requirements" / "clients.in").read_text(encoding="utf-8").strip()
+INSTALLS: Final = {"npm install --no-package-lock", f"pip install {GENERATOR}"}
+"""`make setup` has done these."""
+TYPED: Final = {
+    block.commands[0].removeprefix("cd "): block.commands[1:] for block in blocks(PAGE) if block.needs == NEEDS_PACKAGES
+}
+"""The commands on the page by the example in whose folder they are typed."""
+REFUSED: Final = {
+    '{window}/rank"': '{window}/ranking"',
+    "limit: 10": 'limit: "10"',
+    "{ id, status, detail }": "{ id, state, detail }",
+    "data.me?.ahead": "data.ahead",
+}
+"""What the program says, and a mistake in its place."""
+PATIENCE_S: Final = 240
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(deployment: Deployment, tmp_path: Path) -> Run:
+    """Copies an example, and runs commands there as the page says. It answers what they print."""
+
+    def typed(example: str, *commands: str) -> str:
+        folder = tmp_path / example
+        if not folder.exists():
+            shutil.copytree(
+                PROJECT / example, folder, ignore=shutil.ignore_patterns("node_modules", "schema.ts", "built")
+            )
+            _link(example, folder)
+        environment = {
+            **os.environ,
+            "PATH": os.pathsep.join([str(CLIENTS), os.environ["PATH"]]),
+            "NO_PROXY": str(urlsplit(deployment.endpoint).hostname),
+            "API_URL": deployment.api_url,
+            "QUEUE_URL": deployment.queue_url,
+            "AWS_ENDPOINT_URL": deployment.endpoint,
+            "AWS_REGION": "us-east-1",
+        }
+        script = "\n".join(["set -euo pipefail", *commands])
+        found = subprocess.run(
+            ["bash", "-c", script],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
+        return found.stdout
+
+    return typed
+
+
+def _link(example: str, folder: Path) -> None:
+    """Give the copy what npm has installed for the example."""
+    if (PROJECT / example / "package.json").exists():
+        installed = LOCAL / example / "node_modules"
+        if not installed.exists():
+            pytest.skip(f"{installed} is missing, `make setup` installs it with npm")
+        (folder / "node_modules").symlink_to(installed)
+    elif not (CLIENTS / "openapi-python-client").exists():
+        pytest.skip(f"{CLIENTS} is missing, `make setup` installs it")
+
+
+def without_installs(example: str) -> list[str]:
+    install, *others = TYPED[example]
+    assert install in INSTALLS
+    return others
+
+
+def test_a_program_in_typescript(run: Run, deployment: Deployment) -> None:
+    _put_ahead(deployment, "ann")
+    printed = run("examples/clients/typescript", *without_installs("examples/clients/typescript"))
+    _check(deployment, printed, "ann")
+
+
+def test_the_compiler_refuses_what_the_api_would(run: Run) -> None:
+    example = "examples/clients/typescript"
+    generate, compile_, _ = without_installs(example)
+    run(example, generate)
+    program = (PROJECT / example / "program.ts").read_text(encoding="utf-8").splitlines()
+    wrong = {number for number, line in enumerate(program, 1) if any(right in line for right in REFUSED)}
+    assert len(wrong) == len(REFUSED)
+    mistakes = [f"sed -i 's%{right}%{mistake}%' program.ts" for right, mistake in REFUSED.items()]
+    with pytest.raises(AssertionError, match="error TS") as refused:
+        run(example, *mistakes, compile_)
+    assert wrong <= {int(line) for line in re.findall(r"program\.ts\((\d+),", str(refused.value))}
+
+
+def test_a_program_in_python(run: Run, deployment: Deployment) -> None:
+    _put_ahead(deployment, "bob")
+    printed = run("examples/clients/python", *without_installs("examples/clients/python"))
+    _check(deployment, printed, "bob")
+
+    check = f"{PROJECT}/.venv/bin/mypy --strict --python-executable {CLIENTS}/python program.py"
+    run("examples/clients/python", check)
+    with pytest.raises(AssertionError, match="has no attribute"):
+        run("examples/clients/python", "sed -i 's/page.me.ahead/page.ahead/' program.py", check)
+
+
+def _check(deployment: Deployment, printed: str, member: str) -> None:
+    """The program has printed what the API says to a client that knows no types."""
+    lines = printed.splitlines()
+    assert any(line.startswith("event ") and line.endswith(": queued ") for line in lines), printed
+    reader = Reader(deployment.api_url, BOARD)
+    found = reader.rank("all", member)
+    assert found is not None
+    assert found["score"] == 5
+    (rank,) = [line for line in lines if line.startswith(f"{member} is number ")]
+    assert rank.endswith(f" of {found['total']} with 5")
+    assert f"{found['rank']}. {member} 5" in lines
+    entries = answer_of(deployment, "GET", f"/boards/{BOARD}/points/all?around={member}&radius=1", None)[1]["entries"]
+    assert entries[1]["member"] == member
+    assert f"next: {entries[0]['member']}" in lines
+    counted = [int(line.rpartition(": ")[2]) for line in lines if " to " in line]
+    assert sum(counted) == found["total"]
+
+
+def test_a_producer_in_node_may_run_twice(run: Run, deployment: Deployment) -> None:
+    printed = run("examples/node-producer", *without_installs("examples/node-producer"))
+    assert printed.splitlines() == ["sent 3", "sent 3"]
+    feed.drain(deployment, _ignore)
+    feed.settle(deployment)
+
+    reader = Reader(deployment.api_url, BOARD)
+    found = {member: reader.rank("all", member) for member in ("cem", "dana")}
+    assert {member: answer and answer["score"] for member, answer in found.items()} == {"cem": 15, "dana": 7}
+
+
+def _put_ahead(deployment: Deployment, member: str) -> None:
+    """Count six points for someone, so that the program finds a member ahead."""
+    at = datetime.now(UTC).isoformat()
+    ahead = {
+        "id": f"ahead/{member}",
+        "board": BOARD,
+        "member": f"ahead-of-{member}",
+        "at": at,
+        "metrics": {"points": 6},
+    }
+    feed.post(deployment, [json.dumps(ahead)], _ignore)
+    feed.drain(deployment, _ignore)
+    feed.settle(deployment)
+
+
+def _ignore(*_: int) -> None:
+    """Ignore progress."""
