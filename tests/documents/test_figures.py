@@ -7,16 +7,18 @@ import pytest
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.harness.shapes import SHAPES
 from benchmarks.measure import lanes, member_reads, profiles, reads, rolling, rolling_reads, units
+from benchmarks.measure.announcing import looks
 from benchmarks.measure.comparison import compared, compared_tables, curve_tables, curves
 from benchmarks.measure.comparison.event_curves import ALONE, SHARDS, TOGETHER
 from benchmarks.measure.comparison.rank_costs import PUBLISHED
 from benchmarks.measure.comparison.read_curves import RANK
+from benchmarks.measure.live_page import tabs
 from benchmarks.measure.speed import command_line, speed
-from benchmarks.members.events import STEPS
-from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
-from benchmarks.models import ceiling, grid
-from benchmarks.models.cost import cost, cost_tables, provisioned, usage
+from benchmarks.members.histories import TWO_OF_SEVEN
+from benchmarks.models import ceiling
+from benchmarks.models.cost import cost, cost_tables
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices
+from benchmarks.models.hosted import hosted_tables
 from benchmarks.pages import budgets, peers
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
@@ -24,6 +26,7 @@ from tests.faults.safeguards import search
 from tests.template.expansion import source
 
 COMMITTED = Output()
+HOW_TO = REPOSITORY / "docs" / "how-to"
 READS = COMMITTED.result("reads")
 MEMBER_READS = COMMITTED.result("member_reads")
 PROFILES = COMMITTED.result("profiles")
@@ -35,11 +38,15 @@ COST = COMMITTED.result("cost")
 SPEED = COMMITTED.result("speed")
 CEILING = COMMITTED.result("ceiling")
 SERVE = COMMITTED.result("serve")
+TABS = COMMITTED.result("tabs")
 SAFEGUARDS = search.read(COMMITTED)
+
+PEERS = (READS, COMMITTED.result("rolling_reads"), MEMBER_READS, PROFILES)
 
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
-    "peers": (profiles.README, peers.table(READS, COMMITTED.result("rolling_reads"), MEMBER_READS, PROFILES)),
+    "comparison": (peers.PAGE, peers.table(*PEERS)),
+    "peers": (profiles.README, peers.table(*PEERS, short=True)),
     **{
         f"{result} {name}": (benchmark.PAGE, lines(COMMITTED.result(result)))
         for result, benchmark in (
@@ -49,10 +56,12 @@ TABLES = {
             ("rolling_reads", rolling_reads),
             ("member_reads", member_reads),
             ("profiles", profiles),
+            ("announcements", looks),
             ("compared", compared),
             ("curves", curves),
             ("speed", speed),
             ("command_line", command_line),
+            ("tabs", tabs),
             ("cost", cost),
             ("ceiling", ceiling),
         )
@@ -68,6 +77,13 @@ TABLES = {
 @pytest.mark.parametrize(("page", "lines"), TABLES.values(), ids=TABLES)
 def test_a_table_matches_its_result(page: str, lines: Iterable[str]) -> None:
     assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in (REPOSITORY / page).read_text(encoding="utf-8")
+
+
+def test_the_readme_has_eight_rows_of_the_comparison() -> None:
+    whole, short = (list(peers.table(*PEERS, short=chosen)) for chosen in (False, True))
+
+    assert len(short) == 2 + 8
+    assert [line for line in whole if line in short] == short
 
 
 def test_reads_are_within_their_budgets() -> None:
@@ -99,12 +115,27 @@ def test_only_busy_boards_pay_for_lanes() -> None:
         assert row["round_trips_first"] <= 3
 
 
+def test_a_tab_asks_at_most_once_in_two_seconds_and_less_where_nothing_happens() -> None:
+    before, now = ([row["requests"] for row in TABS[when]] for when in ("before", "now"))
+
+    assert all(new <= old for old, new in zip(before, now, strict=True))
+    assert max(now) <= 1.2 * tabs.SECONDS / 2
+    assert max(now[:2]) <= tabs.SECONDS / 6
+    assert now[-1] == 0
+    assert not any("rank" in row["kinds"] for row in TABS["now"])
+
+
 @pytest.mark.parametrize(
-    ("path", "svg"), [*compared_tables.pictures(COMPARED).items(), *curve_tables.pictures(CURVES).items()]
+    ("page", "path", "svg"),
+    [
+        *((curves.PAGE, *one) for one in compared_tables.pictures(COMPARED).items()),
+        *((curves.PAGE, *one) for one in curve_tables.pictures(CURVES).items()),
+        *((cost.PAGE, *one) for one in hosted_tables.pictures(COST).items()),
+    ],
 )
-def test_a_picture_matches_its_result(path: str, svg: str) -> None:
+def test_a_picture_matches_its_result(page: str, path: str, svg: str) -> None:
     assert (REPOSITORY / path).read_text(encoding="utf-8") == svg
-    assert path.removeprefix("docs/") in (REPOSITORY / curves.PAGE).read_text(encoding="utf-8")
+    assert path.removeprefix("docs/") in (REPOSITORY / page).read_text(encoding="utf-8")
 
 
 def test_the_budgets_are_met_but_for_one_kind_of_page() -> None:
@@ -168,42 +199,6 @@ def test_the_command_line_starts_within_its_budget() -> None:
         assert starts[command]["times_base_cpu"] <= command_line.BUDGET
 
 
-def test_the_cost_model_is_close_to_the_measured_costs() -> None:
-    model = COST["model"]
-
-    assert len(model["rows"]) == len(grid.GRID)
-    assert model["most_off"] <= 0.05
-    assert model["mean_off"] <= 0.015
-    # The model must also be close to another benchmark with other members.
-    measured = {
-        row["windows"]: row["write_units_per_event"]
-        for row in UNITS["writes"]
-        if (row["kind"], row["life"], tuple(row["steps"])) == ("together", ONE_DAY, STEPS)
-    }
-    for windows, settings in ((units.ALL, grid.ALL), (units.SHIPPED, grid.SHIPPED)):
-        modelled = usage.usage(settings, grid.POINTS).write_units
-        assert modelled == pytest.approx(measured[windows.text], rel=0.02)
-
-
-def test_provisioned_tables_pay_where_the_pages_say_so() -> None:
-    found = COST["provisioned"]
-    page = (REPOSITORY / cost.PAGE).read_text(encoding="utf-8")
-    operations = (REPOSITORY / cost.OPERATIONS).read_text(encoding="utf-8")
-
-    assert found["pays_above"]["write"] == found["pays_above"]["read"]
-    for text in (page, operations):
-        assert f"{100 * found['pays_above']['write']:.0f} % of the provisioned units" in text
-        assert f"${found['idle']:.2f} a month" in text
-    assert f"${100 * COST['keys'][0]['dollars']:.0f} a month" in page
-    for row in found["months"]:
-        assert row["steady"] < row["daily wave"] < row["on demand"] < row["daily rush"]
-    # The model is told for the template's own defaults.
-    defaults = {name: one["Default"] for name, one in source()["Parameters"].items()}
-    assert (found["target"], found["minimum"]) == (provisioned.TARGET, provisioned.MINIMUM)
-    assert defaults["TargetUtilization"] == round(100 * provisioned.TARGET)
-    assert defaults["ProvisionedMinimumUnits"] == provisioned.MINIMUM
-
-
 def test_the_capacity_model_is_close_to_the_real_projectors() -> None:
     assert [(row["projectors"], row["batch"]) for row in CEILING["check"]] == [
         (count, batch) for batch in ceiling.BATCHES for count in ceiling.PROJECTORS
@@ -216,18 +211,17 @@ def test_the_capacity_model_is_close_to_the_real_projectors() -> None:
             assert row["set"]["shards"] * 500 >= row["events_per_second"]
 
 
-def test_operations_say_what_scheduled_audits_cost() -> None:
+def test_the_pages_say_what_scheduled_audits_cost() -> None:
     units = 365 / 12 * 24 * int(source()["Parameters"]["AuditReadUnits"]["Default"])
     dollars = read_prices().total(Bill(read_units=units))
-    said = f"{units / MILLION:.1f} million a month, which [cost](cost.md#prices) ${dollars:.2f};"
+    said = f"{units / MILLION:.1f} million a month, which [cost](../cost.md#prices) ${dollars:.2f};"
 
-    assert said in (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
+    assert said in (HOW_TO / "audit-and-rebuild.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_says_how_soon_standings_are_served() -> None:
+def test_the_tutorial_says_how_soon_standings_are_served() -> None:
     seconds = round(SERVE["median"]["first_standings_s"])
+    page = (REPOSITORY / "docs" / "tutorials" / "first-board.md").read_text(encoding="utf-8")
 
-    assert f"the first standings are on it after {seconds} s on two cores" in (REPOSITORY / "README.md").read_text(
-        encoding="utf-8"
-    )
+    assert f"the first standings are on it after {seconds} s on two cores" in page
     assert SERVE["processors"] == 2

@@ -1,4 +1,4 @@
-"""README names each template parameter with its default. docs/operations.md names each alarm and custom metric."""
+"""The pages name each template parameter with its default, each alarm and each custom metric."""
 
 import json
 import os
@@ -16,12 +16,17 @@ from tests.template.rules.watching import emitted
 
 PROJECT: Final = Path(__file__).parents[2]
 TEMPLATE: Final[dict[str, Any]] = yaml_parse((PROJECT / "template.yaml").read_text(encoding="utf-8"))
-README: Final = (PROJECT / "README.md").read_text(encoding="utf-8")
-OPERATIONS: Final = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8")
+DOCS: Final = PROJECT / "docs"
+PARAMETERS: Final = (DOCS / "reference" / "parameters.md").read_text(encoding="utf-8")
+METRICS: Final = (DOCS / "reference" / "metrics.md").read_text(encoding="utf-8")
+ALARMS: Final = (DOCS / "how-to" / "alarms.md").read_text(encoding="utf-8")
+AUDIT: Final = (DOCS / "how-to" / "audit-and-rebuild.md").read_text(encoding="utf-8")
+RESTORE: Final = (DOCS / "how-to" / "restore.md").read_text(encoding="utf-8")
+LOCALLY: Final = (DOCS / "how-to" / "run-locally.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_names_every_parameter_with_its_default() -> None:
-    rows = re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \| (.*?) \|", README, re.MULTILINE)
+def test_the_pages_name_every_parameter_with_its_default() -> None:
+    rows = re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \| (.*?) \|", PARAMETERS, re.MULTILINE)
     documented: dict[str, str] = {}
     for names_cell, defaults_cell in rows:
         defaults = re.findall(r"`([^`]*)`", defaults_cell) or [""]
@@ -41,17 +46,16 @@ def test_build_and_deploy_read_the_same_runtime_and_processor() -> None:
     assert set(overrides.values()) == {None}
 
 
-def test_operations_name_every_alarm() -> None:
+def test_the_pages_name_every_alarm() -> None:
     resources = TEMPLATE["Resources"]
     alarms = [name for name, resource in resources.items() if resource["Type"] == "AWS::CloudWatch::Alarm"]
 
     assert alarms
-    assert [name for name in alarms if f"`{name}`" not in OPERATIONS] == []
+    assert [name for name in alarms if f"`{name}`" not in ALARMS] == []
 
 
-def test_operations_name_exactly_the_custom_metrics() -> None:
-    table = OPERATIONS.partition("\n## Metrics\n")[2].partition("\n## ")[0]
-    documented = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", table, re.MULTILINE)
+def test_the_pages_name_exactly_the_custom_metrics() -> None:
+    documented = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", METRICS, re.MULTILINE)
 
     assert sorted(documented) == sorted(
         (service, metric) for service, metrics in emitted().items() for metric in metrics
@@ -77,7 +81,7 @@ echo "ContinuousBackupsUnavailableException: Backups are being enabled for the t
 
 
 def test_a_restored_table_that_is_not_ready_for_recovery_is_asked_again(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```sh\n# needs an AWS account\n(set -e\n.*?)```", OPERATIONS, re.DOTALL)
+    (block,) = re.findall(r"```sh\n# needs an AWS account\n(set -e\n.*?)```", RESTORE, re.DOTALL)
     step = block[block.index("# 3. ") : block.index("# 4. ")]
     for name, text in {"aws": AWS, "sleep": "#!/bin/sh\n"}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -93,9 +97,9 @@ def test_a_restored_table_that_is_not_ready_for_recovery_is_asked_again(tmp_path
         assert counted[f"update-continuous-backups standings-{table}-2"] == 3
 
 
-def test_operations_make_the_rankings_table_as_the_template_does() -> None:
-    (text,) = re.findall(r"create-table --table-name \"\$RANKINGS\" --cli-input-json '(.*?)'", OPERATIONS, re.DOTALL)
-    (expiry,) = re.findall(r"--table-name \"\$RANKINGS\" --time-to-live-specification (\S+)", OPERATIONS)
+def test_the_pages_make_the_rankings_table_as_the_template_does() -> None:
+    (text,) = re.findall(r"create-table --table-name \"\$RANKINGS\" --cli-input-json '(.*?)'", AUDIT, re.DOTALL)
+    (expiry,) = re.findall(r"--table-name \"\$RANKINGS\" --time-to-live-specification (\S+)", AUDIT)
     made = json.loads(text)
     table = expanded(source()).properties("RankingsTable")
 
@@ -106,8 +110,8 @@ def test_operations_make_the_rankings_table_as_the_template_does() -> None:
     assert made == table
 
 
-def test_the_readme_invokes_existing_functions_with_existing_events() -> None:
-    lines = re.findall(r"sam local invoke (\S+) -e (\S+)", README)
+def test_the_pages_invoke_existing_functions_with_existing_events() -> None:
+    lines = re.findall(r"sam local invoke (\S+) -e (\S+)", LOCALLY)
     assert lines
     for function, event in lines:
         assert TEMPLATE["Resources"][function]["Type"] == "AWS::Serverless::Function"

@@ -8,11 +8,13 @@ from typing import Final, NamedTuple
 PROJECT: Final = Path(__file__).parents[3]
 PAGES: Final = (
     *(PROJECT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((PROJECT / "docs").glob("*.md")),
+    *sorted(page for page in (PROJECT / "docs").rglob("*.md") if page.parent.name != "decisions"),
 )
 DECISIONS: Final = tuple(sorted((PROJECT / "docs" / "decisions").glob("*.md")))
 NEEDS_ACCOUNT: Final = "# needs an AWS account"
 NEEDS_DOCKER: Final = "# needs Docker"
+NEEDS_PACKAGES: Final = "# installs packages"
+"""`make setup` installs what such a block does. `tests/e2e/clients` runs the other lines."""
 
 _BLOCK: Final = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ANY_BLOCK: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -26,14 +28,14 @@ class Block(NamedTuple):
     page: str
     commands: tuple[str, ...]
     needs: str | None
-    """`NEEDS_ACCOUNT` or `NEEDS_DOCKER` if the block contains that line, else None."""
+    """`NEEDS_ACCOUNT`, `NEEDS_DOCKER` or `NEEDS_PACKAGES` if the block contains that line, else None."""
 
 
 def blocks(page: Path) -> Iterator[Block]:
     """Yield the blocks of a page in order."""
     for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
         lines = block[1].replace("\\\n", " ").splitlines()
-        needs = next((line for line in lines if line in (NEEDS_ACCOUNT, NEEDS_DOCKER)), None)
+        needs = next((line for line in lines if line in (NEEDS_ACCOUNT, NEEDS_DOCKER, NEEDS_PACKAGES)), None)
         commands = [_COMMENT.sub("", line).strip() for line in lines]
         yield Block(page.name, tuple(command for command in commands if command), needs)
 

@@ -1,0 +1,108 @@
+"""What stands around the code: workflows, citation, changelog, and how one is told to install the command line."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from standings_cli import VERSION
+from standings_cli.__main__ import parser
+
+PROJECT: Final = Path(__file__).parents[2]
+EXAMPLE: Final = PROJECT / "examples" / "deploy-workflow" / "deploy.yml"
+WORKFLOWS: Final = (*sorted((PROJECT / ".github" / "workflows").glob("*.yml")), EXAMPLE)
+
+
+def workflow(path: Path) -> dict[Any, Any]:
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    return [step for job in workflow(path)["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_commit_and_named_by_version(path: Path) -> None:
+    """A tag can be moved to other code; a commit cannot."""
+    used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
+
+    assert len(used) == sum("uses" in step for step in steps(path)) > 0
+    assert [action for action in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_no_workflow_has_more_permissions_than_it_needs(path: Path) -> None:
+    needed = {"check.yml": {"contents": "read"}, "release.yml": {"contents": "write"}}
+    needed["deploy.yml"] = {"contents": "read", "id-token": "write"}
+
+    assert workflow(path)["permissions"] == needed[path.name]
+    assert all("permissions" not in job for job in workflow(path)["jobs"].values())
+
+
+def test_a_change_runs_what_contributors_run() -> None:
+    path = PROJECT / ".github" / "workflows" / "check.yml"
+
+    assert [job["container"] for job in workflow(path)["jobs"].values()] == ["debian:13"]
+    assert steps(path)[-1] == {"run": ".ci/run"}
+    installed = steps(path)[0]["run"].split()
+    assert {"npm", "python3", "python3-venv", "make", "git"} <= set(installed)
+    assert any(package.endswith("jre-headless") for package in installed)
+
+
+def test_the_example_checks_boards_deploys_and_looks_at_what_it_deployed() -> None:
+    ran = [step["run"].split() for step in steps(EXAMPLE) if "run" in step]
+    ours = [words[1:] for words in ran if words[0].endswith("/standings")]
+
+    assert [words[1] for words in ran if words[0].endswith("/sam")] == ["build", "deploy"]
+    assert [parser().parse_args(words).command for words in ours] == ["boards", "doctor"]
+    assert (PROJECT / ours[0][-1]).exists()
+
+
+def test_a_release_gets_the_wheel_of_its_version() -> None:
+    """The name that the workflow expects is that of `pyproject.toml`."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    file = project["name"].replace("-", "_")
+
+    assert f'"dist/{file}-${{TAG#v}}-py3-none-any.whl"' in (PROJECT / ".github/workflows/release.yml").read_text(
+        "utf-8"
+    )
+
+
+def test_the_version_is_that_of_the_citation_and_of_the_changelog() -> None:
+    citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
+    changelog = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+    assert citation["version"] == VERSION
+    assert re.findall(r"^## ([\d.]+)", changelog, re.MULTILINE)[0] == VERSION
+
+
+def test_badges_are_true() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    says = {
+        path.stem: re.findall("<title>(.*)</title>", path.read_text(encoding="utf-8"))
+        for path in (PROJECT / "docs" / "pictures").glob("badge-*.svg")
+    }
+
+    assert says == {
+        "badge-version": [f"version: {VERSION}"],
+        "badge-python": [f"Python: {project['requires-python'].removeprefix('>=')} or newer"],
+        "badge-license": [f"license: {project['license']}"],
+    }
+
+
+def test_contributing_fits_on_two_pages() -> None:
+    assert len((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 110
+
+
+def test_no_text_says_to_install_the_project_of_another() -> None:
+    """The package index has another `standings`, and ours is not there; a wheel, or `.`, is what there is."""
+    folders = ("docs", "examples", "standings_cli", "layers", "demo", "benchmarks", ".github", ".ci")
+    files = [path for folder in folders for path in (PROJECT / folder).rglob("*")]
+    files += [*PROJECT.glob("*.*"), PROJECT / "Makefile"]
+    wrong = re.compile(r"pip3? install (?:-\S+ )*[\"']?standings(?![\w.-]*\.whl)")
+
+    assert len(files) > 100
+    assert [path for path in files if path.is_file() and wrong.search(path.read_bytes().decode(errors="ignore"))] == []
