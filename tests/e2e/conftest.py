@@ -3,9 +3,6 @@
 Each of them has boards of its own there, and looks only at what it has posted itself.
 """
 
-import os
-import subprocess
-import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,10 +10,9 @@ import pytest
 
 from demo.embedded.stack import PROJECT, Deployment, deployed
 from demo.serve import ADDRESSES
-from tests.support.aws.embedded_tools import skip_without_tools
+from tests.support.aws.embedded_tools import serving, skip_without_tools
 
 PICTURES: Final = "pictures.example"
-_PATIENCE_S: Final = 300
 
 
 @pytest.fixture(scope="session")
@@ -32,17 +28,5 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     skip_without_tools()
     if ADDRESSES.exists():
         pytest.skip(f"someone is serving here already: {ADDRESSES}")
-    log = tmp_path_factory.mktemp("serve") / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(["make", "serve"], cwd=PROJECT, stdout=output, stderr=output, start_new_session=True)
-    try:
-        until = time.monotonic() + _PATIENCE_S
-        while not ADDRESSES.exists():
-            assert process.poll() is None, log.read_text(encoding="utf-8")
-            assert time.monotonic() < until, log.read_text(encoding="utf-8")
-            time.sleep(0.5)
+    with serving(PROJECT, tmp_path_factory.mktemp("serve") / "log"):
         yield
-    finally:
-        os.killpg(process.pid, 2)
-        process.wait(60)
-    assert not ADDRESSES.exists()

@@ -1,12 +1,17 @@
 """Every command that README and docs show is run, line by line, beside `make serve`."""
 
 import os
+import re
+import shutil
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from demo.embedded.stack import LOCAL
+from tests.support.aws.embedded_tools import serving, skip_without_tools
 from tests.support.documents.pages import PAGES, PROJECT, Block, blocks
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("serve")]
@@ -16,6 +21,8 @@ OUTSIDE: Final = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
 LONG: Final = {"make test", "make soak", "make bench", "make bench SIZE=small"}
 """Targets that take minutes or hours: here make only has to know them."""
 SERVES: Final = "make serve"
+TUTORIALS: Final = sorted((PROJECT / "docs" / "tutorials").glob("*.md"))
+"""What these define in boards.toml is served when their commands are typed."""
 
 # An event takes a moment to show. A person who types is slower than these pauses.
 PRELUDE: Final = """
@@ -31,9 +38,29 @@ def typed(page: Path) -> list[Block]:
     return [block for block in blocks(page) if block.needs is None]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if typed(page)], ids=lambda page: page.name)
-def test_what_a_page_says_can_be_typed(page: Path, served: None) -> None:
-    del served
+def families(page: Path, today: datetime) -> str:
+    """Return what a page adds to boards.toml, with each season around today, as the page tells its reader."""
+    text = "\n".join(re.findall(r"^```toml\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+    for setting, days in (("starts", -2), ("ends", 30)):
+        day = (today + timedelta(days=days)).date()
+        text = re.sub(rf'^({setting} +=) "[0-9-]+"$', rf'\1 "{day}"', text, flags=re.MULTILINE)
+    return text
+
+
+def copied(folder: Path) -> Path:
+    """Copy the project, with the tools that `make setup` has installed."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.check_output(listed, cwd=PROJECT, text=True).split("\0"):
+        if (PROJECT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(PROJECT / name, folder / name)
+    (folder / ".venv").symlink_to(PROJECT / ".venv")
+    (folder / LOCAL.name).mkdir()
+    (folder / LOCAL.name / "tools").symlink_to(LOCAL / "tools")
+    return folder
+
+
+def type_all(page: Path, folder: Path) -> None:
     script = [PRELUDE]
     for block in typed(page):
         for command in block.commands:
@@ -48,11 +75,37 @@ def test_what_a_page_says_can_be_typed(page: Path, served: None) -> None:
             script.append(command)
     found = subprocess.run(
         ["bash", "-c", "\n".join(script)],
-        cwd=PROJECT,
-        env={**os.environ, "PATH": f"{PROJECT}/.venv/bin:{os.environ['PATH']}"},
+        cwd=folder,
+        env={
+            **os.environ,
+            "PATH": f"{PROJECT}/.venv/bin:{os.environ['PATH']}",
+            # In a copy, its own command line has to run, not that of the project.
+            "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "layers" / "standings")]),
+        },
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
     assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in TUTORIALS and typed(page)], ids=lambda page: page.name
+)
+def test_what_a_page_says_can_be_typed(page: Path, served: None) -> None:
+    del served
+    type_all(page, PROJECT)
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
+def test_a_tutorial_can_be_followed_in_a_copy_that_has_its_families(page: Path, tmp_path: Path) -> None:
+    skip_without_tools()
+    folder = copied(tmp_path / "standings")
+    added = families(page, datetime.now(UTC))
+    assert added
+    with (folder / "layers" / "standings" / "boards.toml").open("a", encoding="utf-8") as boards:
+        boards.write(f"\n{added}")
+
+    with serving(folder, tmp_path / "log"):
+        type_all(page, folder)

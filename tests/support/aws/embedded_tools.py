@@ -1,8 +1,19 @@
-"""The programs that a test of the deployed stack needs."""
+"""The programs that a test of the deployed stack needs, and `make serve`."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
 import pytest
 
-from demo.embedded.stack import LOCAL
+from demo.embedded.stack import LOCAL, PROJECT
+from demo.serve import ADDRESSES
+
+_PATIENCE_S: Final = 300
 
 
 def skip_without_tools() -> None:
@@ -10,3 +21,25 @@ def skip_without_tools() -> None:
     for tool in ("sam/bin/sam", "ministack/bin/ministack"):
         if not (LOCAL / "tools" / tool).exists():
             pytest.skip(f"{tool} is missing, `make setup` installs it")
+
+
+@contextmanager
+def serving(folder: Path, log: Path) -> Iterator[None]:
+    """Run `make serve` until the block ends, as in another terminal.
+
+    The folder is the project's own or a copy of it. What the command prints goes to `log`.
+    """
+    addresses = folder / ADDRESSES.relative_to(PROJECT)
+    with log.open("wb") as output:
+        process = subprocess.Popen(["make", "serve"], cwd=folder, stdout=output, stderr=output, start_new_session=True)
+    try:
+        until = time.monotonic() + _PATIENCE_S
+        while not addresses.exists():
+            assert process.poll() is None, log.read_text(encoding="utf-8")
+            assert time.monotonic() < until, log.read_text(encoding="utf-8")
+            time.sleep(0.5)
+        yield
+    finally:
+        os.killpg(process.pid, 2)
+        process.wait(150)
+    assert not addresses.exists()
