@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
@@ -80,20 +81,22 @@ class _Write:
 
 
 class Meter:
-    """Wraps `client` and counts; operations that it does not know pass through uncounted."""
+    """Wraps `client` and counts; operations that it does not know pass through uncounted. Threads may share it."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self._lookup = Lookup(client)
         self._operations: dict[str, Units] = defaultdict(Units)
         self._targets: dict[Target, Units] = defaultdict(Units)
+        self._counting = Lock()  # `+=` reads, adds and writes: without it, what another thread adds meanwhile is lost
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
     def snapshot(self) -> Snapshot:
         """Return the counts so far; subtract an earlier snapshot for the counts since."""
-        return Snapshot(dict(self._operations), dict(self._targets))
+        with self._counting:
+            return Snapshot(dict(self._operations), dict(self._targets))
 
     def get_item(self, **request: Any) -> Answer:
         answer = self._call("GetItem", self._client.get_item, request)
@@ -234,15 +237,17 @@ class Meter:
         return self._lookup.identity(write.table, write.key)
 
     def _call(self, operation: str, method: Callable[..., Any], request: dict[str, Any]) -> Answer:
-        self._operations[operation] += Units(round_trips=1)
+        self._add(operation, None, Units(round_trips=1))
         answer: Answer = method(**request)
         retries = answer.get("ResponseMetadata", {}).get("RetryAttempts", 0)
-        self._operations[operation] += Units(round_trips=retries)
+        self._add(operation, None, Units(round_trips=retries))
         return answer
 
     def _count(self, operation: str, table: str, key: Key, units: Units) -> None:
         self._add(operation, (table, text_of(key[self._lookup.schema(table).key[0]])), units)
 
-    def _add(self, operation: str, target: Target, units: Units) -> None:
-        self._operations[operation] += units
-        self._targets[target] += units
+    def _add(self, operation: str, target: Target | None, units: Units) -> None:
+        with self._counting:
+            self._operations[operation] += units
+            if target is not None:
+                self._targets[target] += units

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -102,6 +104,19 @@ def test_reads_in_a_transaction_count_twice(meter: Meter) -> None:
     meter.transact_get_items(TransactItems=gets)
 
     assert meter.snapshot().total == Units(read=2 + 6 + 2, round_trips=1)
+
+
+def test_threads_that_count_at_once_lose_nothing(meter: Meter) -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(4_000):
+                pool.submit(meter.get_item, TableName="Things", Key=key("small"))
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert meter.snapshot().total == Units(read=2_000.0, round_trips=4_000)
 
 
 def test_a_span_is_a_difference(meter: Meter) -> None:
