@@ -37,7 +37,7 @@ def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
 def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
     boards: list[dict[str, Any]] = []
     try:
-        answer = _services.turns.go_on(deadline, read_units, boards.append)
+        answer = _services.scheduled_audits.go_on(deadline, read_units, boards.append)
     finally:
         # What was found before an error counts as well.
         _tell(boards)
@@ -45,7 +45,7 @@ def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
 
 
 def _show_turn(_: float) -> dict[str, Any]:
-    return _services.turns.show()
+    return _services.scheduled_audits.show()
 
 
 def _tell(boards: list[dict[str, Any]]) -> None:
@@ -61,7 +61,7 @@ def _settle(deadline: float, **arguments: Any) -> dict[str, Any]:
 
 
 def _settle_due(deadline: float) -> dict[str, Any]:
-    return _settled(_services.scheduled.go_on(deadline))
+    return _settled(_services.scheduled_settlements.go_on(deadline))
 
 
 def _settled(answer: dict[str, Any]) -> dict[str, Any]:

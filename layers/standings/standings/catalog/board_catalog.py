@@ -38,6 +38,14 @@ class BoardCatalog:
         self._cache.forget(name)
         return self._limited({name}, register=False).get(name)
 
+    def next_board(self, after: str | None) -> str | None:
+        """The first board after a name (None: of all) that a family matches; None after the last one."""
+        while names := self.records.names(after, 1):
+            (after,) = names
+            if self.boards.family(after) is not None:
+                return after
+        return None
+
     def register(self, names: Iterable[str]) -> None:
         """Create the records of boards before their first event."""
         self._limited(set(names), register=True)

@@ -3,29 +3,28 @@
 from functools import cache
 from typing import NamedTuple
 
-from standings.aws.dynamodb.audit_turns import DynamoTurns
 from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from standings.aws.dynamodb.scores.member_items import decode_parked
 from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.dynamodb.settle_turns import DynamoSettleRecords
+from standings.aws.dynamodb.turn_positions import DynamoAuditPositions, DynamoSettlePositions
 from standings.aws.eventbridge.event_bus import EventBus
 from standings.aws.s3.results_bucket import ResultsBucket
 from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
 from standings.aws.sqs.messages import Sender
 from standings.maintain.announced_families import AnnouncedFamilies
 from standings.maintain.audit.audit import Audits
-from standings.maintain.audit.turn import AuditTurns
+from standings.maintain.audit.scheduled import ScheduledAudits
 from standings.maintain.erase import Erase
 from standings.maintain.failures.dead_letters import DeadLetterCare
 from standings.maintain.failures.parked import ParkedCare
 from standings.maintain.rebuild.rebuild import Rebuild
 from standings.maintain.rebuild.rebuilt_tops import RebuiltTops
-from standings.maintain.settle.lease import Lease
 from standings.maintain.settle.mentions import Mentions
-from standings.maintain.settle.schedule import ScheduledSettlements
+from standings.maintain.settle.scheduled import ScheduledSettlements
 from standings.maintain.settle.settlements import Place, Settlements
+from standings.maintain.turns.lease import Lease
 from standings.project.announced_rankings import AnnouncedRankings
 from standings.project.backfill import Backfill
 from standings.runtime.environment import given, required
@@ -39,12 +38,12 @@ class Maintenance(NamedTuple):
 
     rebuilds: Rebuild
     audits: Audits
-    turns: AuditTurns
+    scheduled_audits: ScheduledAudits
     erase: Erase
     dead_letters: DeadLetterCare
     parked: ParkedCare
     settlements: Settlements
-    scheduled: ScheduledSettlements
+    scheduled_settlements: ScheduledSettlements
     announced: AnnouncedFamilies
 
 
@@ -74,7 +73,7 @@ def maintenance(clock: Clock) -> Maintenance:
     def report(bug: Exception) -> None:
         logger.error("parked record not read", exc_info=stack_of(bug))
 
-    def failed(board: str, tries: int) -> None:
+    def not_audited(board: str, tries: int) -> None:
         logger.error("board not audited", extra={"board": board, "tries": tries})
 
     def not_settled(board: str, tries: int) -> None:
@@ -84,7 +83,7 @@ def maintenance(clock: Clock) -> Maintenance:
         return catalog.written([board])[board]
 
     place = _place()
-    lease = Lease(DynamoSettleRecords(dynamodb, rankings_table), clock)
+    lease = Lease(DynamoSettlePositions(dynamodb, rankings_table), clock, not_settled)
     settlements = Settlements(catalog, evidence, lease, clock, place)
     return Maintenance(
         Rebuild(
@@ -97,7 +96,7 @@ def maintenance(clock: Clock) -> Maintenance:
             RebuiltTops(looks, purging.forget_tops) if looks is not None else None,
         ),
         audits,
-        AuditTurns(audits, DynamoTurns(dynamodb, rankings_table), failed),
+        ScheduledAudits(audits, Lease(DynamoAuditPositions(dynamodb, rankings_table), clock, not_audited)),
         Erase(catalog, scores, profiles.remove, clock, Mentions(place.results, clock) if place is not None else None),
         DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(
@@ -112,7 +111,7 @@ def maintenance(clock: Clock) -> Maintenance:
             tell,
         ),
         settlements,
-        ScheduledSettlements(settlements, not_settled),
+        ScheduledSettlements(settlements),
         AnnouncedFamilies(boards, announces=looks is not None),
     )
 

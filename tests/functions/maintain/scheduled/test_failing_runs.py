@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from standings.aws.dynamodb.keys import AUDIT
-from standings.maintain.audit.turn import LEASE_MARGIN
+from standings.maintain.turns.lease import LEASE_MARGIN
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.context import Killed
 from tests.support.builders.audit.turns import damage, fill, logged, lose_a_row, names, run, shown

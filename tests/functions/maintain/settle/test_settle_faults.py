@@ -7,7 +7,7 @@ import pytest
 
 from standings.aws.dynamodb.keys import SETTLE
 from standings.maintain.settle import prize_events, settlement
-from standings.maintain.settle.lease import LEASE_MARGIN
+from standings.maintain.turns.lease import LEASE_MARGIN
 from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running

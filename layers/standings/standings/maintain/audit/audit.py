@@ -191,7 +191,7 @@ class Audits:
     ) -> dict[str, Any]:
         """Audit one board, or all, from a cursor on. `grace_seconds` says how late the stream may be."""
         only, at = board, (cursor or {}).get("at")
-        board = only or (cursor or {}).get("board") or self.next_board(None)
+        board = only or (cursor or {}).get("board") or self.catalog.next_board(None)
         answer: dict[str, Any] = {"done": True, "cursor": None, "drift": 0, "boards": []}
         while board is not None:
             if self.clock.monotonic() >= deadline:
@@ -202,7 +202,7 @@ class Audits:
                 answer["drift"] += report["drift"]
                 if not report["done"]:
                     return {**answer, "done": False, "cursor": {"board": board, "at": report["cursor"]}}
-            board, at = None if only else self.next_board(board), None
+            board, at = None if only else self.catalog.next_board(board), None
         return answer
 
     def audit_board(self, call: AuditCall, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -214,11 +214,3 @@ class Audits:
         if family is None:
             raise ValueError(f"no family in boards.toml matches {call.board!r}")
         return BoardAudit(call, family, record.generation, record.coverage).run(cursor)
-
-    def next_board(self, board: str | None) -> str | None:
-        """The board after a name, None after the last one."""
-        while names := self.catalog.records.names(board, 1):
-            (board,) = names
-            if self.catalog.boards.family(board) is not None:
-                return board
-        return None

@@ -17,8 +17,8 @@ from standings.domain.windows.seasons import NO_SEASON
 from standings.maintain.audit.audit import GRACE
 from standings.maintain.audit.report import AuditCall
 from standings.maintain.settle.files import SUMMARY, board_prefix, files_of, keys_of
-from standings.maintain.settle.lease import Lease
 from standings.maintain.settle.settlement import NotSettledError, Settlement
+from standings.maintain.turns.lease import Lease, Position
 from standings.ports.board_records import DELETE, BoardRecord
 from standings.ports.endings import Bus, Results
 from standings.runtime.retry import READ_TIMEOUT_S, Clock, retrying, with_retry
@@ -46,7 +46,7 @@ class Settlements:
 
     catalog: BoardCatalog
     store: "DynamoAuditReads"
-    lease: Lease
+    lease: Lease[Position]
     clock: Clock
     place: Place | None
 

@@ -1,0 +1,1 @@
+"""Visits all boards in turn, one run at a time."""
