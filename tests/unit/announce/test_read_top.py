@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from unittest import mock
 
 import pytest
 
@@ -89,3 +90,12 @@ def test_a_crowd_with_the_last_score_is_not_compared(equals: int, proof: Proof) 
 def test_a_crowd_within_the_top_is_compared() -> None:
     scores = {f"m{number:03}": number // MAX_EQUALS for number in range(2 * MAX_EQUALS)}
     assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _ranking(), 2 * MAX_EQUALS).proof is Proof.PROVEN
+
+
+def test_a_member_that_the_index_shows_twice_is_listed_once() -> None:
+    reads = _Reads({"a": -9, "b": -5}, [], 1, random.Random(0))
+    keys = [sort_key(Place(score), member) for score, member in ((-9, "a"), (-5, "b"), (-3, "a"))]
+    with mock.patch.object(reads, "indexed", return_value=keys):
+        top = read_top(reads, _ranking(), 3)
+    assert top.proof is Proof.CONTRADICTED
+    assert [standing.member for standing in top.standings] == ["a", "b"]

@@ -47,7 +47,11 @@ class _Reading(NamedTuple):
 
     def top(self, length: int) -> Top:
         keys = self._indexed(_BEFORE_ALL, None, length)
-        standings = [self._standing(key) for key in keys]
+        # A member that moves may be shown twice for a moment. Then it is listed once, and nothing is proven.
+        first: dict[str, Standing] = {}
+        for standing in map(self._standing, keys):
+            first.setdefault(standing.member, standing)
+        standings = list(first.values())
         if not self._are_rows(keys):
             proof = Proof.CONTRADICTED
         elif len(keys) < length:
