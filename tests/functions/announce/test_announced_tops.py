@@ -33,3 +33,32 @@ def test_records_are_read_strongly_consistently_and_survive(engine: Any) -> None
     assert not tops.put(ranking, first._replace(version=2, unsent=None))
     assert all(request["ConsistentRead"] for request in requests)
     assert "e" in engine.get_item(**requests[0])["Item"], "it goes with its period"
+
+
+def test_a_season_keeps_its_numbers_as_long_as_a_later_season_can_make_it_readable(engine: Any) -> None:
+    text = """
+        [boards."*"]
+        metrics.points = { aggregate = "sum", windows = ["season"] }
+        [[boards."*".seasons]]
+        name = "autumn"
+        starts = "2026-09-01"
+        ends = "2026-12-01"
+    """
+    later = """
+        [[boards."*".seasons]]
+        name = "summer"
+        starts = "2027-06-01"
+        ends = "2027-09-01"
+    """
+    rankings = []
+    for toml in (text, text + later):
+        (family,) = parse_boards(toml).families
+        metric = family.metrics["points"]
+        rankings.append(Ranking("b", metric, metric.windows[0], family.timetable.seasons.indexes[0]))
+    before, after = rankings
+    assert before.key == after.key
+    tops = DynamoAnnouncedTops(engine, "Rankings")
+    assert tops.put(before, AnnouncedTop(1, 1, 5, [Standing("ann", -1)], None))
+    (item,) = engine.scan(TableName="Rankings")["Items"]
+    assert after.readable_until is not None
+    assert int(item["e"]["N"]) * 1000 >= after.readable_until

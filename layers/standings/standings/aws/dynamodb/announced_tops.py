@@ -28,7 +28,8 @@ class DynamoAnnouncedTops:
             "top": [(standing.member, standing.sort_value) for standing in announced.top],
             "unsent": announced.unsent,
         }
-        return self._items.put(_key(ranking), content, ranking.readable_until)
+        # A season that can no longer be read may be again, once boards.toml names the next one.
+        return self._items.put(_key(ranking), content, ranking.kept_until)
 
 
 def _key(ranking: Ranking) -> str:
