@@ -68,3 +68,27 @@ def test_the_last_list_announced_is_the_list(engine: Any, seed: int) -> None:
     stack.catch_up()
     assert _last_announced(stack) == stack.list(), f"seed {seed}"
     _check_story(stack)
+
+
+def test_a_top_that_changes_back_while_it_is_written_down_is_announced_as_it_is_in_the_end(engine: Any) -> None:
+    """The look at the second change finds what was announced last, since the first look has not written yet."""
+    stack = AnnouncingStack(engine, 1, top=3)
+    stack.change("ann", 1)
+    stack.catch_up()
+    stack.now += 2_000
+    put_item = stack.put_item
+
+    def slow(**request: Any) -> Any:
+        stack.__dict__["put_item"] = put_item
+        stack.now += 1_500
+        stack.change("ann", 1)
+        stack.catch_up()
+        return put_item(**request)
+
+    stack.change("ann", 2)
+    stack.run_projector()
+    stack.__dict__["put_item"] = slow
+    stack.catch_up()
+    assert stack.__dict__["put_item"] is put_item
+    assert _last_announced(stack) == stack.list() == [(1, "ann", 1)]
+    _check_story(stack)

@@ -151,14 +151,19 @@ class AnnouncingStack:
     def _perhaps(self, name: str) -> None:
         if self._nested or self.rng.random() >= self.trouble:
             return
-        what = self.rng.randrange(4)
+        what = self.rng.randrange(5)
         if what == 0:
             raise Died(name)
         if what == 1:
             raise ClientError({"Error": {"Code": "InternalServerError", "Message": "failed by the test"}}, name)
         self._nested = True
         try:
-            self.run_announcer() if what == 2 else self.run_projector()
+            if what == 4 and self.images:
+                # A member moves, and is looked at, before the call goes on.
+                self.change(self.rng.choice(sorted(self.images)), self.rng.randrange(5))
+                self.run_projector()
+                self.now += 2_000
+            self.run_projector() if what == 3 else self.run_announcer()
         finally:
             self._nested = False
 

@@ -3,6 +3,9 @@
 Each announcement has the next number of its ranking. It is written down before it is sent, and sent again with the same
 id until EventBridge has taken it. The next one waits for that. So numbers have no gap, and whatever dies in between,
 the next look goes on from what is written.
+
+After each announcement it looks once more. Meanwhile the top may have become what was announced before, and a look at
+that change has then found nothing to announce.
 """
 
 from collections.abc import Mapping
@@ -67,9 +70,9 @@ class Announcer:
         top = read_top(reads, ranking, length)
         differs = list(top.standings) != list(last.top if last is not None else ())
         is_due = differs and (top.proof is not Proof.CONTRADICTED or look.tries >= PATIENCE)
-        if is_due and not self._announce(announced, ranking, last, top, now):
+        if is_due and (not self._announce(announced, ranking, last, top, now) or top.proof is Proof.PROVEN):
             return look, 1
-        if top.proof is Proof.PROVEN or (top.proof is Proof.OPEN and look.tries >= ENOUGH):
+        if not is_due and (top.proof is Proof.PROVEN or (top.proof is Proof.OPEN and look.tries >= ENOUGH)):
             return None
         return look._replace(tries=look.tries + 1), self._wait(look.tries)
 
