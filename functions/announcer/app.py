@@ -4,6 +4,7 @@ from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from standings.announce.announcer import merged
 from standings.aws.sqs.look_queue import decode_look
 from standings.ports.announcements import Look, RankingName
 from standings.ports.errors import StoreUnavailableError
@@ -20,7 +21,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     """Look once at each ranking of an SQS batch. Returns the ids of the messages that SQS must deliver again."""
     deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
     messages: dict[RankingName, list[str]] = {}
-    tries: dict[RankingName, int] = {}
+    tries: dict[RankingName, list[int]] = {}
     for record in event["Records"]:
         try:
             look = decode_look(record["body"])
@@ -29,7 +30,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
             logger.error("message dropped", extra={"message_id": record["messageId"], "reason": str(error)})
             continue
         messages.setdefault(look.name, []).append(record["messageId"])
-        tries[look.name] = max(look.tries, tries.get(look.name, 0))
+        tries.setdefault(look.name, []).append(look.tries)
     failed: list[str] = []
     again: list[tuple[Look, int]] = []
     for name, ids in messages.items():
@@ -37,7 +38,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
             failed += ids
             continue
         try:
-            if (next_look := _announcer.look(Look(name, tries[name]))) is not None:
+            if (next_look := _announcer.look(Look(name, merged(tries[name])))) is not None:
                 again.append(next_look)
         except StoreUnavailableError as error:
             failed += ids

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from botocore.exceptions import ClientError
 
-from standings.announce.announcer import Announcer
+from standings.announce.announcer import Announcer, merged
 from standings.aws.dynamodb.announced_tops import DynamoAnnouncedTops
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.top_reads import DynamoTopReads
@@ -200,8 +200,11 @@ class AnnouncingStack:
         due = [message for message in self.looks if message[0] <= self.now]
         batch = self.rng.sample(due, min(len(due), FULL))
         try:
-            names = {look.name: look for look in (decode_look(body) for _, body in batch)}
-            again = [next_look for look in names.values() if (next_look := self._announcer.look(look)) is not None]
+            tries: dict[RankingName, list[int]] = {}
+            for look in (decode_look(body) for _, body in batch):
+                tries.setdefault(look.name, []).append(look.tries)
+            looks = [Look(name, merged(of_name)) for name, of_name in tries.items()]
+            again = [next_look for look in looks if (next_look := self._announcer.look(look)) is not None]
             self._queue.ask(again)
         except (Died, StoreUnavailableError):
             return

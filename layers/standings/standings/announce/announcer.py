@@ -8,7 +8,7 @@ After each announcement it looks once more. Meanwhile the top may have become wh
 that change has then found nothing to announce.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -33,6 +33,16 @@ PATIENCE: Final = 4
 """Looks after which a top is announced although it is not proven: it changes faster than it can be read."""
 ENOUGH: Final = 12
 """Looks after which a top that cannot be proven is left as it is. They take a quarter of an hour or more."""
+
+
+def merged(tries: Iterable[int]) -> int:
+    """The tries of one look that stands for several looks at a ranking.
+
+    It is as patient as the one that was repeated most often. But what the newest looks for is not left as it is, only
+    since an older one was repeated enough.
+    """
+    tries = list(tries)
+    return min(max(tries), max(min(tries), PATIENCE))
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,8 @@ class Announcer:
         return ranking, family.announce[name.window]
 
     def _wait(self, tries: int) -> int:
-        return min(MAX_WAIT, 1 + int(self.clock.random() * 2 ** min(tries, 10)))
+        # At least half of each wait is certain, so that all of them together are.
+        return min(MAX_WAIT, 1 + int((1 + self.clock.random()) / 2 * 2 ** min(tries, 10)))
 
     def _patient(self, store: Any) -> Any:
         return retrying(store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
