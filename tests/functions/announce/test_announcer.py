@@ -208,6 +208,36 @@ def test_a_bus_that_does_not_answer_makes_the_messages_come_again(stack: Stack) 
     assert len(of(stack.bus.events, "all")) == 1
 
 
+def test_an_announcement_that_was_held_up_and_the_next_are_a_second_apart(stack: Stack) -> None:
+    post(stack, ann=1)
+    stack.bus.fails = lambda _: "ThrottlingException"
+    held_up = stack.looks.take()
+    stack.announcer({"Records": held_up}, Context())
+    stack.clock.milliseconds += 60_000
+    post(stack, ann=1)
+    stack.bus.fails = lambda _: None
+
+    stack.announcer({"Records": [*held_up, *stack.looks.take()]}, Context())
+    assert [event["seq"] for event in of(stack.bus.events, "all")] == [1]
+    stack.clock.milliseconds += 999
+    stack.announcer({"Records": held_up}, Context())
+    assert [event["seq"] for event in of(stack.bus.events, "all")] == [1]
+    announce(stack)
+    assert [event["seq"] for event in of(stack.bus.events, "all")] == [1, 2]
+
+
+def test_a_clock_that_is_ahead_of_another_does_not_make_announcements_faster(stack: Stack) -> None:
+    post(stack, ann=1)
+    announce(stack)
+    post(stack, ann=1)
+    stack.clock.milliseconds -= 500
+    looks = [{"messageId": "m", "body": body} for _, body in stack.looks.messages]
+    stack.looks.messages.clear()
+    before = len(stack.bus.events)
+    stack.announcer({"Records": looks}, Context())
+    assert len(stack.bus.events) == before
+
+
 def test_a_new_look_at_a_crowd_is_not_given_up_with_an_old_one(stack: Stack) -> None:
     apply(stack, events(stack, "b", **{f"m{number:03}": 1.0 for number in range(MAX_EQUALS + 5)}))
     announce(stack)
