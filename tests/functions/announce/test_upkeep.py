@@ -1,10 +1,12 @@
-"""Replays and rebuilds ask for looks, since they change tops. A deletion forgets what was announced of the board."""
+"""Replays and rebuilds ask for looks, since they change tops. A deletion empties the tops that it announced."""
 
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from standings.aws.dynamodb.rankings.purge import DynamoPurging
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -111,19 +113,99 @@ def test_a_task_says_which_families_announce_and_whether_the_stack_can(
         assert another.maintenance(show, Context()) == {**shown, "announces": False}
 
 
-def test_a_deletion_announces_the_empty_top_and_forgets_it(stack: Stack) -> None:
-    before = {one["id"] for one in stack.bus.events}
+def delete(stack: Stack, *, announcing: bool = True) -> None:
+    """Delete the board, and let the projector and perhaps the announcer work meanwhile."""
+    for number in range(200):
+        answer = stack.maintenance({"delete": {"board": "b", "begin": number == 0}}, Context())
+        project(stack)
+        if announcing:
+            announce(stack)
+        if answer["done"]:
+            return
+        stack.clock.milliseconds += round(answer["wait"] * 1000)
+    raise AssertionError("the deletion does not end")
+
+
+def stored_members(stack: Stack) -> list[str]:
+    """The members that are in announced tops."""
+    tops = [row["d"]["S"] for row in rows(stack.dynamodb, "Rankings") if row["pk"]["S"].endswith("/top")]
+    return [member for member in ("ann", "ben", "cem", "dan", "eve") if any(f'"{member}' in top for top in tops)]
+
+
+def numbers(stack: Stack, window: str) -> list[int]:
+    return [one["seq"] for one in stack.bus.events if one["window"] == window]
+
+
+def test_a_deletion_announces_the_empty_top_and_the_numbers_go_on(stack: Stack) -> None:
+    delete(stack)
+    assert leaders(stack, "all") == leaders(stack, "day") == []
+    assert stored_members(stack) == []
+
+    stack.clock.milliseconds += 2_000
+    apply(stack, [event("eve", 5)])
+    announce(stack)
+    assert leaders(stack, "all") == ["eve"]
+    assert numbers(stack, "all") == list(range(1, len(numbers(stack, "all")) + 1))
+
+
+def test_a_deleted_board_is_announced_empty_however_late(stack: Stack) -> None:
+    """EventBridge takes nothing until the deletion is over, and one number was already written down."""
+    apply(stack, [event("dan", 9)])
+    stack.bus.fails = lambda _: "ThrottlingException"
+    held_up = stack.looks.take()
+    stack.announcer({"Records": held_up}, Context())
+    delete(stack, announcing=False)
+    stack.bus.fails = lambda _: None
+    stack.announcer({"Records": held_up}, Context())
+    announce(stack)
+    assert leaders(stack, "all") == leaders(stack, "day") == []
+    assert numbers(stack, "all") == [1, 2, 3]
+    assert stored_members(stack) == []
+
+
+def test_a_board_that_begins_anew_while_its_deletion_ends_is_announced(stack: Stack) -> None:
+    """The first event comes between the last phases: what is announced of it must not be forgotten."""
+    answer: dict[str, Any] = {}
     for number in range(200):
         answer = stack.maintenance({"delete": {"board": "b", "begin": number == 0}}, Context())
         project(stack)
         announce(stack)
-        if answer["done"]:
+        if answer["phase"] == "retired":
             break
         stack.clock.milliseconds += round(answer["wait"] * 1000)
+
+    def come_back(*_: Any) -> None:
+        apply(stack, [event("eve", 5)])
+        announce(stack)
+
+    stack.clock.milliseconds += round(answer["wait"] * 1000)
+    with mock.patch.object(DynamoPurging, "_purge_logs", come_back):
+        assert stack.maintenance({"delete": {"board": "b", "begin": False}}, Context())["done"]
+    assert leaders(stack, "all") == ["eve"]
+    stack.clock.milliseconds += 2_000
+    stack.delete("/boards/b/member", id="eve")
+    project(stack)
+    announce(stack)
     assert leaders(stack, "all") == []
+    assert numbers(stack, "all") == list(range(1, len(numbers(stack, "all")) + 1))
+
+
+def test_a_deletion_forgets_tops_that_are_no_longer_announced(
+    engine: Any, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(ENVIRONMENT, "LOOKS_QUEUE_URL")
+    monkeypatch.delenv("LOOKS_QUEUE_URL")
+    assert stored_members(stack) == ["ann", "ben"]
+    with running(engine, stack.clock, BOARDS) as without:
+        delete(without, announcing=False)
     assert tops(stack) == 0
 
-    apply(stack, [event("eve", 5)])
-    announce(stack)
-    assert last_of(stack, "all")["seq"] == 1
-    assert last_of(stack, "all")["id"] not in before
+
+def test_a_rebuild_forgets_tops_of_a_definition_before(engine: Any, stack: Stack) -> None:
+    with running(engine, stack.clock, BOARDS.replace('"sum"', '"sum", ties = "first"')) as changed:
+        job(changed, "rebuild")
+        announce(changed)
+        assert leaders(changed, "all") == ["ann", "ben"]
+        assert tops(changed) == 2, "those of now"
+        delete(changed)
+        assert stored_members(changed) == []

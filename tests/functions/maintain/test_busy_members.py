@@ -14,6 +14,7 @@ from standings.domain.members.member_item import Image, new_image
 from standings.domain.members.moves import Move
 from standings.maintain.rebuild.phases import PLACING, REMOVING, Progress
 from standings.maintain.rebuild.rebuild import Rebuild
+from standings.maintain.rebuild.rebuilt_tops import RebuiltTops
 from standings.ports.board_records import DELETE, REBUILD, BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS, MoveConflict
@@ -127,11 +128,16 @@ def go_on(store: Store, task: str, seconds: float) -> Progress:
     deadline = store.time.monotonic() + seconds
     store.latest = deadline + 2 * CALL
     catalog = BoardCatalog(BOARDS, store, clock)
-    service = Rebuild(catalog, store, Backfill(store, clock), lambda _: {}, _purge, clock)  # type: ignore[arg-type]
+    tops = RebuiltTops(None, _forget)
+    service = Rebuild(catalog, store, Backfill(store, clock), lambda _: {}, _purge, clock, tops)  # type: ignore[arg-type]
     return service.go_on("b", task, deadline, begin=False)
 
 
 def _purge(*_: object) -> bool:
+    raise NotImplementedError
+
+
+def _forget(*_: object) -> None:
     raise NotImplementedError
 
 

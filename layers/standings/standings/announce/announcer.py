@@ -78,7 +78,7 @@ class Announcer:
         # The clock of the function that announced it may have been ahead.
         if last is not None and abs(now - last.announced_at_ms) < AT_MOST_EVERY_MS:
             return look, 1
-        top = read_top(reads, ranking, length)
+        top = read_top(reads, ranking, length) if length else Top((), Proof.PROVEN)
         differs = list(top.standings) != list(last.top if last is not None else ())
         is_due = differs and (top.proof is not Proof.CONTRADICTED or look.tries >= PATIENCE)
         if is_due and (not self._announce(announced, ranking, last, top, now) or top.proof is Proof.PROVEN):
@@ -109,7 +109,7 @@ class Announcer:
             "window": ranking.window.name,
             "period": period(ranking),
         }
-        # With the time, since a board that was deleted and came back counts from 1 again.
+        # With the time, since a ranking whose last announcement was forgotten counts from 1 again.
         identity = sha256(orjson.dumps(["top", *about.values(), seq, now])).hexdigest()[:32]
         difference = changes(before, top.standings, ranking.metric)
         return {"id": identity, **about, "seq": seq, "as_of": instants.instant(now), **difference}
@@ -120,7 +120,10 @@ class Announcer:
             raise StoreUnavailableError(why)
 
     def _ranking(self, name: RankingName) -> tuple[Ranking, int] | None:
-        """The ranking in the generation that is read, and the length of its top; None if it is not announced."""
+        """The ranking in the generation that is read, and the length of its top; None if it is not announced.
+
+        A deleted board has an empty top.
+        """
         family = self.boards.family(name.board)
         metric = family.metrics.get(name.metric) if family is not None else None
         window = metric.window(name.window) if metric is not None else None
@@ -131,14 +134,9 @@ class Announcer:
         record = self._patient(self.records).records([name.board]).get(name.board)
         ranking = Ranking(name.board, metric, window, name.period, record.generation if record is not None else 0)
         until = ranking.readable_until
-        if (
-            record is None
-            or record.deleted
-            or not record.coverage.holds(ranking)
-            or (until is not None and self.clock.now() >= until)
-        ):
+        if record is None or not record.coverage.holds(ranking) or (until is not None and self.clock.now() >= until):
             return None
-        return ranking, family.announce[name.window]
+        return ranking, 0 if record.deleted else family.announce[name.window]
 
     def _wait(self, tries: int) -> int:
         # At least half of each wait is certain, so that all of them together are.

@@ -93,7 +93,7 @@ def maintenance(clock: Clock) -> Maintenance:
             evidence.rows,
             purging.purge,
             clock,
-            RebuiltTops(looks, purging.forget_tops) if looks is not None else None,
+            RebuiltTops(looks, purging.forget_tops),
         ),
         audits,
         ScheduledAudits(audits, Lease(DynamoAuditPositions(dynamodb, rankings_table), clock, not_audited)),

@@ -57,7 +57,7 @@ Rows = Callable[[Sequence[tuple[Ranking, str]]], dict[tuple[Ranking, str], Store
 
 @dataclass(frozen=True)
 class Rebuild:
-    """Rebuilds boards, and deletes them. `tops` is None on a stack without announcements."""
+    """Rebuilds boards, and deletes them."""
 
     catalog: BoardCatalog
     scores: Scores
@@ -65,7 +65,7 @@ class Rebuild:
     rows: Rows
     purge: Purge
     clock: Clock
-    tops: RebuiltTops | None = None
+    tops: RebuiltTops
 
     def go_on(self, board: str, task: str, deadline: float, *, begin: bool = True) -> phases.Progress:
         """Continue the job of a board until a deadline of the monotonic clock. With `begin`, start one if needed.
@@ -111,7 +111,7 @@ class _Run:
     def _step(self, record: BoardRecord, job: Job) -> BoardRecord:
         """Do the work of a phase until it is done or the time is over; returns the record as it is then."""
         tops = self._service.tops
-        if job.phase == phases.SWITCHED and tops is not None and not record.deleted:
+        if job.phase == phases.SWITCHED:
             # No move brought the new generation's top, so no projector has asked for a look at it.
             with_retry(partial(tops.look, self._family, self._board, self._now()), self._backoff)
         if job.phase in phases.AFTER_WAITING:
@@ -123,8 +123,7 @@ class _Run:
         for generation in record.stale:
             if not self._service.purge(self._board, record.codes, generation, lambda: self._backoff.expired):
                 return record
-        if tops is not None and record.deleted:
-            tops.forget(self._board, record.codes)
+        tops.forget(self._family, self._board, record.codes, deleted=record.deleted)
         return self._save(record, lambda record: replace(record, stale=(), codes=written_codes(self._family), job=None))
 
     def _through_members(
