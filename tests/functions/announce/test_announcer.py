@@ -8,13 +8,11 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.announce.announcer import ENOUGH, PATIENCE
-from standings.announce.read_top import MAX_EQUALS
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import apply, project
+from tests.support.builders.stages.streaming import announce, apply, project
 
 BOARDS = """
 [boards."*"]
@@ -50,15 +48,6 @@ def events(stack: Stack, board: str = "b", **points: float) -> list[dict[str, An
 
 def post(stack: Stack, board: str = "b", **points: float) -> None:
     apply(stack, events(stack, board, **points))
-
-
-def announce(stack: Stack) -> list[dict[str, Any]]:
-    """Let the announcer look until nothing is left to look at. Returns what it announced."""
-    before = len(stack.bus.events)
-    while stack.looks.messages:
-        stack.clock.milliseconds = max(stack.clock(), min(at for at, _ in stack.looks.messages))
-        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
-    return stack.bus.events[before:]
 
 
 def of(events: list[dict[str, Any]], window: str) -> list[dict[str, Any]]:
@@ -236,29 +225,3 @@ def test_a_clock_that_is_ahead_of_another_does_not_make_announcements_faster(sta
     before = len(stack.bus.events)
     stack.announcer({"Records": looks}, Context())
     assert len(stack.bus.events) == before
-
-
-def test_a_new_look_at_a_crowd_is_not_given_up_with_an_old_one(stack: Stack) -> None:
-    apply(stack, events(stack, "b", **{f"m{number:03}": 1.0 for number in range(MAX_EQUALS + 5)}))
-    announce(stack)
-    stack.clock.milliseconds += 2_000
-    looks = [
-        {"messageId": str(tries), "body": orjson.dumps({"ranking": ["b", "points", "all", 0], "tries": tries})}
-        for tries in (ENOUGH, 0)
-    ]
-    stack.announcer({"Records": looks[:1]}, Context())
-    assert stack.looks.messages == []
-    stack.announcer({"Records": looks}, Context())
-    assert len(stack.looks.messages) == 1
-    begun = stack.clock()
-    announce(stack)
-    assert stack.clock() - begun >= 15 * 60_000, "the index is trusted only after a quarter of an hour"
-
-
-def test_a_crowd_of_equals_is_announced_and_looked_at_some_times_more(stack: Stack) -> None:
-    apply(stack, events(stack, "b", **{f"m{number:03}": 1.0 for number in range(MAX_EQUALS + 5)}))
-    begun = stack.clock()
-    announced = announce(stack)
-    assert len(of(announced, "all")) == 1
-    assert stack.clock() - begun >= 15 * 60_000, "the index is trusted only after a quarter of an hour"
-    assert PATIENCE < ENOUGH

@@ -13,7 +13,7 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.failures.parking import park, unprojected, write
-from tests.support.builders.stages.streaming import apply, event, project
+from tests.support.builders.stages.streaming import announce, apply, event, project
 from tests.template.exercise import job
 
 NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
@@ -40,13 +40,6 @@ def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
         announce(deployed)
         deployed.clock.milliseconds += 2_000
         yield deployed
-
-
-def announce(stack: Stack) -> None:
-    """Let the announcer look until nothing is left to look at."""
-    while stack.looks.messages:
-        stack.clock.milliseconds = max(stack.clock(), min(at for at, _ in stack.looks.messages))
-        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
 
 
 def last_of(stack: Stack, window: str) -> dict[str, Any]:

@@ -159,7 +159,6 @@ class AnnouncingStack:
         self._nested = True
         try:
             if what == 4 and self.images:
-                # A member moves, and is looked at, before the call goes on.
                 self.change(self.rng.choice(sorted(self.images)), self.rng.randrange(5))
                 self.run_projector()
                 self.now += 2_000
@@ -203,8 +202,8 @@ class AnnouncingStack:
             tries: dict[RankingName, list[int]] = {}
             for look in (decode_look(body) for _, body in batch):
                 tries.setdefault(look.name, []).append(look.tries)
-            looks = [Look(name, merged(of_name)) for name, of_name in tries.items()]
-            again = [next_look for look in looks if (next_look := self._announcer.look(look)) is not None]
+            nexts = [self._announcer.look(Look(name, merged(of_name))) for name, of_name in tries.items()]
+            again = [next_look for next_look in nexts if next_look is not None]
             self._queue.ask(again)
         except (Died, StoreUnavailableError):
             return

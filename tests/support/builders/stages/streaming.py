@@ -42,3 +42,12 @@ def project(stack: Stack) -> None:
             batch = shard[start : start + BATCH]
             assert stack.projector({"Records": batch}, Context()) == {"batchItemFailures": []}
         stack.projected[number] = len(shard)
+
+
+def announce(stack: Stack) -> list[dict[str, Any]]:
+    """Let the announcer look until nothing is left to look at. Returns what it announced."""
+    before = len(stack.bus.events)
+    while stack.looks.messages:
+        stack.clock.milliseconds = max(stack.clock(), min(at for at, _ in stack.looks.messages))
+        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
+    return stack.bus.events[before:]
