@@ -47,12 +47,14 @@ function person(row, one, faces) {
   if (said) parts.push(element("span", "remark", said));
   button.parentNode.replaceChildren(...parts);
 }
+// The host of an address; none of an address that only the API takes for one, such as that of a port above 65535.
+function hostOf(address) { try { return new URL(address).host; } catch { return null; } }
 // Initials, and over them the picture if its host is allowed and it loads.
 function face(name, picture) {
   const made = element("span", "face"), words = name.trim().split(/\s+/u), ends = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
   made.dataset.initials = ends.map(word => [...word][0] || "").join("").toUpperCase();
   made.setAttribute("aria-hidden", "true");
-  if (!picture || broken.has(picture) || !hosts.includes(new URL(picture).host)) return made;
+  if (!picture || broken.has(picture) || !hosts.includes(hostOf(picture))) return made;
   const image = element("img");
   image.addEventListener("error", () => { broken.add(picture); image.remove(); });
   Object.assign(image, {alt: "", loading: "lazy", referrerPolicy: "no-referrer"});
