@@ -16,7 +16,7 @@ async function choose(push) {
       if (!found.boards.length) { state("live", "no boards yet"); empty("No board yet: the first event on one makes it."); again(); return; }
       view.board = found.boards[0].board;
     }
-    if (board?.board !== view.board) board = await definition(view.board);
+    if (board?.board !== view.board || outlived()) await define(mine);
     if (mine !== asked) return;
     const ranked = board.metrics.filter(one => one.windows.length);
     if (!ranked.length) return wrong("Nothing is ranked on this board.", "", []);
@@ -33,6 +33,11 @@ async function choose(push) {
     scene("list");
     if (!answer.total) await posted();
   } catch (error) { if (mine === asked) failed(error); }
+}
+// Reads the definition of the board that is shown. Whoever has gone on meanwhile keeps that of the other board.
+async function define(mine) {
+  const found = await definition(view.board);
+  if (mine === asked) board = Object.assign(found, {read: Date.now()});
 }
 // A path cannot hold these two: the browser takes them for the folder itself and the folder above.
 async function definition(name) {

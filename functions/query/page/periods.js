@@ -21,6 +21,10 @@ function neighbour(step) {
   if (rolling()) return shift(local(last).day, step);
   return step < 0 ? local(Date.parse(start) - 1).day : local(Date.parse(end)).day;
 }
+// Whether a period has ended that the definition calls the current one. A browser's clock may be wrong: then it is read each minute, not each time.
+function outlived() {
+  return Date.now() - board.read > MINUTE && board.metrics.some(one => one.windows.some(({period}) => Date.parse(period.end) <= Date.now()));
+}
 function following() {
   const now = board.metrics.find(one => one.metric === view.metric).windows.find(one => one.window === view.window).period;
   if (now.name) return answer.period.name === now.name || season(1) === now.name ? "" : season(1);

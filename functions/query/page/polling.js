@@ -15,7 +15,7 @@ async function refresh() {
     seen = Date.now();
     pace = found === known ? Math.min(SLOWEST, pace * SLOWER) : EVERY;
     const turned = answer && answer.period.end !== found.period.end;
-    if (turned && !view.period) board = await get("boards/" + encodeURIComponent(view.board));
+    if (turned && !view.period || outlived()) await define(mine);
     if (mine !== asked) return;
     if (turned) anew();
     answer = found;
