@@ -4,8 +4,8 @@ const inView = new Set();
 let cursor = null;
 const watcher = new IntersectionObserver(changed => {
   for (const {target, isIntersecting} of changed) inView[isIntersecting ? "add" : "delete"](target);
-  // Whoever scrolls past a board does not want to know who leads there.
-  if (!view.board) { clearTimeout(timer); timer = setTimeout(look, SETTLING); }
+  // Whoever scrolls past a board does not want to know who leads there. An API that is busy or away is asked in its own time.
+  if (!view.board && $("state").dataset.is !== "offline") { clearTimeout(timer); timer = setTimeout(look, SETTLING); }
 });
 async function home(mine) {
   scene("home");
@@ -58,25 +58,29 @@ function more(found) {
     watcher.observe(row);
   }
 }
-// One round over the boards in view, and the next some time later.
+// One round over the boards in view, and the next some time later. The first read that fails ends the round.
 async function look() {
   clearTimeout(timer);
   const mine = asked, due = [...inView].filter(row => Date.now() - row.read >= ROUND);
+  let failure = null;
   await Promise.all(Array.from({length: AT_ONCE}, async () => {
-    for (let row; mine === asked && !document.hidden && (row = due.shift());) if (inView.has(row)) await lead(row, mine);
+    for (let row; !failure && mine === asked && !document.hidden && (row = due.shift());) if (inView.has(row)) failure = await lead(row) || failure;
   }));
   if (mine !== asked || document.hidden) return;
+  if (failure) { failed(failure); return; }
+  pace = EVERY;
   clearTimeout(timer);
   // Somebody may have scrolled on meanwhile.
   const more = [...inView].some(row => Date.now() - row.read >= ROUND);
   timer = setTimeout(more ? look : () => choose(false), more ? SETTLING : ROUND);
 }
-async function lead(row, mine) {
+// Returns what went wrong, if asking again may help.
+async function lead(row) {
   row.read = Date.now();
   try {
     row.definition ??= await definition(row.board);
     const metric = row.definition.metrics.find(one => one.windows.length);
-    if (!metric) { row.leader.textContent = "Nothing is ranked here."; return; }
+    if (!metric) { row.leader.textContent = "Nothing is ranked here."; return null; }
     const window_ = metric.windows.find(one => one.window === "all") || metric.windows[0];
     const found = await get(["boards", row.board, metric.metric, window_.window].map(encodeURIComponent).join("/") + "?limit=1&profiles=true");
     const [first] = found.entries;
@@ -87,11 +91,11 @@ async function lead(row, mine) {
       row.leader.replaceChildren(face(name, first.profile?.picture), who, score);
     } else row.leader.textContent = "Nobody is ranked yet.";
     ages();
+    return null;
   } catch (error) {
-    if (mine !== asked) return;
-    if (lasting(error)) { row.leader.textContent = "Cannot be read yet."; row.leader.title = error.message; return; }
+    if (lasting(error)) { row.leader.textContent = "Cannot be read yet."; row.leader.title = error.message; return null; }
     row.read = 0;
-    failed(error);
+    return error;
   }
 }
 function ages() {

@@ -44,7 +44,7 @@ function unreadable(error) {
   const {kind, message} = error, ofPeriod = message.startsWith("period:"), links = [];
   if (view.period) links.push(link("The current period", {period: "", rank: 1}));
   else if (view.rank > 1) links.push(link("From the first rank", {rank: 1}));
-  if (view.window === "season" && kind !== "no-season-yet") {
+  if (board?.seasons && view.window === "season" && kind !== "no-season-yet") {
     const now = local(Date.now()).day;
     for (const {name, starts} of board.seasons.toReversed()) if (starts <= now && name !== view.period) links.push(link(name, {period: name, rank: 1}));
   }

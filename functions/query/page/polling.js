@@ -37,7 +37,6 @@ async function refresh() {
     if (mine !== asked) return;
     // A member that cannot be is no reason to show no list.
     if (member && error.kind === "bad-argument" && error.message.startsWith("me: ")) { refused.set(member, error.message); return refresh(); }
-    pace = Math.min(SLOWEST, pace * 2);
     failed(error);
   }
   if (mine === asked) again(more ? 0 : undefined);

@@ -27,6 +27,7 @@ function empty(text) {
   $("total").textContent = "";
 }
 function failed(error) {
+  pace = Math.min(SLOWEST, pace * 2);
   const down = error instanceof Unreachable;
   if (!down && !(error instanceof Problem)) {
     state("offline", "broken");
@@ -46,6 +47,7 @@ function failed(error) {
   if (error.kind === "no-such-board" || error.kind === "no-such-path") { noBoard(error).catch(failed); return; }
   if (error.kind === "period-gone" || error.kind === "bad-argument") $("before").disabled = true;
   $("after").disabled = !view.period;
+  again(SLOWEST);
   unreadable(error);
 }
 function fresh() {
