@@ -8,6 +8,7 @@ function wrong(said, why, links, is = "wrong") {
   scene(is);
   wrongAt = address();
   answer = is === "unused" ? answer : null;
+  if (kiosk) blank();
   state("none", "");
   note("");
   $("wrong-said").textContent = said;

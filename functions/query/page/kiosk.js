@@ -1,6 +1,9 @@
 // The kiosk: a screen on a wall. The first three stand on a podium, the list has the rows that are wholly on the screen, and boards take turns.
 const tour = kiosk ? (here.get("boards") || "").split(",").map(stop => stop.trim()).filter(Boolean) : [];
-const turns = 1000 * Math.max(5, parseInt(here.get("every"), 10) || 20);
+// The name of a board may have colons too: it ends where a metric, or a metric and a window, can follow.
+const STOP = /^(.+?)(?::([a-z][a-z0-9_]*)?)?(?::(all|hour|day|week|month|year|season|last-\d+-(?:hours|days)))?$/s;
+// A day at most: the browser's timers take a number that is too large for no time at all.
+const turns = 1000 * Math.min(86400, Math.max(5, parseInt(here.get("every"), 10) || 20));
 const podium = element("ol"), facts = element("p"), clock = element("div"), wall = $("rows").closest("section");
 let turned = -1, stop = "", turning = false;
 
@@ -72,7 +75,7 @@ async function turn() {
   let faded = false;
   for (let tries = 1; tries <= tour.length; tries++) {
     turned = (turned + 1) % tour.length;
-    const [name, metric = "", span = here.get("window") || ""] = tour[turned].split(":");
+    const [, name, metric = "", span = here.get("window") || ""] = STOP.exec(tour[turned]);
     if (answer?.total && stop === tour[turned]) break;
     try { await get("boards/" + encodeURIComponent(name)); } catch (error) { if (!answer && tries === tour.length) failed(error); continue; }
     if (!faded) await fade(0);

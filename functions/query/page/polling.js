@@ -57,6 +57,8 @@ function again(rhythm = answer?.state === "final" ? SLOWEST : Math.max(pace, kio
 function next() {
   if (flying) timer = setTimeout(next, EVERY);
   else if (answer) refresh();
+  // A tour that could not begin must not begin with a board of others.
+  else if (tour.length && !stop) turn();
   else choose(false);
 }
 // How long the API wants to be left alone: as long as an answer may be kept, or as a refusal says.
