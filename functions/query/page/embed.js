@@ -17,5 +17,9 @@ function framed() {
 if (embed) {
   document.documentElement.classList.add("embed");
   // A frame that is scrolled out of sight is not hidden.
-  new IntersectionObserver(([seen_]) => { unseen = !seen_.isIntersecting; hurry(); }).observe(document.documentElement);
+  new IntersectionObserver(changed => {
+    unseen = !changed.at(-1).isIntersecting;
+    // What failed out of sight was not asked for again.
+    if ($("state").dataset.is === "offline") again(); else hurry();
+  }).observe(document.documentElement);
 }

@@ -55,7 +55,8 @@ function introduce(one) {
 // What is between a member and the one just before it in the list.
 function gap({score, ahead}) {
   if (!ahead) return ["leads"];
-  const by = Math.abs(ahead.score - score), other = element("bdi", "", shownAs(ahead));
+  // A browser computes in binary: 12345678.9 - 12345678.12 has nine decimals.
+  const {precision} = board.metrics.find(one => one.metric === view.metric), by = Number(Math.abs(ahead.score - score).toFixed(precision)), other = element("bdi", "", shownAs(ahead));
   return by ? [`${number(by)} behind `, other, ` (${ordinal(ahead.rank)})`] : ["level with ", other];
 }
 function place() {
