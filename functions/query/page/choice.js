@@ -49,12 +49,14 @@ function controls(ranked, metric) {
   if (document.activeElement !== $("member")) $("member").value = view.member;
   $("metrics-box").hidden = ranked.length < 2;
   $("metric").replaceChildren(...ranked.map(one => new Option(one.metric, one.metric, false, one.metric === view.metric)));
+  const held = $("windows").contains(document.activeElement);
   $("windows").replaceChildren(...metric.windows.map(one => {
     const button = element("button", "", worded(one.window));
     button.setAttribute("aria-pressed", String(one.window === view.window));
     button.addEventListener("click", () => show({window: one.window, period: "", rank: 1}));
     return button;
   }));
+  if (held) $("windows").querySelector("[aria-pressed=true]").focus({preventScroll: true});
   // Ranks of all time have no period before: nothing moves.
   $("list").classList.toggle("unmoved", view.window === "all");
   title(view.board, kiosk ? "" : " · " + view.metric);

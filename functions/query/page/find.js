@@ -61,4 +61,4 @@ $("member").addEventListener("keydown", event => {
 $("member").addEventListener("blur", () => offer([]));
 $("claim").addEventListener("click", () => claim(own === view.member ? "" : view.member));
 function forget() { $("found").hidden = true; $("member").value = ""; show({member: ""}); }
-$("forget").addEventListener("click", forget);
+$("forget").addEventListener("click", () => { forget(); $("title").focus({preventScroll: true}); });

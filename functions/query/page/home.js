@@ -13,21 +13,18 @@ async function home(mine) {
   board = null;
   if (document.activeElement !== $("prefix")) $("prefix").value = view.prefix;
   const list = $("boards-there");
-  if (list.dataset.prefix !== view.prefix) { cursor = null; list.replaceChildren(); state("waiting", "loading"); }
+  if (list.dataset.prefix !== view.prefix) { fill([]); beyond(null); state("waiting", "loading"); }
   try {
     const found = await boardsFrom({});
     if (mine !== asked) return;
     note("");
     state("live", "live");
-    // Whoever comes back finds the further pages still there.
-    const names = found.boards.map(one => one.board), known = [...list.children].slice(0, names.length);
-    if (list.dataset.prefix !== view.prefix || JSON.stringify(known.map(row => row.board)) !== JSON.stringify(names)) {
-      inView.clear();
-      watcher.disconnect();
-      list.replaceChildren();
-      list.dataset.prefix = view.prefix;
-      more(found);
-    }
+    // Whoever comes back, or reads on below, finds the further pages still there.
+    const names = found.boards.map(one => one.board), old = new Map([...list.children].map(row => [row.board, row]));
+    const further = found.next ? [...old.values()].filter(row => row.board > names.at(-1)) : [];
+    list.dataset.prefix = view.prefix;
+    fill([...names.map(name => old.get(name) || entry(name)), ...further]);
+    if (!further.length) beyond(found.next);
     nothing(names.length ? "" : view.prefix ? `No board's name begins with “${view.prefix}”. Small and capital letters differ.` : "");
     $("example").textContent = `curl ${new URL("events", location)} -d '{"id": "1", "board": "my-board", "member": "me", "metrics": {"points": 50}}'`;
     $("begin").hidden = names.length > 0 || view.prefix !== "";
@@ -35,9 +32,9 @@ async function home(mine) {
   } catch (error) {
     if (mine !== asked) return;
     if (!(error instanceof Problem) || error.status !== 400) return failed(error);
-    list.replaceChildren();
+    fill([]);
+    beyond(null);
     delete list.dataset.prefix;
-    $("more").hidden = true;
     state("none", "");
     nothing(error.message);
   }
@@ -47,16 +44,24 @@ function nothing(text) {
   $("no-boards").textContent = text;
   $("no-boards").hidden = !text;
 }
-function more(found) {
-  cursor = found.next;
-  $("more").hidden = !cursor;
-  for (const {board: name} of found.boards) {
-    const row = element("li"), leader = element("span", "leader"), members = element("span", "members"), changed = element("span", "changed");
-    Object.assign(row, {board: name, read: 0, leader, members, changed});
-    row.append(link(name, {...NOWHERE, board: name}), leader, members, changed);
-    $("boards-there").append(row);
-    watcher.observe(row);
-  }
+function beyond(next) {
+  cursor = next;
+  $("more").hidden = !next;
+}
+// A row that stays is not read anew, and keeps the focus.
+function fill(rows) {
+  const list = $("boards-there"), old = [...list.children], kept = new Set(rows), held = document.activeElement;
+  if (rows.length === old.length && old.every((row, place) => row === rows[place])) return;
+  for (const row of old) if (!kept.has(row)) { watcher.unobserve(row); inView.delete(row); }
+  list.replaceChildren(...rows);
+  for (const row of rows) watcher.observe(row);
+  if (list.contains(held)) held.focus({preventScroll: true});
+}
+function entry(name) {
+  const row = element("li"), leader = element("span", "leader"), members = element("span", "members"), changed = element("span", "changed");
+  Object.assign(row, {board: name, read: 0, leader, members, changed});
+  row.append(link(name, {...NOWHERE, board: name}), leader, members, changed);
+  return row;
 }
 // One round over the boards in view, and the next some time later. The first read that fails ends the round.
 async function look() {
@@ -107,9 +112,12 @@ $("prefix").addEventListener("input", () => {
 });
 $("search").addEventListener("submit", event => { event.preventDefault(); show({prefix: $("prefix").value.trim()}, false); });
 $("more").addEventListener("click", async () => {
-  const mine = asked;
+  const mine = asked, from = cursor;
   try {
-    const found = await boardsFrom({cursor});
-    if (mine === asked) more(found);
+    const found = await boardsFrom({cursor: from});
+    // A second click asks for the same page.
+    if (mine !== asked || from !== cursor) return;
+    fill([...$("boards-there").children, ...found.boards.map(one => entry(one.board))]);
+    beyond(found.next);
   } catch (error) { if (mine === asked) failed(error); }
 });

@@ -26,14 +26,21 @@ function rows() {
   $("total").textContent = `${number(answer.total)} ${answer.total === 1 ? "member" : "members"}` + (entries.length && entries[0].rank > 1 ? `, from rank ${number(entries[0].rank)}` : "");
   $("empty").hidden = entries.length > 0;
   if (!entries.length) empty(answer.total ? "Nobody stands this far down." : "Nobody is ranked in this period yet.");
-  $("first").disabled = view.rank === 1;
-  $("previous").disabled = view.rank === 1;
-  $("next").disabled = !answer.next;
+  enable("next", answer.next);
+  enable("first", view.rank > 1);
+  enable("previous", view.rank > 1);
   $("periods").hidden = !answer.period.end;
   $("when").textContent = when(answer.period);
-  $("after").disabled = !view.period;
-  $("before").disabled = Boolean(answer.period.name) && !season(-1);
+  enable("after", view.period);
+  enable("before", !answer.period.name || season(-1));
   if (kiosk) fit();
+}
+// A button that cannot be pressed any more hands the focus to the one beside it.
+const BESIDE = {next: "previous", first: "next", previous: "next", after: "before", before: "after"};
+function enable(name, can) {
+  const held = document.activeElement === $(name);
+  $(name).disabled = !can;
+  if (held && !can) $(BESIDE[name]).focus({preventScroll: true});
 }
 function person(row, one, faces) {
   const {name, picture, country} = one.profile || {}, said = remark(one.note), key = JSON.stringify([name, picture, country, faces, said]);
@@ -66,7 +73,8 @@ function line(member) {
   const row = element("tr"), who = element("td", "who"), button = embed ? outside(member, whole({member})) : element("button", "", member);
   row.member = member;
   button.dir = "auto";
-  if (!embed) button.addEventListener("click", () => show({member}));
+  // What was clicked goes away. Whoever uses the keyboard goes on at the card.
+  if (!embed) button.addEventListener("click", event => { show({member}); $("found-name").focus({preventScroll: event.detail > 0}); });
   who.append(button);
   row.append(element("td", "rank"), element("td", "moved"), who, element("td", "score"));
   return row;

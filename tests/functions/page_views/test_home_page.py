@@ -169,3 +169,27 @@ def test_it_says_so_when_the_api_is_away_and_goes_on_when_it_is_back(site: Site,
     expect(shown.page.locator("#boards-there a")).to_have_text(["run-berlin"])
     expect(shown.page.locator("#note")).to_be_hidden()
     shown.complaints = [one for one in shown.complaints if "ERR_INTERNET_DISCONNECTED" not in one]
+
+
+def test_more_boards_come_once_however_often_somebody_clicks(many: Site, open_page: Opener) -> None:
+    shown = open_page(many)
+    held = shown.hold("**/boards?*cursor=*")
+    shown.page.get_by_role("button", name="More boards").dblclick()
+    shown.until(lambda: len(held) == 2, "asks twice")
+    for route in held:
+        route.continue_()
+    expect(shown.page.locator("#boards-there li")).to_have_count(100)
+    shown.page.wait_for_timeout(300)
+    assert names(shown.page) == [f"run-{number:03}" for number in range(100)]
+
+
+def test_the_board_beyond_a_full_page_can_be_had(empty_site: Site, open_page: Opener) -> None:
+    for number in range(50):
+        post(empty_site.stack, f"run-{number:03}", {"ada": {"points": number}})
+    page = open_page(empty_site).page
+    expect(page.locator("#boards-there li")).to_have_count(50)
+    expect(page.locator("#more")).to_be_hidden()
+    post(empty_site.stack, "run-late", {"ada": {"points": 1}})
+    page.evaluate("void choose(false)")
+    page.get_by_role("button", name="More boards").click()
+    expect(page.locator("#boards-there li")).to_have_count(51)
