@@ -55,6 +55,15 @@ def test_the_read_of_a_ranking_is_kept(stack: Stack, path: str, query: str) -> N
     assert read(stack, path, query, **{"if-none-match": tag}) == (HTTPStatus.NOT_MODIFIED, KEPT, tag)
 
 
+def test_what_is_kept_for_a_page_of_one_origin_is_not_given_to_one_of_another(stack: Stack) -> None:
+    # The gateway names in each answer the one origin that asked, and a browser refuses an answer that names another.
+    answer = stack.query(http_event(ALL, ""), None)
+    assert answer["headers"]["Vary"] == "Origin"
+    known = http_event(ALL, "")
+    known["headers"]["if-none-match"] = answer["headers"]["ETag"]
+    assert stack.query(known, None)["headers"]["Vary"] == "Origin"
+
+
 @pytest.mark.parametrize(("path", "query"), OTHER_READS)
 def test_other_reads_are_asked_for_each_time(stack: Stack, path: str, query: str) -> None:
     status, kept, tag = read(stack, path, query)

@@ -67,8 +67,12 @@ def _source(page: str, element: str) -> str:
 
 
 def kept_for(answer: Response[str], max_age: int) -> Response[str]:
-    """The answer, which browsers and shared caches may give again for so many seconds."""
+    """The answer, which browsers and shared caches may give again for so many seconds, to pages of the same origin.
+
+    With `CorsOrigins` the gateway adds the one origin that asked. A browser refuses a kept answer that names another.
+    """
     answer.headers["Cache-Control"] = f"public, max-age={max_age}"
+    answer.headers["Vary"] = "Origin"
     return answer
 
 
