@@ -12,7 +12,8 @@ async function get(path, options = {}) {
   try {
     const response = await fetch(path, {...options, signal: AbortSignal.timeout(PATIENCE)}), text = await response.text();
     let said = {};
-    try { said = JSON.parse(text); } catch { /* the gateway's own errors need not be JSON */ }
+    // The gateway's own errors need not be JSON. A success that is none comes from something between.
+    try { said = JSON.parse(text); } catch (error) { if (response.ok) throw error; }
     heed(response);
     if (!response.ok) throw new Problem(response.status, (said.type || "").replace("urn:standings:", ""), said.detail || said.message || "HTTP " + response.status);
     const tag = response.headers.get("ETag"), known = tags.get(path);

@@ -104,3 +104,21 @@ def test_a_refusal_need_not_last(watched: Watched, query: str, addresses: str, t
     watched.pass_seconds(20)
     expect(watched.page.locator(there).first).to_be_visible()
     expect(watched.page.locator("#wrong")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("query", "addresses"), [("", BOARDS), ("?board=run-berlin", LISTS)], ids=["home", "board"])
+def test_what_a_network_answers_in_place_of_the_api_is_no_bug_of_the_page(
+    watched: Watched, query: str, addresses: str
+) -> None:
+    watched.page.goto(f"{watched.shown.address}/{query}")
+
+    def sign_in(route: Route) -> None:
+        route.fulfill(body="<h1>Welcome to the hotel</h1>", content_type="text/html")
+
+    watched.page.route(addresses, sign_in)
+    watched.reload()
+    expect(watched.page.locator("#note")).to_contain_text("The API cannot be reached.")
+    watched.page.unroute(addresses)
+    watched.pass_seconds(20)
+    expect(watched.page.locator("#state")).to_have_attribute("data-is", "live")
+    expect(watched.page.locator("#note")).to_be_hidden()
