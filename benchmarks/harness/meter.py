@@ -1,13 +1,12 @@
 """A client that counts what every request would cost on DynamoDB.
 
-It wraps an engine or a botocore client. It counts by the published rules and ignores the consumed
-capacity in the answers: DynamoDB Local counts transactions with an index wrongly, and the engine
-counts nothing. It reads the items before and after each write through the same client, uncounted.
-So it is slow, and its counts are right only if no other client writes the same items meanwhile.
+It wraps an engine or a botocore client. It counts by the published rules and ignores the consumed capacity in the
+answers: DynamoDB Local counts transactions with an index wrongly, and the engine counts nothing. It reads the items
+before and after each write through the same client, uncounted, so it is slow. No other client may write these meanwhile.
 
-A failed condition, and every action of a cancelled transaction, costs as much as the larger of the
-current item and the item to be put, and nothing in the indexes. A cancelled transaction counts for
-both of its rounds; the documentation does not say whether DynamoDB charges both.
+A failed condition, and every action of a cancelled transaction, costs as much as the larger of the current item and the
+item to be put, and nothing in the indexes. A cancelled transaction counts for both of its rounds; the documentation
+does not say whether DynamoDB charges both.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ def _difference(later: Mapping[Name, Units], earlier: Mapping[Name, Units]) -> d
 class Snapshot:
     """The counts up to a moment; the difference of two snapshots has the counts between them.
 
-    `operations` has units by name (`BatchGetItem`). `targets` has units by table (`Rankings`, or
-    `Rankings/places` for an index) and partition key (`*` for a Scan).
+    `operations` has units by name (`BatchGetItem`). `targets` has units by partition key (`*` for a Scan) in a table
+    (`Rankings`) or an index (`Rankings/places`).
     """
 
     operations: Mapping[str, Units]
@@ -95,8 +94,7 @@ class Meter:
 
     def snapshot(self) -> Snapshot:
         """Return the counts so far; subtract an earlier snapshot for the counts since."""
-        with self._counting:
-            return Snapshot(dict(self._operations), dict(self._targets))
+        return Snapshot(dict(self._operations), dict(self._targets))
 
     def get_item(self, **request: Any) -> Answer:
         answer = self._call("GetItem", self._client.get_item, request)
@@ -239,8 +237,7 @@ class Meter:
     def _call(self, operation: str, method: Callable[..., Any], request: dict[str, Any]) -> Answer:
         self._add(operation, None, Units(round_trips=1))
         answer: Answer = method(**request)
-        retries = answer.get("ResponseMetadata", {}).get("RetryAttempts", 0)
-        self._add(operation, None, Units(round_trips=retries))
+        self._add(operation, None, Units(round_trips=answer.get("ResponseMetadata", {}).get("RetryAttempts", 0)))
         return answer
 
     def _count(self, operation: str, table: str, key: Key, units: Units) -> None:
