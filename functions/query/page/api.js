@@ -23,7 +23,7 @@ async function get(path, options = {}) {
     tags.set(path, {tag, answer: said});
     return said;
   } catch (error) { throw error instanceof Problem ? error : new Unreachable(error.message); }
-  finally { flying--; heard = Date.now(); }
+  finally { flying--; heard = performance.now(); }
 }
 const ranking = () => ["boards", view.board, view.metric, view.window].map((part, n) => n ? encodeURIComponent(part) : part).join("/");
 const query = given => {

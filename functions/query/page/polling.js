@@ -1,5 +1,6 @@
 // Polling, while somebody can see the page: every two seconds while the list changes or somebody uses the page, ever
 // more slowly while nothing happens.
+// Waits go by the browser's own time: somebody may put the clock back.
 const SLOWEST = 15000, SLOWER = 1.5, UNFOCUSED = 6000, JITTER = .2;
 const refused = new Map();
 let pace = EVERY, flying = 0, heard = 0, barred = 0, unseen = false, places = new Map(), current = "";
@@ -51,7 +52,7 @@ function again(rhythm = answer?.state === "final" ? SLOWEST : Math.max(pace, kio
   clearTimeout(timer);
   if (document.hidden || unseen) return;
   // Tabs that began together must not go on together.
-  const wait = Math.max(heard + rhythm, barred) - Date.now() + rhythm * JITTER * Math.random();
+  const wait = Math.max(heard + rhythm, barred) - performance.now() + rhythm * JITTER * Math.random();
   timer = setTimeout(next, Math.max(0, wait));
 }
 function next() {
@@ -65,7 +66,7 @@ function next() {
 function heed({headers, ok}) {
   const kept = /max-age=(\d+)/.exec(headers.get("Cache-Control") || ""), later = headers.get("Retry-After");
   const seconds = ok ? Number(kept?.[1] || 0) : /^\d+$/.test(later) ? Number(later) : (Date.parse(later) - Date.now()) / 1000 || 0;
-  barred = Math.max(barred, Date.now() + seconds * 1000);
+  barred = Math.max(barred, performance.now() + seconds * 1000);
 }
 function hurry() { pace = EVERY; if (answer) again(); }
 for (const sign of ["pointerdown", "keydown", "wheel", "focus"]) addEventListener(sign, hurry, {passive: true});
