@@ -2,7 +2,7 @@
 
 It wraps an engine or a botocore client. It counts by the published rules and ignores the consumed capacity in the
 answers: DynamoDB Local counts transactions with an index wrongly, and the engine counts nothing. It reads the items
-before and after each write through the same client, uncounted, so it is slow. No other client may write these meanwhile.
+before and after each write through the same client, uncounted, so it is slow. Nobody else may write them meanwhile.
 
 A failed condition, and every action of a cancelled transaction, costs as much as the larger of the current item and the
 item to be put, and nothing in the indexes. A cancelled transaction counts for both of its rounds; the documentation
