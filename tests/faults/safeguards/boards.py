@@ -25,8 +25,8 @@ def _as_if_never_in_use(original: Callable[..., Any]) -> Callable[..., Any]:
 
 BOARDS: Final = (
     Safeguard(
-        "an event on a board that is being deleted is noticed",
-        "a board has members and is in no list",
+        "an event on a board that is being deleted is noted in the board's record",
+        "the board has members, but lists of boards lack it",
         (Change("catalog.board_catalog:BoardCatalog._registered", _ignores_events_during_deletion),),
         written="counted_during_a_deletion",
     ),
@@ -42,26 +42,26 @@ BOARDS: Final = (
         written="two_changes_of_one_record",
     ),
     Safeguard(
-        "a ranking that another definition leaves out is no longer complete",
-        "the ranking lacks events that were counted by the other definition",
+        "a ranking is no longer complete once a definition without it is in use",
+        "readers see a ranking without the events that functions with the other definition counted",
         (Change("catalog.board_catalog:_within", lambda _: lambda _, __, record: record),),
         written="definitions_0",
     ),
     Safeguard(
-        "a period is complete only from its first complete bucket on",
-        "a period is read of which only part of the events was kept",
+        "a period is complete only if its first bucket is complete",
+        "readers see a period that has only part of its events",
         (Change("domain.boards.coverage:Coverage._first", returns(None)),),
         written="definitions_0",
     ),
     Safeguard(
         "a season counts as complete only if all definitions have had it since it began",
-        "the season lacks events that were counted by another definition",
+        "readers see a season without the events that functions with another definition counted",
         (Change("domain.boards.coverage:_season_coverage", _as_if_never_in_use),),
         written="a_season_that_old_functions_do_not_know",
     ),
     Safeguard(
-        "the old limits hold until a rebuild",
-        "closed periods are read again",
+        "readers use longer limits only after a rebuild",
+        "closed periods can be read again",
         (Change("domain.boards.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),),
         written="definitions_36",
     ),

@@ -116,38 +116,38 @@ _FOLD: Final = "aws.dynamodb.rankings.log_folds:_Fold"
 LOGS: Final = (
     Safeguard(
         "a node remembers its position in each log",
-        "readers and folds add entries that the node has taken in already",
+        "readers and folds add entries that the node already contains",
         (Change(f"{_FOLD}._update", _without_position),),
     ),
     Safeguard(
         "a fold adds only what a node lacks",
-        "two folds add the same entries",
+        "two folds add the same entries to a node",
         (Change(f"{_FOLD}._update", lambda original: lambda *arguments: _unconditional(original(*arguments))),),
     ),
     Safeguard(
-        "it adds that only where the node still is as it was seen",
-        "the same, where both read the node before",
+        "a fold that has read a node updates it only at the position that it read",
+        "two folds that have both read the node add the same entries to it",
         (Change(f"{_FOLD}._update", _seen_unconditionally),),
     ),
     Safeguard(
         "a log is cut only when every node has its entries",
-        "entries are lost for the nodes that could not be reached",
+        "nodes that the fold could not update lose entries",
         (Change(f"{_FOLD}.bring", _gives_up),),
     ),
     Safeguard(
-        "a log is cut only where it begins as it was read",
-        "a fold cuts off what another one has left",
+        "a log is cut only if it still begins where the fold read it",
+        "a fold cuts entries that another fold has left in the log",
         (Change(f"{_FOLD}.cut", _with_updates(_unconditional)),),
     ),
     Safeguard(
-        "a fold brings nodes whose changes cancel out",
-        "a fold that stopped in between has brought the node half of them",
+        "a fold also updates nodes whose changes cancel out",
+        "the node keeps the half that an earlier fold added before it stopped",
         (Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas),),
         written="folded_halfway",
     ),
     Safeguard(
-        "an empty node of a rolling window stays",
-        "its positions are lost, and entries that it took in are added again",
+        "an empty node of a rolling window is not removed",
+        "its positions are lost, and entries that it already contained are added again",
         (Change(f"{_FOLD}.bring", _cleans),),
     ),
     Safeguard(
@@ -163,16 +163,16 @@ LOGS: Final = (
         written="counted_in_another_log",
     ),
     Safeguard(
-        "a log is made only where there is none",
+        "a log is made only if it does not exist",
         "entries are lost when another function makes the log again",
         (Change(f"{_WINDOWS}._make", _made_anew),),
         written="a_log_made_twice",
     ),
     Safeguard(
         "a log is made before it is named",
-        "a log is named that is not there",
+        "a log is named that does not exist",
         (Change(f"{_WINDOWS}._make", _first_log_alone),),
-        unneeded="Nothing is appended to a log that is not there, and readers take it for empty. A projector that "
-        "finds it missing begins with log 0 again. Making it first saves transactions that fail.",
+        unneeded="No projector can append to a log that does not exist, and readers treat it as empty. A projector "
+        "that finds its log missing begins with log 0 again. Making the log first saves transactions that fail.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Safeguards of outages: settings of the queue and of the stream's mapping, and what repairs or needs nothing."""
+"""Safeguards against outages: settings of the queue and of the stream's mapping, repairs, and reads of the table."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ OUTAGES: Final = (
         written="a_day_without_dynamodb",
     ),
     Safeguard(
-        "Lambda tries a batch of the stream as often as it takes",
+        "Lambda tries a batch of the stream any number of times",
         "an outage of some hours parks every batch",
         (Setting("template.yaml:MaximumRetryAttempts", "STREAM", {"max_retries": 100}),),
         written="hours_without_rankings",
     ),
     Safeguard(
-        "Lambda reads in the answer which records failed",
-        "records that failed are taken for done",
+        "Lambda reads in the projector's answer which records failed",
+        "records that failed count as done",
         (Setting("template.yaml:FunctionResponseTypes", "STREAM", {"reports": False}),),
         written="hours_without_rankings",
     ),
     Safeguard(
         "Lambda splits a batch that fails as a whole",
-        "a batch that takes too long is never done, and is parked in the end",
+        "a batch that takes too long never finishes, and is parked in the end",
         (Setting("template.yaml:BisectBatchOnFunctionError", "STREAM", {"bisects": False}),),
         written="a_batch_that_is_too_much",
     ),
     Safeguard(
-        "what Lambda gives up goes to the failure bucket",
+        "records that Lambda gives up go to the failure bucket",
         "an outage of more than twelve hours loses changes",
         (Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False}),),
         written="longer_than_records_are_tried",
@@ -68,7 +68,7 @@ OUTAGES: Final = (
     ),
     Safeguard(
         "an audit looks for the entries of every member",
-        "a change that the stream has dropped is never noticed",
+        "nobody notices a change that the stream has dropped",
         (Change("maintain.audit.audit:BoardAudit._members", returns(None)),),
         written="disabled_for_longer_than_a_day",
     ),

@@ -123,7 +123,7 @@ PROJECTING: Final = (
     ),
     Safeguard(
         "a row is moved only from the place where it was counted",
-        "counters are off when a record is missing or half done",
+        "counters are wrong when a record is missing or half done",
         (
             Change("aws.dynamodb.rankings.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
             Change("aws.dynamodb.rankings.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
@@ -131,26 +131,26 @@ PROJECTING: Final = (
     ),
     Safeguard(
         "counters and entries are in one transaction",
-        "a crash between the two leaves counters off for ever",
+        "a crash between the two leaves counters wrong for ever",
         (Change("aws.dynamodb.rankings.rankings:DynamoRankings._write", _entries_first),),
     ),
     Safeguard(
         "counters move from the place in the row, not from the place in the record",
-        "counters are off after a missing record",
+        "counters are wrong after a missing record",
         (
             Change("project.commit_moves:_believe", _remembers_images),
             Change("aws.dynamodb.rankings.rankings:_counted", _counts_by_images),
         ),
     ),
     Safeguard(
-        "a score that changes and changes back is a move (10, 12, 10)",
+        "a score that changes and changes back still makes a move (10, 12, 10)",
         "the middle record arrives late and is applied to a row that looks older",
         (Change("domain.members.moves:moves", _there_and_back_left_out),),
         written="late_on_newer",
     ),
     Safeguard(
-        "a member that enters and leaves is a move (none, 10, none)",
-        "the same, for a member that was not ranked",
+        "a member that enters and leaves still makes a move (none, 10, none)",
+        "the record of its entry arrives late and ranks a member that has left",
         (Change("domain.members.moves:moves", _in_and_out_left_out),),
         written="in_and_out_in_a_batch",
     ),
@@ -162,20 +162,20 @@ PROJECTING: Final = (
     ),
     Safeguard(
         "a batch stops at its first failure",
-        "a batch continues in vain",
+        "a batch goes on after a failure, and has to be repeated all the same",
         (Change("project.projector:_Batch._run", _continues),),
         unneeded="Each move is counted separately, and the lowest unfinished record is reported, whatever else was "
         "done. Stopping only saves transactions.",
     ),
     Safeguard(
         "the lowest unfinished record is reported",
-        "unfinished records are taken for done",
+        "unfinished records count as done",
         (Change("project.projector:_Batch._unfinished_positions", _highest),),
         written="nothing_done",
     ),
     Safeguard(
         "an unfinished member is reported by its first record",
-        "the first record of the member is taken for done",
+        "the first record of the member counts as done",
         (Change("project.projector:_Batch._unfinished_positions", _last_record_reported),),
         written="nothing_done_of_two_days",
     ),
@@ -187,7 +187,7 @@ PROJECTING: Final = (
     ),
     Safeguard(
         "the row of a member that left is kept for 60 days",
-        "the same, days later",
+        "older stream records bring the member back days later",
         (Change("aws.dynamodb.rankings.rankings:ROW_LIFETIME", becomes(DAY)),),
         unneeded="Stream records live for 24 hours, and replays read the current item. Three days would be enough. "
         "60 days cost almost nothing and also cover a record that arrives later than that.",

@@ -21,25 +21,25 @@ def _versions_from_0(original: Callable[..., Any]) -> Callable[..., Any]:
 PRUNING: Final = (
     Safeguard(
         "a node is removed only at the version that was read",
-        "a node is removed with the members that it counts since it was read",
+        "a node is removed although it has begun to count members since it was read",
         (Change("aws.dynamodb.rankings.tier_trees:DynamoTrees._node_out", _each_unconditionally),),
         written="a_node_that_was_in_use",
     ),
     Safeguard(
         "a counter is removed only at the value that was read",
-        "a counter is removed with the members that it counts since it was read",
+        "a counter is removed although it has begun to count members since it was read",
         (Change("aws.dynamodb.rankings.tier_trees:DynamoTrees._counters_out", _each_unconditionally),),
         written="a_counter_in_use_again",
     ),
     Safeguard(
         "a node is removed only if the counter of its parent is 0",
-        "a node is removed although the counter, read later, counts somebody",
+        "a node is removed although its parent's counter, which was read later, counts a member",
         (Change("project.prune_tiers:_is_counted", returns(False)),),
         written="a_counter_of_a_later_moment",
     ),
     Safeguard(
         "a node is removed only if no node is below it",
-        "the nodes below it are out of reach",
+        "readers no longer reach the nodes below it",
         (Change("project.prune_tiers:_has_nodes_below", returns(False)),),
         written="a_node_with_something_below",
     ),

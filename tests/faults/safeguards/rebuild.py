@@ -45,12 +45,12 @@ def _one_higher(image: Image) -> Image:
 REBUILDING: Final = (
     Safeguard(
         "projectors write both generations",
-        "the new generation misses changes made during the rebuild",
+        "the new generation lacks changes made during the rebuild",
         (Change("project.projector:_Batch._parts", _first_generation_alone),),
     ),
     Safeguard(
         "a rebuild waits before it places members",
-        "projectors that know only the old generation make changes that the new one misses",
+        "projectors that know only the old generation make changes that the new generation lacks",
         (_skips_wait(ANNOUNCED),),
         written="projected_with_an_old_record",
     ),
@@ -82,7 +82,7 @@ REBUILDING: Final = (
     ),
     Safeguard(
         "a rebuild waits before it purges",
-        "projectors still write what is purged",
+        "projectors still write to the generation that is being purged",
         (_skips_wait(RETIRED),),
         written="written_with_an_old_record",
     ),

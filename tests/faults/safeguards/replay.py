@@ -63,6 +63,6 @@ REPLAYING: Final = (
         "a deleted item is placed over a member that has come back since",
         (Change("maintain.failures.parked:ParkedCare._problem", returns(None)),),
         unneeded="A replay takes only the name of the member from a record. It places the member by the current "
-        "item, even if the item is gone, and a row accepts nothing older. The age of the record could be ignored.",
+        "item, even if that was deleted, and a row accepts nothing older. So the age of the record could be ignored.",
     ),
 )

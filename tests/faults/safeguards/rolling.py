@@ -123,8 +123,8 @@ _WINDOWS: Final = "aws.dynamodb.rankings.rolling_windows:DynamoRollingWindows"
 
 ROLLING: Final = (
     Safeguard(
-        "rows and the entry of their counts are in one transaction",
-        "a crash between the two leaves counts off for ever",
+        "rows and the log entry with their counts are in one transaction",
+        "a crash between the two leaves counts wrong for ever",
         (Change(f"{_WINDOWS}.commit", _rows_first),),
     ),
     Safeguard(
@@ -133,87 +133,88 @@ ROLLING: Final = (
         (Change(f"{_WINDOWS}._row", unconditionally),),
     ),
     Safeguard(
-        "counts change from the steps in the row, not from those of the record",
-        "counts are off after a missing or repeated record",
+        "counts change from the steps in the row, not from the steps in the record",
+        "counts are wrong after a missing or repeated record",
         (Change("domain.rolling.shifts:Shift.count_changes", _counts_by_images),),
     ),
     Safeguard(
-        "a period of a rolling window is kept up for an hour after it can last be read",
-        "a fast clock takes a period from a reader with a slow one",
+        "a period of a rolling window is updated until an hour after it could last be read",
+        "a projector with a fast clock drops a period that a reader with a slow clock still reads",
         (Change("domain.rolling.rolling_rankings:SKIP_MARGIN", becomes(0)),),
         written="a_slab_ends_by_a_faster_clock",
     ),
     Safeguard(
         "a list item is written only over an older one",
-        "an attempt that was held up brings an older step back",
+        "a delayed attempt brings an older step back",
         (Change(f"{_WINDOWS}._put", _puts_unconditionally),),
         written="older_list_items_late",
     ),
     Safeguard(
         "a list item whose step is gone keeps its version",
-        "the same, for a step that is gone",
+        "a delayed attempt brings back a step that is gone",
         (Change(f"{_WINDOWS}._put", _gone_deleted),),
         written="list_items_of_a_hidden_member_late",
     ),
     Safeguard(
         "list items of every image in a batch are written",
-        "an attempt that died leaves list items that nobody knows of",
+        "list items that a crashed attempt wrote stay in the list, since no later attempt knows of them",
         (Change("domain.rolling.steps:firsts_to_write", _images_between_left_out),),
         written="hidden_after_half_an_attempt",
     ),
     Safeguard(
         "list items are written before the row",
-        "a crash between the two leaves the list as it was, for the row says that all is done",
+        "after a crash between the two, the row says that all is done, but the list has not changed",
         (Change("project.shift_members:_shift", _list_last),),
         written="answer_of_the_row_lost",
     ),
     Safeguard(
-        "the first step begins with a slab, whatever can be read of it",
-        "a step begins where an earlier attempt did not begin it, and stands in the list twice",
+        "the first step begins where its slab begins, even if its first periods can no longer be read",
+        "two attempts begin the same step in different periods, and the list has it twice",
         (Change("domain.rolling.steps:steps_of", _readable_periods),),
         written="half_an_attempt_the_day_before",
     ),
     Safeguard(
         "a step is divided where a slab begins",
-        "readers look for it in the list of another slab",
+        "readers of the second slab do not find the step in its list",
         (Change("domain.rolling.steps:steps_of", _undivided),),
         written="a_step_across_slabs",
     ),
     Safeguard(
         "periods before the first one of a row are not counted again",
-        "counts of periods that the row no longer knows are added twice",
+        "counts of periods that are no longer in the row are added twice",
         (Change("domain.rolling.steps:counted_from", lambda _: lambda _, after: after),),
-        unneeded="Only a function with a shorter `late`, or with a clock that is ahead, leaves a row that begins "
-        "later. Nobody reads the periods before: the board's record limits readers to the shorter `late` until a "
-        "rebuild makes other rows, and clocks differ by less than the margin.",
+        unneeded="A row begins too late only if a function with a shorter `late`, or with a fast clock, wrote it. "
+        "Nobody reads the earlier periods: the board's record limits readers to the shorter `late` until a rebuild "
+        "writes other rows, and clocks differ by less than the margin.",
     ),
     Safeguard(
-        "a replay writes the list items of every first period",
-        "list items of an attempt that died stay for ever",
+        "a replay writes a list item for every possible first period",
+        "list items of a crashed attempt stay for ever",
         (Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone),),
         written="parked_after_half_an_attempt",
     ),
     Safeguard(
-        "it does so even if the row is as new as the item",
-        "the same, where another attempt has written the row meanwhile",
+        "a replay writes these list items even if the row is as new as the item",
+        "list items of a crashed attempt stay for ever if another attempt has written the row since",
         (Change("project.shift_members:_items", _none_for_new_rows),),
         written="parked_and_projected",
     ),
     Safeguard(
-        "a rebuild writes them too, for members that were active lately",
-        "the same, in the new generation",
+        "a rebuild writes these list items for members that changed lately",
+        "list items of a crashed attempt stay for ever in the new generation",
         (Change("maintain.rebuild.rebuild:_STREAM_AGE", becomes(-DAY)),),
         written="rebuilt_after_half_an_attempt",
     ),
     Safeguard(
         "accumulators are kept until their slab is over",
-        "steps of periods that nobody reads change once an accumulator is gone",
+        "the steps of periods that nobody reads change when an accumulator is removed",
         (Change("domain.boards.definitions:Metric.expires", _until_unreadable),),
-        unneeded="An accumulator goes a day after its last period could be read, and that is a change of the item like "
-        "any other. Keeping it longer saves the writes of periods that nobody reads.",
+        unneeded="Without it, an accumulator is removed a day after its last period could be read. The projector "
+        "handles that like any other change of the item. Keeping the accumulator longer saves the writes of periods "
+        "that nobody reads.",
     ),
     Safeguard(
-        "steps that change and change back are a shift",
+        "steps that change and change back still make a shift",
         "the middle record arrives late and is applied to a row that looks older",
         (Change("domain.rolling.shifts:shifts", _there_and_back_left_out),),
         written="steps_there_and_back",

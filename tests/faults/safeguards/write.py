@@ -64,7 +64,7 @@ WRITING: Final = (
     ),
     Safeguard(
         "the digest in a receipt is compared",
-        "an event whose id another event has used is dropped silently",
+        "an event that reuses the id of another event is dropped silently",
         (Change("write.writer:_check_content", returns(None)),),
         written="other_content",
     ),
@@ -86,29 +86,29 @@ WRITING: Final = (
     ),
     Safeguard(
         "an addition is conditional on the timestamp of the item",
-        "the same, when the writer has not seen the write with the faster clock",
+        "a writer with a slow clock counts in a period that a faster clock has closed since the writer read the item",
         (_ADDS_TO_LATER,),
     ),
     Safeguard(
         "a rewrite is conditional on the version of the item",
-        "a best score or a hide overwrites what was counted in between",
+        "a new best score, or hiding a member, overwrites events that were counted in between",
         (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", unconditionally),),
     ),
     Safeguard(
         "an event that changes nothing still checks the version",
-        "a best score is skipped because of an outdated item",
+        "a score is skipped because the writer compared it with an outdated item",
         (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _without_check),),
         written="best_of_a_removed_member",
     ),
     Safeguard(
         "an accumulator is removed a day after its period can last be read",
-        "an accumulator is removed while a slower clock still reads its period",
+        "an accumulator is removed while a reader with a slower clock still reads its period",
         (Change("domain.members.counting:REMOVAL_MARGIN", becomes(0)),),
         written="read_by_a_slower_clock",
     ),
     Safeguard(
-        "a ranking is not updated later than an hour after it can last be read",
-        "removed accumulators look like scores that fell to nothing",
+        "a ranking is no longer updated an hour after it could last be read",
+        "removing an accumulator looks like losing the score",
         (Change("domain.members.open_rankings:affected_rankings", _updates_for_ever),),
     ),
     Safeguard(
@@ -118,7 +118,7 @@ WRITING: Final = (
     ),
     Safeguard(
         "the version of a removed member is kept for 60 days",
-        "the same, days later",
+        "older stream records bring the member back days later",
         (Change("aws.dynamodb.scores.member_items:REMOVED_LIFETIME", becomes(DAY)),),
         unneeded="Stream records live for 24 hours, so no older one arrives after that, and a new version starts at "
         "a later clock time. Three days would be enough.",

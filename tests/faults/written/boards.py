@@ -62,7 +62,7 @@ def read_with_an_old_record() -> None:
 
 
 def written_with_an_old_record() -> None:
-    """A rebuild retires the old generation right after a projector has read which ones to write."""
+    """A rebuild retires the old generation right after a projector has read which generations to write."""
     with rig() as pipeline:
         stack, other = pipeline.functions(), pipeline.functions()
         pipeline.send(stack, "a", 10)

@@ -79,7 +79,7 @@ def a_node_that_was_in_use() -> None:
 
 
 def a_node_made_anew() -> None:
-    """The same, but the node was removed and created again, with as many writes as the one that was read."""
+    """A node is removed and created again, with as many writes as when it was read."""
     tree = Tree()
     tree.enter_and_leave()
     seen = tree.seen()

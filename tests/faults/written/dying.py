@@ -27,7 +27,7 @@ def hidden_after_half_an_attempt() -> None:
 
 
 def parked_after_half_an_attempt() -> None:
-    """The same, but the record that hides the member is parked."""
+    """A projector dies after it wrote list items. The record that hides the member is parked."""
     with rig() as pipeline:
         stack = pipeline.functions(ROLLING)
         pipeline.send(stack, "a", 10)
@@ -60,9 +60,10 @@ def parked_and_projected() -> None:
 
 
 def rebuilt_after_half_an_attempt() -> None:
-    """A projector dies after it wrote list items of two generations. One that knows the old generation alone goes on.
+    """A projector dies after it wrote list items of two generations.
 
-    Then the member is hidden, and the rebuild places it.
+    Another projector, which knows only the old generation, goes on. Then the member is hidden, and the rebuild places
+    it.
     """
     with rig() as pipeline:
         stack, other = pipeline.functions(ROLLING), pipeline.functions(ROLLING)
@@ -103,7 +104,7 @@ def folded_halfway() -> None:
 
 
 def answer_of_the_row_lost() -> None:
-    """A projector writes a row, and does not learn of it."""
+    """A projector writes a row, but the answer of DynamoDB is lost."""
     with rig() as pipeline:
         stack = pipeline.functions(ROLLING)
         pipeline.send(stack, "a", 10)

@@ -123,7 +123,7 @@ def hours_without_rankings() -> None:
 
 
 def longer_than_records_are_tried() -> None:
-    """Rankings fails for 13 hours. After 12 Lambda gives the oldest records up, and somebody replays them."""
+    """Rankings fails for 13 hours. After 12 hours Lambda gives up the oldest records. Then they are replayed."""
     with rig() as pipeline:
         stack = pipeline.functions()
         mapping = Mapping(pipeline, stack)
@@ -201,7 +201,7 @@ def _drifted(stack: Stack) -> set[str]:
 
 
 def an_index_minutes_behind() -> None:
-    """The sorted index shows changes ten minutes late. Ranks need nothing of it, and pages have them then."""
+    """The sorted index shows changes ten minutes late. Ranks do not use it, and pages wait for it."""
     with rig() as pipeline:
         stack = pipeline.functions()
         index = pipeline.engine._tables["Rankings"].indexes["places"]

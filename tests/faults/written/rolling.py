@@ -60,7 +60,7 @@ def older_list_items_late() -> None:
 
 
 def list_items_of_a_hidden_member_late() -> None:
-    """The same, and the newer record hides the member."""
+    """A projector is held up before it writes list items. Meanwhile another one projects that the member is hidden."""
     with rig() as pipeline:
         stack = pipeline.functions(ROLLING)
         pipeline.send(stack, "a", 10)
