@@ -71,7 +71,11 @@ def test_throw_away_stacks_leave_nothing() -> None:
         ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),
         ("JwtAudience", ["", "a", "a,b"], ["a, b", ",", "a,"]),
         ("JwtMemberClaim", ["", "sub", "cognito:username", "https://a.example/member"], ["my claim", "sub,id"]),
-        ("CorsOrigins", ["", "*", "https://a.example", "https://a.example,http://localhost:8000"], ["a.example", "*,"]),
+        (
+            "CorsOrigins",
+            ["", "*", "https://a.example", "https://a.example,http://localhost:8000"],
+            ["a.example", "*,", "https://a.example/"],
+        ),
         (
             "EmbedOrigins",
             ["", "https://club.example", "https://a.example:8443,http://localhost:8000", "http://127.0.0.1:8000"],
