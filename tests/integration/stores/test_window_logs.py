@@ -93,7 +93,7 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(
     purging = DynamoPurging(client, table, Time(NOW).clock())
     code = WINDOW.metric.ranking_code(WINDOW.window)
     # Time is often over.
-    while not purging.purge("b", [code], 0, partial(next, iter([False] * 7), True)):
+    while not purging.purge("b", [code], 0, partial(next, iter([False] * 25), True)):
         pass
 
     assert client.scan(TableName=table)["Items"] == []
