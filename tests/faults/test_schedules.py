@@ -18,8 +18,9 @@ from tests.faults.world import Options, Outcome, run, uncollected
 SAMPLE = [range(first, first + 20) for first in range(0, 200, 20)]
 """The seeds of `make test`, in blocks that run in parallel."""
 OTHERS = [range(first, first + 50) for first in range(200, 2_000, 50)]
+"""The seeds that only `make test-all` runs too."""
 LEAST = 50
-"""Of all these schedules, at least this many must meet each trap."""
+"""Of these schedules, at least this many must meet each trap."""
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,11 +73,11 @@ def test_every_ranking_is_right_whatever_goes_wrong(block: range, totals: Path) 
     file = totals / f"{named(block)}.new"
     file.write_bytes(orjson.dumps(schedules(block)))
     file.rename(file.with_suffix(".json"))
-    # The block that finishes last checks the totals of all blocks.
+    # The block that finishes last checks the totals.
     if block in SAMPLE and (sample := total(totals, SAMPLE)) is not None:
         assert (FAULTS | TRAPS.keys()) - sample.keys() == set()
-    if (every := total(totals, [*SAMPLE, *OTHERS])) is not None:
-        assert {name: every[name] for name in TRAPS if every[name] < LEAST} == {}
+    if block not in SAMPLE and (others := total(totals, OTHERS)) is not None:
+        assert {name: others[name] for name in TRAPS if others[name] < LEAST} == {}
 
 
 @pytest.mark.parametrize("seed", [3, 8, 15])

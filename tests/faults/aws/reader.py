@@ -54,6 +54,8 @@ class Batch:
     reader: Reader
     start: int
     records: list[Record]
+    tries: int = 0
+    """How often these records were tried before."""
     commits: int = 0
     last: dict[tuple[str, str], Record] = field(default_factory=dict)
 
@@ -121,7 +123,7 @@ class Reader:
         most = self._poller.batch_size
         size = most if self._rng.random() < 0.4 else self._rng.randint(1, most)
         end = self._ends[-1] if self._ends else self.position + size
-        return Batch(self, self.position, self.records[self.position : end])
+        return Batch(self, self.position, self.records[self.position : end], self._tries)
 
     def _heard(self, process: Process, answer: Any) -> None:
         batch: Batch = process.detail

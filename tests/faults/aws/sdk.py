@@ -30,6 +30,7 @@ from .calls import (
     Call,
     Fault,
 )
+from .reader import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from tests.faults.world.world import World
 
 MAX_TRIES: Final = building_blocks.ATTEMPTS
+PATIENCE: Final = 10
+"""Tries of a batch after which its calls meet fewer faults."""
 # The errors that the standard mode of botocore retries: https://github.com/boto/botocore, retries/standard.py
 _RETRIED: Final = frozenset(
     {
@@ -101,8 +104,7 @@ class Sdk:
     def _draw(self, process: Process, operation: str) -> tuple[str | None, int]:
         """Draw the fault of a call, None for no fault, and the number of tries that meet it."""
         world = self._world
-        # A rebuild makes so many calls that it would never finish with the full rate of faults.
-        if self._rng.random() >= world.fault_rate * (0.2 if process.kind == "maintenance" else 1):
+        if self._rng.random() >= world.fault_rate * _share_of_faults(process):
             return None, 0
         fault, tries, _ = _weighted(FAULTS.get(operation, OTHERS), self._rng.random())
         world.fault(fault)
@@ -114,6 +116,15 @@ class Sdk:
             return ConnectTimeoutError(endpoint_url="https://aws.invalid")
         self._clock.after(self._rng.randint(500, 5_000), self._world.server.arrive, call)
         return self._clock.wait()
+
+
+def _share_of_faults(process: Process) -> float:
+    """Return how many faults a process meets, compared with others.
+
+    A rebuild, or a batch that folds a long log, makes so many calls that it would never finish with all of them.
+    """
+    tired = isinstance(process.detail, Batch) and process.detail.tries > PATIENCE
+    return 0.2 if tired or process.kind == "maintenance" else 1
 
 
 def _weighted(faults: list[Fault], share: float) -> Fault:
