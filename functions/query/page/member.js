@@ -68,7 +68,7 @@ function place() {
   $("mine").words = words;
   const behind = element("span", "gap"), who = element("bdi", "who", shownAs(me)), leave = element("button", "", "Not me");
   behind.append(...gap(me));
-  leave.addEventListener("click", () => claim(""));
+  leave.addEventListener("click", () => { claim(""); $("title").focus({preventScroll: true}); });
   $("mine").replaceChildren(element("strong", "", ordinal(me.rank)), who, element("span", "", number(me.score)), behind, leave);
 }
 function claim(member) {

@@ -38,6 +38,15 @@ def test_a_chosen_member_is_read_on_at_the_card_and_closing_it_leads_back(page: 
     expect(page.locator("#title")).to_be_focused()
 
 
+def test_who_is_not_me_any_more_goes_on_at_the_title(page: Page) -> None:
+    page.locator("#rows td.who button").nth(4).click()
+    page.get_by_role("button", name="This is me").click()
+    page.get_by_role("button", name="Not me").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#mine")).to_be_hidden()
+    expect(page.locator("#title")).to_be_focused()
+
+
 @pytest.mark.parametrize(("button", "other"), [("Later period", "Earlier period"), ("First", "Next")])
 def test_a_button_that_has_nothing_left_to_do_hands_the_focus_on(page: Page, button: str, other: str) -> None:
     exact = page.get_by_role("button", name=other, exact=True)
