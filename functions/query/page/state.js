@@ -5,7 +5,7 @@ const $ = id => document.getElementById(id);
 const here = new URLSearchParams(location.search);
 const kiosk = here.has("kiosk");
 // How many rows another page shows in a frame.
-const embed = here.has("embed") && Math.min(SHOWN, parseInt(here.get("embed"), 10) || 10);
+const wanted = parseInt(here.get("embed"), 10), embed = here.has("embed") && (wanted > 0 ? Math.min(SHOWN, wanted) : 10);
 const view = {board: "", metric: "", window: "", period: "", rank: 1, member: "", prefix: ""};
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 let board = null, answer = null, standing = null, asked = 0, timer = 0, seen = 0, tags = new Map(), before = new Map(), spread = null, moved = 0, named = "", own = "", typed = 0, told = {};

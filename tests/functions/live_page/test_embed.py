@@ -57,6 +57,9 @@ def test_the_address_says_how_many_rows(opened: Open) -> None:
     expect(tab.page.locator("#rows td.who")).to_have_count(25)
     tab = opened("board=b&embed=900")
     expect(tab.page.locator("#rows td.who")).to_have_count(50)
+    for unfit in ("-5", "0", "many"):
+        tab = opened(f"board=b&embed={unfit}")
+        expect(tab.page.locator("#rows td.who")).to_have_count(10)
 
 
 def test_a_frame_that_is_scrolled_out_of_sight_asks_nothing(opened: Open, score: Score) -> None:
