@@ -79,13 +79,16 @@ def board(score: Score) -> Sequence[str]:
 
 @pytest.fixture
 def opened(browser: Browser, stack: Stack, board: Sequence[str]) -> Iterator[Callable[..., Tab]]:
-    """Open the page with a query; the console must stay silent but for what `missing` is part of."""
+    """Open the page with a query; the console must stay silent but for what `missing` is part of.
+
+    The page loads pictures from `hosts`.
+    """
     del board
     tabs: list[Tab] = []
     complaints: list[str] = []
 
-    def open_(arguments: str, script: str = "", missing: str = "\0", **context: Any) -> Tab:
-        tab = Tab(browser, stack, document(REPOSITORY / "functions" / "query" / "page"), script, **context)
+    def open_(arguments: str, script: str = "", missing: str = "\0", hosts: Sequence[str] = (), **context: Any) -> Tab:
+        tab = Tab(browser, stack, document(REPOSITORY / "functions" / "query" / "page", hosts), script, **context)
         tabs.append(tab)
 
         def heard(kind: str, text: str) -> None:
