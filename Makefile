@@ -52,11 +52,11 @@ serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C
 	@$(RUN) -m demo.serve
 
 .PHONY: test
-test: $(TESTS) ## before each commit: a sample of everything; some nine minutes on two processors
+test: $(TESTS) ## before each commit: a sample of everything; ten to fifteen minutes on two processors
 	$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: test-all
-test-all: $(TESTS) ## before a change is accepted: every seed and every deployment; some fifty minutes
+test-all: $(TESTS) ## before a change is accepted: every seed and every deployment; an hour or more
 	$(RUN) -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: soak
@@ -106,7 +106,7 @@ faults: $(DEV_INSTALLED) ## one schedule of faults again, step by step: make fau
 	PYTHONPATH=layers/standings $(RUN) -m tests.faults $(or $(SEED),$(error which? make faults SEED=7)) $(SEEDS) $(if $(NOTES),--notes)
 
 .PHONY: safeguards
-safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missing; some minutes
+safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missing; half an hour
 	PYTHONPATH=layers/standings $(RUN) -m tests.faults.safeguards $(SAFEGUARDS_ARGS)
 
 ISSUE_CONFIG := .github/ISSUE_TEMPLATE/config.yml
