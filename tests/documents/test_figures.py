@@ -1,5 +1,6 @@
 """Every table and picture of the pages is generated from the committed results, and the results meet the budgets."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -14,20 +15,20 @@ from benchmarks.measure.comparison.rank_costs import PUBLISHED
 from benchmarks.measure.comparison.read_curves import RANK
 from benchmarks.measure.live_page import tabs
 from benchmarks.measure.speed import command_line, speed
+from benchmarks.measure.upkeep import settlement
 from benchmarks.members.histories import TWO_OF_SEVEN
 from benchmarks.models import ceiling
 from benchmarks.models.cost import cost, cost_tables
-from benchmarks.models.cost.prices import MILLION, Bill, read_prices
 from benchmarks.models.hosted import hosted_tables
 from benchmarks.pages import budgets, peers
 from benchmarks.rivals.board import OURS
 from benchmarks.rivals.counting import CountAbove
 from tests.faults.safeguards import search
-from tests.template.expansion import source
+from tests.support.documents.pages import DECISIONS, PAGES
 
 COMMITTED = Output()
-HOW_TO = REPOSITORY / "docs" / "how-to"
 READS = COMMITTED.result("reads")
+ROLLING_READS = COMMITTED.result("rolling_reads")
 MEMBER_READS = COMMITTED.result("member_reads")
 PROFILES = COMMITTED.result("profiles")
 LANES = COMMITTED.result("lanes")
@@ -37,11 +38,10 @@ CURVES = COMMITTED.result("curves")
 COST = COMMITTED.result("cost")
 SPEED = COMMITTED.result("speed")
 CEILING = COMMITTED.result("ceiling")
-SERVE = COMMITTED.result("serve")
 TABS = COMMITTED.result("tabs")
 SAFEGUARDS = search.read(COMMITTED)
 
-PEERS = (READS, COMMITTED.result("rolling_reads"), MEMBER_READS, PROFILES)
+PEERS = (READS, ROLLING_READS, MEMBER_READS, PROFILES)
 
 TABLES = {
     "units": (units.PAGE, units.table(UNITS)),
@@ -68,6 +68,8 @@ TABLES = {
         for name, lines in benchmark.TABLES.items()
     },
     **{f"operated {name}": (cost.OPERATIONS, lines(COST)) for name, lines in cost_tables.OPERATED.items()},
+    "sizes": (cost.README, hosted_tables.of_sizes(COST)),
+    "settlement": (settlement.PAGE, settlement.line(COMMITTED.result("settlement"))),
     "budgets": (budgets.PAGE, budgets.table(budgets.read_results(COMMITTED))),
     "noticed": (search.PAGE, search.noticed(SAFEGUARDS)),
     "unneeded": (search.PAGE, search.unneeded(SAFEGUARDS)),
@@ -77,6 +79,15 @@ TABLES = {
 @pytest.mark.parametrize(("page", "lines"), TABLES.values(), ids=TABLES)
 def test_a_table_matches_its_result(page: str, lines: Iterable[str]) -> None:
     assert "` -->\n" + "\n".join(lines) + "\n<!-- /" in (REPOSITORY / page).read_text(encoding="utf-8")
+
+
+def test_no_page_has_a_table_that_is_not_compared() -> None:
+    marked = {
+        str(page.relative_to(REPOSITORY)): page.read_text(encoding="utf-8").count(": written by `")
+        for page in (*PAGES, *DECISIONS)
+    }
+
+    assert Counter(page for page, _ in TABLES.values()) == {page: count for page, count in marked.items() if count}
 
 
 def test_the_readme_has_eight_rows_of_the_comparison() -> None:
@@ -209,19 +220,3 @@ def test_the_capacity_model_is_close_to_the_real_projectors() -> None:
     for row in CEILING["scenes"]:
         if row["boards"] == 1 and row["set"]:
             assert row["set"]["shards"] * 500 >= row["events_per_second"]
-
-
-def test_the_pages_say_what_scheduled_audits_cost() -> None:
-    units = 365 / 12 * 24 * int(source()["Parameters"]["AuditReadUnits"]["Default"])
-    dollars = read_prices().total(Bill(read_units=units))
-    said = f"{units / MILLION:.1f} million a month, which [cost](../cost.md#prices) ${dollars:.2f};"
-
-    assert said in (HOW_TO / "audit-and-rebuild.md").read_text(encoding="utf-8")
-
-
-def test_the_tutorial_says_how_soon_standings_are_served() -> None:
-    seconds = round(SERVE["median"]["first_standings_s"])
-    page = (REPOSITORY / "docs" / "tutorials" / "first-board.md").read_text(encoding="utf-8")
-
-    assert f"the first standings are on it after {seconds} s on two cores" in page
-    assert SERVE["processors"] == 2

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from itertools import product
 from statistics import mean
 from typing import Any, Final
 
@@ -21,19 +22,23 @@ from benchmarks.models.cost.load_inputs import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
 from benchmarks.models.cost.spending import (
     READS,
+    Counted,
     Load,
+    counted_reads,
     loads,
     of_event,
     of_month,
     of_read,
     of_table_keys,
     read_units,
+    units_of_reads,
 )
 from benchmarks.models.cost.tracing_and_keys import of_own_key, of_tracing, traces
 from benchmarks.models.cost.usage import usage
 from benchmarks.models.hosted import hosted_tables
 from benchmarks.models.hosted.services import SERVICES
 from benchmarks.pages import marked
+from standings.domain.windows.window import parse_window
 
 PAGE: Final = "docs/cost.md"
 OPERATIONS: Final = "docs/how-to/provisioned-capacity.md"
@@ -55,6 +60,8 @@ AMOUNTS: Final[dict[str, Traffic]] = {
     "10,000–1,000,000, median 4,000,000": grid.FINE,
 }
 BATCHES: Final = (1, 10, 100, 500)
+WINDOWS: Final = ("day", "last-7-days")
+"""Those of the table of reads. A read of `all` costs as much as one of a calendar window."""
 MONTHS: Final = (
     (1.0, 10.0, 10_000),
     (10.0, 100.0, 100_000),
@@ -68,7 +75,7 @@ PEERED: Final = ((1.0, 10.0, 1_000), *MONTHS)
 def main(arguments: list[str]) -> int:
     """Print what a load costs; with `--size`, measure, write the result and update the page."""
     options = parser(__doc__).parse_args(arguments)
-    reads = Output().result("reads")
+    reads = counted_reads(Output())
     if options.size is not None:
         out = Output(small=options.size == SIZES[1])
         result = measure(reads, small=out.small)
@@ -86,10 +93,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def estimate(load: Load, prices: Prices, reads: Mapping[str, Any]) -> dict[str, Any]:
+def estimate(load: Load, prices: Prices, reads: Counted) -> dict[str, Any]:
     """Return the dollars of a million events, of a million reads, and of a month in its parts."""
     event, month = of_event(load), of_month(load, reads)
-    read = of_read(read_units(reads, load.read, load.traffic.members))
+    read = of_read(units_of_reads(load, reads))
     return {
         "prices": {"region": prices.region, "read_on": prices.read_on},
         "batch": load.traffic.batch,
@@ -140,7 +147,7 @@ def as_table(costs: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"    {name:36}{dollars:>14,.2f} $" for name, dollars in costs["alternatives"].items())
 
 
-def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
+def measure(reads: Counted, *, small: bool) -> dict[str, Any]:
     """Return the whole result: the model and the counted units, and the costs of loads at the shipped prices."""
     prices = read_prices()
     rows = list(grid.rows(small=small))
@@ -161,7 +168,7 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
             for amounts, traffic in AMOUNTS.items()
             if settings in (grid.ALL, grid.SHIPPED) or traffic is grid.POINTS
         ],
-        "reads": [_million_reads(prices, name, members, reads) for name in READS for members in (10_000, 1_000_000)],
+        "reads": [_million_reads(prices, *read, reads) for read in product(READS, WINDOWS, (10_000, 1_000_000))],
         "months": [
             {**rates, "board": name, **_month(prices, load, reads)}
             for name in ("`all`", "`all`, `day`, `last-7-days` (as shipped)")
@@ -189,7 +196,7 @@ def measure(reads: Mapping[str, Any], *, small: bool) -> dict[str, Any]:
     }
 
 
-def _provisioned(prices: Prices, reads: Mapping[str, Any]) -> dict[str, Any]:
+def _provisioned(prices: Prices, reads: Counted) -> dict[str, Any]:
     shipped = list(loads(Settings(), MONTHS))
     busy = shipped[2][1]
     return {
@@ -212,13 +219,13 @@ def _of_events(prices: Prices, name: str, settings: Settings, amounts: str, traf
     return {"board": name, "amounts": amounts, "batches": by_batch}
 
 
-def _million_reads(prices: Prices, read: str, members: int, reads: Mapping[str, Any]) -> dict[str, Any]:
-    units = read_units(reads, read, members)
+def _million_reads(prices: Prices, read: str, window: str, members: int, reads: Counted) -> dict[str, Any]:
+    units = read_units(reads, read, parse_window(window), members)
     dollars = round(prices.total(of_read(units).times(MILLION)), 2)
-    return {"read": read, "members": members, "read_units": units, "dollars": dollars}
+    return {"read": read, "window": window, "members": members, "read_units": units, "dollars": dollars}
 
 
-def _month(prices: Prices, load: Load, reads: Mapping[str, Any]) -> dict[str, Any]:
+def _month(prices: Prices, load: Load, reads: Counted) -> dict[str, Any]:
     month = of_month(load, reads)
     return {"batch": load.traffic.batch, "month": {name: round(prices.total(bill), 2) for name, bill in month.items()}}
 

@@ -22,10 +22,11 @@ def of_events(result: Mapping[str, Any]) -> Iterator[str]:
 
 def of_reads(result: Mapping[str, Any]) -> Iterator[str]:
     """Return the table of a million reads."""
-    yield "| read | members | read units at most | dollars per million |"
-    yield "|---" * 4 + "|"
+    yield "| read | window | members | read units at most | dollars per million |"
+    yield "|---" * 5 + "|"
     for row in result["reads"]:
-        yield f"| {row['read']} | {row['members']:,} | {row['read_units']:g} | ${row['dollars']:,.2f} |"
+        cells = f"{row['read']} | `{row['window']}` | {row['members']:,}"
+        yield f"| {cells} | {row['read_units']:g} | ${row['dollars']:,.2f} |"
 
 
 def of_months(result: Mapping[str, Any]) -> Iterator[str]:

@@ -8,14 +8,14 @@ units of the peak are held all day, as a minimum.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/AutoScaling.html
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, cos, pi
-from typing import Any, Final
+from typing import Final
 
 from benchmarks.models import assumed
 from benchmarks.models.cost.prices import Bill, Prices
-from benchmarks.models.cost.spending import Load, of_one_board, read_units
+from benchmarks.models.cost.spending import Counted, Load, of_one_board, units_of_reads
 from benchmarks.models.cost.usage import usage
 
 HOURS: Final = 24
@@ -52,13 +52,13 @@ SHAPES: Final[dict[str, Shape]] = {
 """Nights with a ninth of the busiest hour's load, and one hour a day with ten times the load of the others."""
 
 
-def by_table(load: Load, reads: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+def by_table(load: Load, reads: Counted) -> dict[str, tuple[float, float]]:
     """Return the mean write and read units a second of each table and of the index.
 
     All reads count as those of Rankings.
     """
     used, events = usage(load.settings, of_one_board(load)), load.events_per_second
-    read = used.read_units * events + read_units(reads, load.read, load.traffic.members) * load.reads_per_second
+    read = used.read_units * events + units_of_reads(load, reads) * load.reads_per_second
     return {
         "Scores": (used.scores * events, 0.0),
         "Receipts": (used.receipts * events, 0.0),
@@ -67,15 +67,13 @@ def by_table(load: Load, reads: Mapping[str, Any]) -> dict[str, tuple[float, flo
     }
 
 
-def on_demand(load: Load, reads: Mapping[str, Any]) -> Bill:
+def on_demand(load: Load, reads: Counted) -> Bill:
     """Return the amounts of a month of requests; they are the same for every shape of the same mean."""
     writes, read = (assumed.MONTH * sum(side) for side in zip(*by_table(load, reads).values(), strict=True))
     return Bill(write_units=writes, read_units=read)
 
 
-def provisioned(
-    load: Load, reads: Mapping[str, Any], shape: Shape, target: float = TARGET, minimum: int = MINIMUM
-) -> Bill:
+def provisioned(load: Load, reads: Counted, shape: Shape, target: float = TARGET, minimum: int = MINIMUM) -> Bill:
     """Return the amounts of a month of provisioned units, at least `minimum` of each side of each table and index."""
 
     def unit_hours(mean: float) -> float:
@@ -87,7 +85,7 @@ def provisioned(
 
 
 def compared(
-    prices: Prices, load: Load, reads: Mapping[str, Any], target: float = TARGET, minimum: int = MINIMUM
+    prices: Prices, load: Load, reads: Counted, target: float = TARGET, minimum: int = MINIMUM
 ) -> dict[str, float]:
     """Return the dollars of a month of tables on demand, and provisioned by shape of the day."""
     dollars = {"on demand": round(prices.total(on_demand(load, reads)), 2)}
@@ -105,14 +103,14 @@ def pays_above(prices: Prices) -> dict[str, float]:
     return shares
 
 
-def by_target(prices: Prices, load: Load, reads: Mapping[str, Any]) -> Iterator[dict[str, float]]:
+def by_target(prices: Prices, load: Load, reads: Counted) -> Iterator[dict[str, float]]:
     """Yield what provisioned tables cost beside tables on demand, as a share, by target and shape."""
     for target in (0.5, TARGET, 0.9):
         costs = compared(prices, load, reads, target)
         yield {"target": target, **{name: round(costs[name] / costs["on demand"], 3) for name in SHAPES}}
 
 
-def idle(prices: Prices, load: Load, reads: Mapping[str, Any]) -> float:
+def idle(prices: Prices, load: Load, reads: Counted) -> float:
     """Return the dollars of a month of provisioned tables that nobody uses: the minimum of each."""
     quiet = replace(load, events_per_second=0.0, reads_per_second=0.0)
     return round(prices.total(provisioned(quiet, reads, SHAPES["steady"])), 2)

@@ -3,12 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from statistics import mean
 from typing import Any, Final
 
+from benchmarks.harness.results_file import Output
 from benchmarks.models import assumed
 from benchmarks.models.cost.load_inputs import Settings, Traffic
 from benchmarks.models.cost.prices import Bill
 from benchmarks.models.cost.usage import storage, usage
+from standings.domain.windows.window import Window
+
+Counted = Sequence[Mapping[str, Any]]
+"""What each kind of read costs, by board: the rows of `counted_reads`."""
 
 GIGABYTE: Final = 1e9
 DAY: Final = 86_400
@@ -24,6 +30,8 @@ READS: Final = {
     "rank-with-previous": ("`all` and `day`", "rank of a member with the previous rank"),
 }
 """The board and the read in the result of `benchmarks.measure.reads`, by the names of this command."""
+ROLLING: Final = {7: "`last-7-days`, two days of seven", 30: "`last-30-days`, two days of seven"}
+"""The boards in the result of `benchmarks.measure.rolling_reads`, by the size of their window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +104,25 @@ def of_read(read_units: float) -> Bill:
     )
 
 
-def read_units(result: Mapping[str, Any], read: str, members: int) -> float:
-    """Return the most read units of a read in `reads.json`, on the board with the nearest number of members."""
+def counted_reads(results: Output) -> Counted:
+    """Return what each kind of read costs on boards with `all` and calendar windows, and on those with rolling ones."""
+    return [row for name in ("reads", "rolling_reads") for row in results.result(name)["reads"]]
+
+
+def read_units(counted: Counted, read: str, window: Window, members: int) -> float:
+    """Return the most read units of a read in this window, on the counted board that is nearest to it."""
     board, name = READS[read]
-    rows = [row for row in result["reads"] if (row["board"], row["read"]) == (board, name)]
+    if window.rolling:
+        board, name = ROLLING[min(ROLLING, key=lambda size: abs(size - window.size))], f"{name}, at noon"
+    rows = [row for row in counted if (row["board"], row["read"]) == (board, name)]
     nearest = min(rows, key=lambda row: abs(row["members"] - members))
     return float(nearest["read_units_most"])
+
+
+def units_of_reads(load: Load, counted: Counted) -> float:
+    """Return the read units of one of the load's reads, which go to the windows of its boards in equal shares."""
+    windows = load.settings.family.metrics["points"].windows
+    return mean(read_units(counted, load.read, window, load.traffic.members) for window in windows)
 
 
 def of_storage(load: Load) -> Bill:
@@ -125,10 +146,10 @@ def of_table_keys() -> Bill:
     return Bill(key_requests=assumed.TABLE_READERS * assumed.MONTH / assumed.KEY_REUSED)
 
 
-def of_month(load: Load, reads: Mapping[str, Any]) -> dict[str, Bill]:
+def of_month(load: Load, reads: Counted) -> dict[str, Bill]:
     """Return the amounts of a month by its parts."""
     events = load.events_per_second * assumed.MONTH
-    units = read_units(reads, load.read, load.traffic.members)
+    units = units_of_reads(load, reads)
     return {
         "events": of_event(load).times(events),
         "reads": of_read(units).times(load.reads_per_second * assumed.MONTH),

@@ -6,7 +6,7 @@ from typing import Any, Final
 from benchmarks.models.cost import provisioned
 from benchmarks.models.cost.load_inputs import Settings
 from benchmarks.models.cost.prices import Prices
-from benchmarks.models.cost.spending import Load, loads, of_month
+from benchmarks.models.cost.spending import Counted, Load, loads, of_month
 from benchmarks.models.hosted.services import CHEAP, SERVICES
 from benchmarks.pages.plots import plot
 
@@ -35,7 +35,7 @@ DRAWN: Final = (
 )
 
 
-def rows(prices: Prices, reads: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def rows(prices: Prices, reads: Counted) -> Iterator[dict[str, Any]]:
     """Yield the dollars of a month of ours and of theirs, by board and load; None where a service does not bear it."""
     for board, settings in BOARDS.items():
         for named, load in loads(settings, LOADS):
@@ -50,7 +50,7 @@ def rows(prices: Prices, reads: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _ours(prices: Prices, load: Load, reads: Mapping[str, Any]) -> dict[str, float]:
+def _ours(prices: Prices, load: Load, reads: Counted) -> dict[str, float]:
     month = sum(prices.total(bill) for bill in of_month(load, reads).values())
     tables = provisioned.compared(prices, load, reads)
     return {OURS: round(month, 2), PROVISIONED: round(month - tables["on demand"] + tables[WAVE], 2)}

@@ -130,7 +130,7 @@ def test_a_batch_of_many_boards_costs_more() -> None:
 
 
 def test_a_month_is_its_parts() -> None:
-    reads = Output().result("reads")
+    reads = spending.counted_reads(Output())
     load = Load(ALL, replace(ALONE, batch=10, members=10_000), events_per_second=10, reads_per_second=10)
     prices = read_prices()
     month = of_month(load, reads)
@@ -139,6 +139,18 @@ def test_a_month_is_its_parts() -> None:
     assert prices.total(month["events"]) > 100 * prices.total(of_storage(load))
     assert spending.gathered(10, 1) == 2
     assert spending.gathered(1_000_000, 1) == 1_000
+
+
+def test_reads_go_to_every_window_of_a_board_and_a_rolling_one_is_dearer() -> None:
+    counted = spending.counted_reads(Output())
+    calendar, week, month, shipped = (
+        spending.units_of_reads(Load(Settings(windows=windows), ALONE), counted)
+        for windows in (("all", "day"), ("last-7-days",), ("all", "last-30-days"), ("all", "day", "last-7-days"))
+    )
+
+    assert (calendar, week) == (3, 7)
+    assert month == (3 + 7) / 2
+    assert shipped == pytest.approx((3 + 3 + 7) / 3)
 
 
 def test_counting_grows_with_the_board_and_ours_does_not() -> None:

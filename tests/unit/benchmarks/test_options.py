@@ -10,17 +10,25 @@ from benchmarks.models.cost import cost, provisioned
 from benchmarks.models.cost.load_inputs import Settings, Traffic
 from benchmarks.models.cost.prices import Bill, read_prices
 from benchmarks.models.cost.provisioned import SHAPES, by_table, compared, pays_above
-from benchmarks.models.cost.spending import Load, of_event, of_month, of_read, of_table_keys, read_units
+from benchmarks.models.cost.spending import (
+    Load,
+    counted_reads,
+    of_event,
+    of_month,
+    of_read,
+    of_table_keys,
+    units_of_reads,
+)
 from benchmarks.models.cost.tracing_and_keys import of_own_key, of_tracing, traced
 
-READS = Output().result("reads")
+READS = counted_reads(Output())
 PRICES = read_prices()
 LOAD = Load(Settings(windows=("all",)), Traffic(batch=20), 1, 100.0, 1_000.0)
 
 
 def test_provisioned_units_are_those_of_events_and_reads() -> None:
     writes, reads = (sum(side) for side in zip(*by_table(LOAD, READS).values(), strict=True))
-    event, read = of_event(LOAD), read_units(READS, LOAD.read, LOAD.traffic.members)
+    event, read = of_event(LOAD), units_of_reads(LOAD, READS)
 
     assert writes == pytest.approx(100 * event.write_units)
     assert reads == pytest.approx(100 * event.read_units + 1_000 * read)
