@@ -47,8 +47,10 @@ def test_a_change_runs_what_contributors_run() -> None:
 
     assert [job["container"] for job in workflow(path)["jobs"].values()] == ["debian:13"]
     assert steps(path)[-1] == {"run": ".ci/run"}
+    # Tests list the project's files with git, which refuses a checkout of another user.
+    assert steps(path)[-2]["run"] == 'git config --global --add safe.directory "$GITHUB_WORKSPACE"'
     installed = steps(path)[0]["run"].split()
-    assert {"npm", "python3", "python3-venv", "make", "git"} <= set(installed)
+    assert {"npm", "python3", "python3-venv", "make", "git", "curl"} <= set(installed)
     assert any(package.endswith("jre-headless") for package in installed)
 
 
@@ -79,7 +81,7 @@ def test_the_version_is_that_of_the_citation_and_of_the_changelog() -> None:
     assert re.findall(r"^## ([\d.]+)", changelog, re.MULTILINE)[0] == VERSION
 
 
-def test_badges_are_true() -> None:
+def test_badges_are_true_and_shown() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     says = {
         path.stem: re.findall("<title>(.*)</title>", path.read_text(encoding="utf-8"))
@@ -91,6 +93,8 @@ def test_badges_are_true() -> None:
         "badge-python": [f"Python: {project['requires-python'].removeprefix('>=')} or newer"],
         "badge-license": [f"license: {project['license']}"],
     }
+    shown = re.findall(r"!\[\w+\]\(docs/pictures/(badge-\w+)\.svg\)", (PROJECT / "README.md").read_text("utf-8"))
+    assert sorted(shown) == sorted(says)
 
 
 def test_contributing_fits_on_two_pages() -> None:
