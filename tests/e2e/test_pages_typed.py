@@ -12,7 +12,7 @@ import pytest
 
 from demo.embedded.stack import LOCAL
 from tests.support.aws.embedded_tools import serving, skip_without_tools
-from tests.support.documents.pages import PAGES, PROJECT, Block, blocks
+from tests.support.documents.pages import NEEDS_ACCOUNT, PAGES, PROJECT, Block, blocks, printed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("serve")]
 
@@ -20,6 +20,7 @@ PATIENCE_S: Final = 300
 OUTSIDE: Final = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
 LONG: Final = {"make test", "make soak", "make bench", "make bench SIZE=small"}
 """Targets that take minutes or hours: here make only has to know them."""
+README: Final = PROJECT / "README.md"
 SERVES: Final = "make serve"
 TUTORIALS: Final = sorted((PROJECT / "docs" / "tutorials").glob("*.md"))
 """What these define in boards.toml is served when their commands are typed."""
@@ -60,9 +61,26 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def type_all(page: Path, folder: Path) -> None:
+def test_the_pages_show_what_is_printed() -> None:
+    """The pages below have such lines, and a line of another form is noticed."""
+    assert {page.name: len(printed(page)) for page in PAGES if printed(page)} == {"README.md": 5, "first-board.md": 3}
+    assert form("   1  calm-crane-217     445") == form("  12  brisk-badger-7  1,290") == "N MEMBER N"
+    assert form("me: rank 34 of 301") != form("me: 34 of 301")
+
+
+def test_what_the_readme_says_of_a_deployed_stack_can_be_typed_for_this_one(served: None) -> None:
+    """`sam build` and `sam deploy`, which stand above these commands, have made this stack too."""
+    del served
+    (block,) = (block for block in blocks(README) if block.needs == NEEDS_ACCOUNT)
+    ours = [f"{command} --local" for command in block.commands if command.startswith("standings ")]
+
+    assert [command.split()[1] for command in ours] == ["post", "rank", "doctor"]
+    type_all(README, PROJECT, [block._replace(commands=tuple(ours))])
+
+
+def type_all(page: Path, folder: Path, chosen: list[Block] | None = None) -> None:
     script = [PRELUDE]
-    for block in typed(page):
+    for block in typed(page) if chosen is None else chosen:
         for command in block.commands:
             if command == SERVES:
                 continue
@@ -88,6 +106,13 @@ def type_all(page: Path, folder: Path) -> None:
         check=False,
     )
     assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
+    shown = printed(page) if chosen is None else []
+    assert {*map(form, shown)} <= {*map(form, found.stdout.splitlines())}, found.stdout[-4000:]
+
+
+def form(line: str) -> str:
+    """Return a printed line without what differs from run to run: simulated members, numbers and their spaces."""
+    return " ".join(re.sub(r"\d[\d,.]*", "N", re.sub(r"\b[a-z]+-[a-z]+-\d+\b", "MEMBER", line)).split())
 
 
 @pytest.mark.parametrize(

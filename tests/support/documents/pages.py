@@ -17,6 +17,7 @@ NEEDS_PACKAGES: Final = "# installs packages"
 """`make setup` installs what such a block does. `tests/e2e/clients` runs the other lines."""
 
 _BLOCK: Final = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PRINTED: Final = re.compile(r"\bprints?\b[^\n]*:\n\n^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ANY_BLOCK: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _IN_TEXT: Final = re.compile(r"`((?:make|standings|sam|python) [^`]+)`")
 _COMMENT: Final = re.compile(r"(^|\s+)#\s.*$")
@@ -38,6 +39,11 @@ def blocks(page: Path) -> Iterator[Block]:
         needs = next((line for line in lines if line in (NEEDS_ACCOUNT, NEEDS_DOCKER, NEEDS_PACKAGES)), None)
         commands = [_COMMENT.sub("", line).strip() for line in lines]
         yield Block(page.name, tuple(command for command in commands if command), needs)
+
+
+def printed(page: Path) -> list[str]:
+    """Return the lines that the commands of a page print, as the page shows them."""
+    return [line for block in _PRINTED.findall(page.read_text(encoding="utf-8")) for line in block.splitlines()]
 
 
 def in_text(page: Path) -> list[str]:
