@@ -1,13 +1,21 @@
-"""The README is short. The reference names every call and every error that the API's description has."""
+"""The README is short. The reference says the same as the API's description, the command line and `boards.toml`."""
 
+import argparse
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.windows.calendar import DAY
+from standings_cli import VERSION
+from standings_cli.__main__ import parser
 
 PROJECT: Final = Path(__file__).parents[2]
 REFERENCE: Final = PROJECT / "docs" / "reference"
 DESCRIPTION: Final = (PROJECT / "functions" / "query" / "openapi.json").read_text(encoding="utf-8")
+DESCRIBED: Final[dict[str, Any]] = json.loads(DESCRIPTION)
 RANKING: Final = "/boards/{board}/{metric}/{window}"
 
 
@@ -32,8 +40,112 @@ def test_the_reference_names_every_call() -> None:
     }
 
 
-def test_the_reference_names_every_error() -> None:
-    described = set(re.findall(r"urn:standings:([a-z-]+)", DESCRIPTION))
-    named = re.findall(r"`([a-z]+(?:-[a-z]+)*)`", (REFERENCE / "errors.md").read_text("utf-8").partition("|---")[2])
+def test_the_reference_names_every_error_with_its_status() -> None:
+    schemas = [schema["properties"] for schema in DESCRIBED["components"]["schemas"].values() if "properties" in schema]
+    described = {
+        (str(kinds["status"]["const"]), kind.removeprefix("urn:standings:"))
+        for kinds in schemas
+        if "const" in kinds.get("status", {})
+        for kind in kinds["type"].get("enum", [kinds["type"].get("const")])
+    }
+    page = (REFERENCE / "errors.md").read_text("utf-8")
 
-    assert described - set(named) == set()
+    assert set(re.findall(r"^\| (\d+) \| `([a-z-]+)` \|", page, re.MULTILINE)) == described
+    statuses = {status for item in DESCRIBED["paths"].values() for call in item.values() for status in answers(call)}
+    of_gateway = statuses - {status for status, _ in described} | {"403"}
+    assert set(re.findall(r"\b[45]\d\d\b", page.rpartition("API Gateway itself")[2])) == of_gateway
+
+
+def answers(call: object) -> list[str]:
+    """Return the statuses of errors that a call may answer; none for what is not a call."""
+    return [status for status in call["responses"] if status >= "4"] if isinstance(call, dict) else []
+
+
+def test_the_reference_gives_each_argument_its_limits_and_its_default() -> None:
+    paths = DESCRIBED["paths"]
+    calls = [item["get"] for path, item in paths.items() if path.startswith(RANKING) and "get" in item]
+    arguments = {
+        one["name"]: one for call in calls for one in map(resolved, call["parameters"]) if "maximum" in one["schema"]
+    }
+    rows = re.findall(
+        r"^\| `(\w+)` \| (\d+) to ([\d,]+) \| (\d+) \|$", (REFERENCE / "http.md").read_text("utf-8"), re.MULTILINE
+    )
+
+    assert {name for name, *_ in rows} == {*arguments} - {"rank", "p"}
+    for name, least, most, default in rows:
+        schema = arguments[name]["schema"]
+        assert (int(least), int(most.replace(",", ""))) == (schema["minimum"], schema["maximum"])
+        assert f"by default {default}." in arguments[name]["description"]
+
+
+def resolved(parameter: dict[str, Any]) -> dict[str, Any]:
+    name = parameter.get("$ref", "").rpartition("/")[2]
+    return dict(DESCRIBED["components"]["parameters"][name]) if name else parameter
+
+
+def test_the_description_is_that_of_this_version() -> None:
+    assert DESCRIBED["info"]["version"] == VERSION
+
+
+def test_the_reference_has_every_command_and_no_other() -> None:
+    page = (REFERENCE / "command-line.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[a-z].*?) \|", page, re.MULTILINE)
+    named = {
+        " ".join(re.findall(r"^[a-z]+|(?<= )[a-z]+(?= |$)", command)[: 2 if command.split()[0] in groups() else 1])
+        for row in rows
+        for command in re.findall(r"`([^`]+)`", row)
+        if command.split()[0] in top_commands()
+    }
+
+    assert named == {" ".join(command) for command in commands(parser())}
+    unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page)) - {*options(parser())}
+    assert unknown == {"--function-name", "--payload"}, "these two are of the command line of AWS"
+
+
+def below(level: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the commands of a level by name."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in level._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found |= action.choices
+    return found
+
+
+def top_commands() -> set[str]:
+    return {*below(parser())}
+
+
+def groups() -> set[str]:
+    return {name for name, level in below(parser()).items() if below(level)}
+
+
+def commands(level: argparse.ArgumentParser, *names: str) -> Iterator[tuple[str, ...]]:
+    if not below(level):
+        yield names
+    for name, next_level in below(level).items():
+        yield from commands(next_level, *names, name)
+
+
+def options(level: argparse.ArgumentParser) -> Iterator[str]:
+    yield from level._option_string_actions
+    for next_level in below(level).values():
+        yield from options(next_level)
+
+
+def test_the_reference_gives_the_settings_of_a_family_their_defaults() -> None:
+    (family,) = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }').families
+    page = (REFERENCE / "boards.md").read_text("utf-8")
+    timetable, metric = family.timetable, family.metrics["points"]
+    defaults = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", page, re.MULTILINE))
+
+    assert defaults == {
+        "timezone": timetable.timezone,
+        "week_start": ["monday", "sunday"][timetable.week_start],
+        "late": f"{timetable.late // DAY} days",
+        "keep": f"{timetable.keep // DAY} days",
+    }
+    assert f"`{metric.order}` (default:" in page
+    assert "0 (default) to 9" in page
+    assert metric.precision == 0
+    assert f"`{metric.ties}` (default:" in page
+    assert (metric.least, metric.most, metric.notes) == (None, None, False)
