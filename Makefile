@@ -48,7 +48,7 @@ demo: $(STACK) ## deploy into an embedded AWS, post activity, check every rank
 	@$(RUN) -m demo $(DEMO_ARGS)
 
 .PHONY: serve
-serve: $(STACK) ## the same deployment with a trickle of activity, until Ctrl-C
+serve: $(STACK) ## the same deployment with simulated activity, until Ctrl-C
 	@$(RUN) -m demo.serve
 
 .PHONY: test

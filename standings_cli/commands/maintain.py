@@ -197,7 +197,7 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
         else:
             _print_replay(answer)
     if options.action == "list" and found and not options.json:
-        print(f"once the reason is mended: `standings {options.command} replay`", file=sys.stderr)
+        print(f"once the cause is fixed: `standings {options.command} replay`", file=sys.stderr)
     elif options.action == "list" and not options.json and not incomplete:
         is_selection = len(arguments) > (options.limit is not None)
         print(f"there are no {options.failures}{' that match' if is_selection else ': nothing is to be done'}")

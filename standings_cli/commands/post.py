@@ -154,7 +154,7 @@ def _wait(waiting: Waiting, event_id: str, fields: Mapping[str, Any], *, as_json
         said["counted"] = True
         answer = waiting.rank(fields["board"], fields["member"], fields["metrics"])
     except RefusedError as error:
-        status, problem = DIFFERS, f"the event is refused: {error}: mend it, and post it again"
+        status, problem = DIFFERS, f"the event is refused: {error}: correct it, and post it again"
         said["refused"] = str(error)
     except NotYetError as error:
         status = UNREACHABLE

@@ -51,7 +51,7 @@ class Waiting:
                 return True
             if looks >= _LETTERS_AFTER:
                 for letter in self.dead_letters():
-                    # The letter may be that of an earlier try, before the board's rules were mended.
+                    # The letter may be that of an earlier try, before the board's rules were corrected.
                     if letter["event"] == event_id and not self.has_receipt(event_id):
                         raise RefusedError(letter["reason"])
             return False

@@ -122,4 +122,4 @@ def say(loading: Loading) -> None:
     print(f"wrote {loading.written:,} profiles of {loading.name}", end="")
     print(f"; rows skipped: {loading.wrong:,}" if loading.wrong else "", flush=True)
     if loading.wrong:
-        print("mend the rows that are named above, then load them again", file=sys.stderr)
+        print("correct the rows that are named above, then load them again", file=sys.stderr)

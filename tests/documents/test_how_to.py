@@ -35,3 +35,15 @@ def test_what_a_page_shows_of_a_template_stands_in_it() -> None:
 
     assert shown
     assert [block for block in shown if not any(block in template for template in templates)] == []
+
+
+def test_the_limits_of_the_example_are_those_of_its_template() -> None:
+    page = (HOW_TO / "behind-a-cdn.md").read_text(encoding="utf-8")
+    template = (PROJECT / "examples" / "cdn" / "template.yaml").read_text(encoding="utf-8")
+    said = re.findall(r"`(\w+)`: ([\d,]+) in five minutes", page)
+
+    assert len(said) == 2
+    for name, limit in said:
+        assert re.search(
+            rf"^  {name}:\n    Type: Number\n    Default: {limit.replace(',', '')}$", template, re.MULTILINE
+        )

@@ -107,7 +107,7 @@ def test_dead_letters(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(stack, "dlq", "list") == OK
     seen = capsys.readouterr()
     assert "1 × metrics.points: expected a number, got '5'" in seen.out
-    assert seen.err == "once the reason is mended: `standings dlq replay`\n"
+    assert seen.err == "once the cause is fixed: `standings dlq replay`\n"
     assert run(stack, "--json", "dlq", "list", "--reason", "decimals") == OK
     (listed,) = json.loads(capsys.readouterr().out)["messages"]
     assert run(stack, "dlq", "replay", listed["id"]) == OK

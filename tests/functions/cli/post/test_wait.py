@@ -100,7 +100,7 @@ def test_an_event_that_is_refused_says_why(run: Run, capsys: pytest.CaptureFixtu
     seen = capsys.readouterr()
     assert seen.out.startswith("x\n")
     assert seen.err.startswith("standings: the event is refused: metrics: board 'b' has no metric 'steps'")
-    assert seen.err.endswith(": mend it, and post it again\n")
+    assert seen.err.endswith(": correct it, and post it again\n")
     assert run("b", "a", "steps=5", "--wait", "--json") == DIFFERS
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (said["counted"], said["rank"]) == (False, None)
