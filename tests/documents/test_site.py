@@ -3,10 +3,12 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 from docs.site.navigation import expanded
 
@@ -22,6 +24,31 @@ PAGES: Final = {
     **{name: f"# {name}\n\n[MIT](https://opensource.org/license/mit)\n" for name in ("CHANGELOG.md", "SECURITY.md")},
     "CONTRIBUTING.md": "# Contributing\n\n```mermaid\nsequenceDiagram\n  a->>b: c\n```\n",
 }
+
+
+EVIDENCE: Final = {"performance.md", "reads.md", "speed.md", "lanes.md", "safeguards.md"}
+
+
+def test_the_navigation_has_four_kinds_of_pages_and_the_evidence_apart() -> None:
+    text = (PROJECT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2].partition("\n\n")[0]
+    kinds = {name: pages_of(entries) for one in yaml.safe_load(text) for name, entries in one.items()}
+
+    assert [*kinds] == ["Home", "Tutorials", "How-to", "Reference", "Explanation", "Evidence", "Project"]
+    for name, folder in (("Tutorials", "tutorials/"), ("How-to", "how-to/"), ("Reference", "reference/")):
+        assert [page for page in kinds[name] if not page.startswith(folder)] == []
+    assert {*kinds["Evidence"]} == EVIDENCE
+    assert {"architecture.md", "rolling-windows.md", "guarantees.md", "cost.md", "comparison.md", "decisions/"} <= {
+        *kinds["Explanation"]
+    }
+
+
+def pages_of(entries: object) -> list[str]:
+    """Return the pages of a part of the navigation, with those of the parts in it."""
+    if isinstance(entries, str):
+        return [entries]
+    parts = entries.values() if isinstance(entries, dict) else entries
+    assert isinstance(parts, Iterable)
+    return [page for part in parts for page in pages_of(part)]
 
 
 def built(place: Path, pages: dict[str, str]) -> tuple[int, str]:
