@@ -70,12 +70,13 @@ function face(name, picture) {
   return made;
 }
 function line(member) {
-  const row = element("tr"), who = element("td", "who"), button = embed ? outside(member, whole({member})) : element("button", "", member);
+  const row = element("tr"), who = element("td", "who"), parts = element("div"), button = embed ? outside(member, whole({member})) : element("button", "", member);
   row.member = member;
   button.dir = "auto";
   // What was clicked goes away. Whoever uses the keyboard goes on at the card.
   if (!embed) button.addEventListener("click", event => { show({member}); $("found-name").focus({preventScroll: event.detail > 0}); });
-  who.append(button);
+  parts.append(button);
+  who.append(parts);
   row.append(element("td", "rank"), element("td", "moved"), who, element("td", "score"));
   return row;
 }

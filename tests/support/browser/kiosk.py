@@ -21,11 +21,17 @@ LAID_OUT: Final = """() => {
         const {top, bottom, left, right} = one.getBoundingClientRect();
         return {top, bottom, left, right};
     });
+    const painted = name => {
+        const {left, right, top, height} = name.getBoundingClientRect();
+        return [left + 1, right - 1].every(x => document.elementFromPoint(x, top + height / 2) === name);
+    };
     const hidden = row => getComputedStyle(row).visibility === "hidden", page = document.documentElement;
     return {
         rows: boxes("#rows tr", row => !hidden(row)), hidden: boxes("#rows tr", hidden).length,
         list: boxes("section:has(#rows)")[0],
         cells: boxes("#rows td.who"), names: boxes("#rows td.who button"),
+        left_out: [...document.querySelectorAll("#rows td.who button")]
+            .filter(name => !hidden(name) && !painted(name)).map(name => name.textContent),
         header: boxes("header")[0], steps: boxes("#podium li"),
         parts: boxes("#podium li > *, #title, #facts, #state"), size: [page.scrollWidth, page.scrollHeight],
     };
@@ -49,6 +55,7 @@ def laid_out(shown: Shown) -> dict[str, Any]:
     # A name that is too long is cut, never left out.
     for cell, name in zip(found["cells"], found["names"], strict=True):
         assert name["right"] <= cell["right"] + 1
+    assert found["left_out"] == []
     # No further row would fit.
     assert found["list"]["bottom"] - found["rows"][-1]["bottom"] < found["rows"][0]["bottom"] - found["rows"][0]["top"]
     assert min(one["top"] for one in found["steps"]) >= found["header"]["bottom"] - 1
