@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from demo import feed
 from demo.embedded.stack import Deployment
-from tests.support.browser.kiosk import CAPITALS, LAID_OUT, laid_out
+from tests.support.browser.kiosk import CAPITALS, LAID_OUT, LEAST_CAPITALS, laid_out
 from tests.support.browser.live_page import AXE, Shown, event
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
@@ -38,8 +38,6 @@ BOARDS: Final = {
 PICTURE: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="teal"/></svg>'
 )
-LEAST_CAPITALS: Final = 0.022
-"""The least height of a capital letter, as a part of the screen's height."""
 DENIED: Final = """
     window.held = [];
     Object.defineProperty(navigator, "wakeLock", {value: {request: async kind => {

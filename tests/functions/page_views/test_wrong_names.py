@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.functions.page_views.conftest import Opener, Site
 from tests.support.browser.axe import violations
+from tests.support.browser.kiosk import CAPITALS, FIVE_METRES
 from tests.support.builders.page_boards import post
 
 pytestmark = pytest.mark.thorough
@@ -35,6 +36,16 @@ def test_a_board_that_cannot_exist(site: Site, open_page: Opener, board: str) ->
     expect(page.locator("#wrong-said")).to_have_text(f"There is no board “{board}”.")
     page.get_by_role("link", name="All boards").click()
     expect(page.locator("#boards-there li")).to_have_count(4)
+
+
+def test_a_wall_says_what_is_wrong_in_type_for_five_metres(site: Site, open_page: Opener) -> None:
+    shown = open_page(site, "?kiosk&board=rum-berlin", 1920, 1080)
+    expect(shown.page.locator("#wrong-said")).to_have_text("There is no board “rum-berlin”.")
+    expect_nothing_alive(shown.page)
+    capitals = shown.page.evaluate(CAPITALS)
+    assert {what: part for what, part in capitals.items() if part < FIVE_METRES} == {}
+    assert {"wrong-said ", "wrong-why ", "wrong-links "} <= capitals.keys()
+    shown.picture("kiosk-wrong")
 
 
 def test_what_is_wrong_stays_while_the_page_asks_again(site: Site, open_page: Opener) -> None:

@@ -4,8 +4,13 @@ from typing import Any, Final
 
 from tests.support.browser.live_page import Shown
 
+LEAST_CAPITALS: Final = 0.022
+"""The least height of a capital letter, as a part of the screen's height."""
+FIVE_METRES: Final = 0.034
+"""That of a capital letter which can be read from five metres on a screen that is wider than high."""
 CAPITALS: Final = """() => {
-    const read = "#title, #facts span, #state, #podium strong, .points, .step, #rows td, #rows button, #rows .remark";
+    const read = "#title, #facts span, #state, #podium strong, .points, .step, " +
+        "#rows td, #rows button, #rows .remark, #wrong :is(h2, p, a), #note, #empty";
     const pen = document.createElement("canvas").getContext("2d"), found = {};
     for (const one of document.querySelectorAll(read)) {
         const style = getComputedStyle(one);
