@@ -92,7 +92,8 @@ async function lead(row) {
     row.asOf = found.as_of;
     row.members.textContent = found.total === 1 ? "1 member" : number(found.total) + " members";
     if (first) {
-      const name = shownAs(first), score = element("span", "points", `${number(first.score)} ${metric.metric.replaceAll("_", " ")}`), who = element("bdi", "", name);
+      const name = shownAs(first), score = element("span", "points", number(first.score)), who = element("bdi", "", name);
+      score.append(element("span", "", " " + metric.metric.replaceAll("_", " ")));
       row.leader.replaceChildren(face(name, first.profile?.picture), who, score);
     } else row.leader.textContent = "Nobody is ranked yet.";
     ages();

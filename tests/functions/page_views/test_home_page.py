@@ -1,5 +1,6 @@
 """The home page: the boards there are, with leader, members and last change of those in view."""
 
+import json
 import re
 from urllib.parse import urlsplit
 
@@ -16,6 +17,13 @@ ALL_IN_VIEW_ARE_READ = """() => [...document.querySelectorAll("#boards-there li"
     const box = row.getBoundingClientRect();
     return box.bottom <= 0 || box.top >= innerHeight || row.querySelector(".leader").textContent;
 })"""
+
+SCORES_BEYOND = """() => [...document.querySelectorAll(".points")].filter(score => {
+    const digits = document.createRange();
+    digits.selectNodeContents(score.firstChild);
+    const ends = [".points", ".leader"].map(box => score.closest(box).getBoundingClientRect().right);
+    return digits.getBoundingClientRect().right > Math.min(...ends);
+}).map(score => score.textContent)"""
 
 
 def names(page: Page) -> list[str]:
@@ -48,6 +56,17 @@ def test_each_board_has_leader_members_and_last_change(site: Site, open_page: Op
     assert names(shown.page)[:2] == ["league-a", "run-berlin"]
     shown.picture("home-phone")
     assert violations(shown.page) == []
+
+
+@pytest.mark.parametrize("name", ["Ádám Nagy", "A person whose name goes on for quite a while"])
+def test_a_phone_cuts_names_and_never_scores(empty_site: Site, open_page: Opener, name: str) -> None:
+    for place, score in enumerate((7, 1_005, 999_999_999_999)):
+        post(empty_site.stack, f"run-{place}", {"ada": {"points": score}})
+    assert empty_site.stack.put("/members", json.dumps({"name": name}), id="ada")[0] == 200
+    shown = open_page(empty_site)
+    expect(shown.page.locator(".points")).to_have_text(["7 points", "1,005 points", "999,999,999,999 points"])
+    assert shown.page.evaluate(SCORES_BEYOND) == []
+    shown.picture("home-scores")
 
 
 @pytest.mark.parametrize("width", [390, 1280])
