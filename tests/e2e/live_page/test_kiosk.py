@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from demo import feed
 from demo.embedded.stack import Deployment
-from tests.support.browser.kiosk import CAPITALS, LAID_OUT, LEAST_CAPITALS, laid_out
+from tests.support.browser.kiosk import CAPITALS, FIVE_METRES, LAID_OUT, LEAST_CAPITALS, laid_out
 from tests.support.browser.live_page import AXE, Shown, event
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
@@ -105,10 +105,12 @@ def test_every_row_that_is_shown_is_wholly_on_the_screen_in_type_for_five_metres
         shown.page.route("**/points/week?*", with_notes)
         shown.open(board=BOARD, window="week", kiosk="")
 
-        rows = laid_out(shown)["rows"]
-        assert len(rows) >= (8 if size[0] < size[1] else 12)
+        rows, wide = laid_out(shown)["rows"], size[0] > size[1]
+        assert len(rows) >= (12 if wide else 8)
         capitals = shown.page.evaluate(CAPITALS)
         assert {what: part for what, part in capitals.items() if part < LEAST_CAPITALS} == {}
+        in_rows = {capitals[f"rows {what}"] for what in ("", "rank", "score", "remark")}
+        assert min(in_rows) >= (FIVE_METRES if wide else LEAST_CAPITALS)
         assert capitals["podium step"] > capitals["rows score"]
         shown.picture(f"kiosk-{size[0]}")
 
