@@ -7,6 +7,7 @@ from typing import Final
 
 from standings.domain.boards.boards_toml import DefinitionError, parse_boards
 from standings_cli.commands.options import Commands, add_csv
+from standings_cli.stack.board_names import unknown_status
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.csv_lines import print_csv
 from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
@@ -64,7 +65,7 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
     answer = connection.api.read("boards", options.board)
     if options.json:
         print(as_json(answer))
-        return OK
+        return unknown_status(connection.api, options.board)
     screen = console()
     screen.print(_DEFINITION.format_map(answer))
     columns = ("metric", "aggregate", "decimals", "order", "ties by", "amounts", "window", "current period")
@@ -78,7 +79,7 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
             rows.add_row(*cells, window["window"], period(window))
             cells = [""] * len(cells)
     screen.print(rows)
-    return OK
+    return unknown_status(connection.api, options.board)
 
 
 def _amounts(least: float | None, most: float | None) -> str:

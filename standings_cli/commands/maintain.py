@@ -188,7 +188,7 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
     arguments = _without_none(**selection, reason=options.reason, board=options.board, limit=options.limit)
     incomplete, found = False, 0
     for answer in connection.maintenance.answers(options.task, arguments, options.action):
-        found += len(answer.get("messages") or answer.get("objects") or ())
+        found += len(answer.get("messages") or answer.get("objects") or ()) + sum(_counts(answer).values())
         incomplete = incomplete or bool(answer.get("problems")) or answer.get("why") is not None
         if options.json:
             print(as_json(answer), flush=True)
@@ -198,10 +198,12 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
             _print_replay(answer)
     if options.action == "list" and found and not options.json:
         print(f"once the cause is fixed: `standings {options.command} replay`", file=sys.stderr)
-    elif options.action == "list" and not options.json and not incomplete:
+    elif not (found or options.json or incomplete):
         is_selection = len(arguments) > (options.limit is not None)
-        print(f"there are no {options.failures}{' that match' if is_selection else ': nothing is to be done'}")
-    return DIFFERS if incomplete else OK
+        all_of_them = f" that match: `standings {options.command} list` shows all"
+        print(f"there are no {options.failures}{all_of_them if is_selection else ': nothing is to be done'}")
+    is_missing = not found and options.argument in arguments
+    return DIFFERS if incomplete or is_missing else OK
 
 
 def _print_list(answer: Mapping[str, Any]) -> None:
@@ -218,12 +220,17 @@ def _print_list(answer: Mapping[str, Any]) -> None:
 
 
 def _print_replay(answer: Mapping[str, Any]) -> None:
-    counts = ("replayed", "placed", "removed", "refused", "failed", "left")
-    print(", ".join(f"{answer[name]} {name}" for name in counts if name in answer))
+    print(", ".join(f"{count} {name}" for name, count in _counts(answer).items()))
     for problem in answer["problems"]:
         print("   ", shown(f"{problem.get('id') or problem.get('key')} {problem['why']}"))
     if answer.get("why"):
         print(answer["why"], file=sys.stderr)
+
+
+def _counts(answer: Mapping[str, Any]) -> dict[str, int]:
+    """What a replay has done with the messages or records."""
+    names = ("replayed", "placed", "removed", "refused", "failed", "left")
+    return {name: answer[name] for name in names if name in answer}
 
 
 def _without_none(**arguments: Any) -> dict[str, Any]:

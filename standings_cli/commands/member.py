@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
@@ -12,6 +12,8 @@ from standings_cli.terminal.exit_status import DIFFERS, OK
 from standings_cli.terminal.question import is_confirmed
 from standings_cli.terminal.tables import console, table
 from standings_cli.terminal.text import as_json, number, period, shown
+
+_UNKNOWN: Final = ": none has this member, and it has no profile; check the id, unless it was erased before"
 
 
 def add(commands: Commands) -> None:
@@ -140,7 +142,8 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
         for key in files:
             print(f"    {shown(key)}")
     if not options.json:
-        also = ", and the profile" if profile else ""
+        is_known = bool(boards or profile or files or problems)
+        also = ", and the profile" if profile else "" if is_known else _UNKNOWN
         print(f"{shown(options.member)}: removed from {number(boards)} board{'' if boards == 1 else 's'}{also}")
     return DIFFERS if problems else OK
 

@@ -1,7 +1,6 @@
 """`top`, `rank` and `around`: reads of a ranking."""
 
 import argparse
-import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
@@ -9,11 +8,11 @@ from typing import Any, Final
 from standings_cli.commands.options import Commands, add_csv, whole_from
 from standings_cli.export.forms import COLUMNS, cells
 from standings_cli.stack.api import Api
-from standings_cli.stack.board_names import unknown_board
+from standings_cli.stack.board_names import unknown_status
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError
 from standings_cli.terminal.csv_lines import print_csv
-from standings_cli.terminal.exit_status import DIFFERS, OK
+from standings_cli.terminal.exit_status import OK
 from standings_cli.terminal.tables import console, standings
 from standings_cli.terminal.text import as_json, members, number, ranking, shown
 
@@ -91,10 +90,7 @@ def ranking_path(api: Api, options: argparse.Namespace) -> RankingPath:
 
 def board_status(api: Api, answer: Mapping[str, Any]) -> int:
     """Return the exit status of an answer. A ranking with nobody may be one of a mistyped board: then that is said."""
-    problem = None if answer["total"] else unknown_board(api, answer["board"])
-    if problem is not None:
-        print(f"standings: {shown(problem)}", file=sys.stderr)
-    return OK if problem is None else DIFFERS
+    return OK if answer["total"] else unknown_status(api, answer["board"])
 
 
 def _heading(answer: Mapping[str, Any]) -> str:

@@ -1,7 +1,11 @@
 """Tells a board that nobody has posted to from one with another name."""
 
+import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
+
+from standings_cli.terminal.exit_status import DIFFERS, OK
+from standings_cli.terminal.text import shown
 
 if TYPE_CHECKING:
     from standings_cli.stack.api import Api
@@ -23,3 +27,11 @@ def unknown_board(api: "Api", board: str) -> str | None:
     else:
         hint = "no board has: post one with `standings post BOARD MEMBER METRIC=AMOUNT`"
     return f"board {board!r} has had no event: {hint}"
+
+
+def unknown_status(api: "Api", board: str) -> int:
+    """Return the exit status of an answer that an unknown board gives as well. If the board is unknown, say so."""
+    problem = unknown_board(api, board)
+    if problem is not None:
+        print(f"standings: {shown(problem)}", file=sys.stderr)
+    return OK if problem is None else DIFFERS

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from standings.domain.errors import InvalidArgumentError, NotFoundError
 from standings.ports.errors import StoreUnavailableError
 from standings_cli.stack.backoff import backoff
 from standings_cli.stack.errors import FunctionError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MAX_PAUSE_S: Final = 30.0  # a waiting task is asked at least this often, to show its progress
 _ATTEMPTS: Final = 6
 _FIRST_RETRY_S: Final = 1.0
+_MISTAKES: Final = frozenset(error.__name__ for error in (ValueError, InvalidArgumentError, NotFoundError))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Maintenance:
                 return answer
             error = f"{answer.get('errorType', 'error')}: {answer.get('errorMessage', '')}"
             if answer.get("errorType") != StoreUnavailableError.__name__:
-                if answer.get("errorType") == ValueError.__name__:
+                if answer.get("errorType") in _MISTAKES:
                     mistake = str(answer["errorMessage"])
                     is_of_board = mistake.startswith(("board ", "no family "))
                     hint = ": `standings boards list` shows the boards" if is_of_board else ""

@@ -160,7 +160,7 @@ def test_an_empty_list_says_so(stack: Stack, capsys: pytest.CaptureFixture[str],
     assert run(stack, command, "list") == OK
     assert capsys.readouterr().out == f"there are no {failures}: nothing is to be done\n"
     assert run(stack, command, "list", "--board", "b") == OK
-    assert capsys.readouterr().out == f"there are no {failures} that match\n"
+    assert capsys.readouterr().out == f"there are no {failures} that match: `standings {command} list` shows all\n"
     assert run(stack, command, "list", "--json") == OK
     assert json.loads(capsys.readouterr().out)["done"]
 
@@ -210,7 +210,7 @@ def test_any_other_error_of_the_function_ends_it_at_once(stack: Stack) -> None:
 def test_errors_say_what_they_are(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(stack, "rebuild", "nobody") == WRONG
     hint = "`standings boards list` shows the boards"
-    assert capsys.readouterr().err == f"standings: board 'nobody' has no events: {hint}\n"
+    assert capsys.readouterr().err == f"standings: board 'nobody' has had no event: {hint}\n"
     assert run(stack, "rebuild", "no*") == DIFFERS
     assert capsys.readouterr() == ("", f"standings: no board matches 'no*': {hint}\n")
     assert run(stack, "audit", "nobody") == DIFFERS

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from standings.maintain.settle import settlements
 from standings_cli.__main__ import main
 from standings_cli.stack.maintenance_function import Maintenance
 from standings_cli.terminal.exit_status import DIFFERS, OK
@@ -50,6 +51,20 @@ def test_a_day_is_settled_and_listed(stack: Stack, capsys: pytest.CaptureFixture
     assert run(stack, "--json", "results", "league-1") == OK
     (listed,) = json.loads(capsys.readouterr().out)["results"]
     assert [prize["winners"] for prize in listed["prizes"] if prize["name"] == "silver"] == [silver]
+
+
+def test_a_list_of_more_than_one_answer(
+    stack: Stack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settlements, "MAX_LISTED", 1)
+    play(stack, 1)
+    stack.clock.milliseconds = FINAL
+    for day in ("2026-11-19", DAY):
+        assert run(stack, "settle", "league-1", "--window", "day", "--period", day) == OK
+    capsys.readouterr()
+    assert run(stack, "results", "league-1") == OK
+    listed = [line.split(",")[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == ["points · day · 2026-11-19: 0 members", f"points · day · {DAY}: 41 members"]
 
 
 def test_what_is_not_settled_is_said_with_its_reason(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:

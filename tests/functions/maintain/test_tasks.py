@@ -82,7 +82,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
         ({"rebuild": "b"}, "rebuild: expected an object of arguments, got 'b'"),
         ({"rebuild": {"board": 5}}, "rebuild: board: expected a value of type str, got 5"),
         ({"rebuild": {"board": "b", "fast": True}}, "rebuild: expected arguments board, begin, cursor, got 'fast'"),
-        ({"rebuild": {"board": "nobody"}}, "board 'nobody' has no events"),
+        ({"rebuild": {"board": "nobody"}}, "board 'nobody' has had no event"),
         ({"dead_letters": {}}, "dead_letters: expected an object with one of list, replay, delete"),
         ({"dead_letters": {"list": {"limit": True}}}, "list: limit: expected a value of type int, got True"),
         ({"dead_letters": {"replay": {"ids": [1]}}}, r"replay: ids: expected a list of texts, got \[1\]"),

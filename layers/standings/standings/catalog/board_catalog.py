@@ -38,6 +38,13 @@ class BoardCatalog:
         self._cache.forget(name)
         return self._limited({name}, register=False).get(name)
 
+    def known(self, name: str) -> BoardRecord:
+        """Read a board's record, without the cache; ValueError if the board has had no event."""
+        record = self.current(name)
+        if record is None:
+            raise ValueError(f"board {name!r} has had no event")
+        return record
+
     def next_board(self, after: str | None) -> str | None:
         """The first board after a name (None: of all) that a family matches; None after the last one."""
         while names := self.records.names(after, 1):

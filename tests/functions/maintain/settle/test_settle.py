@@ -219,21 +219,6 @@ def test_nobody_played(stack: Stack) -> None:
     assert [event["type"] for event in stack.bus.events] == ["Period Settled"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ({"window": "all"}, r"window: expected one that boards.toml settles for this board \(day, week\), got 'all'"),
-        ({"window": None}, "window: expected one that boards.toml settles"),
-        ({"metric": "runs"}, r"metric: expected one that is ranked in 'day' \(points\), got 'runs'"),
-        ({"board": "other"}, r"settles for this board \(none\)"),
-        ({"period": "yesterday"}, "expected a day such as 2026-11-20"),
-    ],
-)
-def test_what_cannot_be_settled_is_said(stack: Stack, arguments: dict[str, Any], why: str) -> None:
-    with pytest.raises(Exception, match=why):
-        settle(stack, **arguments)
-
-
 def test_settlements_are_listed(stack: Stack) -> None:
     play(stack, 11)
     stack.clock.milliseconds = FINAL

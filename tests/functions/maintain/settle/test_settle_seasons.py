@@ -5,7 +5,7 @@ import pytest
 from standings.domain.errors import InvalidArgumentError
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.settling.leagues import FINAL, lines_in, play, settle_whole, sorted_lines
+from tests.support.builders.settling.leagues import FINAL, lines_in, play, post, settle_whole, sorted_lines
 
 CUP = {"board": "cup-1", "window": "season"}
 FILES = "results/cup-1/points/season/autumn-2026/"
@@ -53,6 +53,7 @@ def test_a_season_that_is_running_or_not_there_is_not_settled(stack: Stack) -> N
     )
     with pytest.raises(ValueError, match="seasons: autumn-2026, winter-2026"):
         settle_whole(stack, **CUP, period="spring-2026")
+    post(stack, "later-1", {"m": 1})
     with pytest.raises(InvalidArgumentError, match="board 'later-1' has had no season yet"):
         settle_whole(stack, board="later-1", window="season", period=None)
     assert stack.bucket.results == {}

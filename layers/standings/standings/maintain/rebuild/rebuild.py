@@ -213,10 +213,7 @@ class _Run:
         return RewriteMembers(self._service.scores, self._service.clock, self._deadline, change).run(chunks)
 
     def _record(self) -> BoardRecord:
-        record = with_retry(lambda: self._service.catalog.current(self._board), self._backoff)
-        if record is None:
-            raise ValueError(f"board {self._board!r} has no events")
-        return record
+        return with_retry(lambda: self._service.catalog.known(self._board), self._backoff)
 
     def _save(self, record: BoardRecord, change: _Change) -> BoardRecord:
         """Write a change of the record, unless another call has moved the job on; returns the record as it is then."""

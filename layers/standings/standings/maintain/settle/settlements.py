@@ -71,9 +71,11 @@ class Settlements:
         """Settle a period (None: the latest that is final) in a window, for one metric or all that rank there.
 
         To be called again with the `cursor` of the answer until `done`. `rankings` tells of each that was settled, or
-        why not (`why`). `running` says that another call is at work.
+        why not (`why`). `running` says that another call is at work. ValueError if the board has had no event.
         """
         place, family = self.open_place, family_of(self.catalog.boards, board)
+        if cursor is None:
+            self._check_known(board)
         metrics = _metrics(family, window, metric)
         record = self.lease.take(deadline, scheduled=False)
         if record is None:
@@ -82,6 +84,9 @@ class Settlements:
             return self._settle(place, board, window, metrics, period, cursor, deadline, again=again)
         finally:
             self.lease.end(record, deadline)
+
+    def _check_known(self, board: str) -> None:
+        with_retry(lambda: self.catalog.known(board), self.clock.backoff_for(READ_TIMEOUT_S))
 
     def _settle(
         self,
@@ -186,8 +191,12 @@ class Settlements:
         return {"done": True, "families": families, "settles": self.place is not None}
 
     def results(self, deadline: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:  # noqa: ARG002 - a call ends soon
-        """The summaries of what was settled of a board, by metric, window and period, after a cursor."""
-        results = retrying(self.open_place.results, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+        """The summaries of what was settled of a board, by metric, window and period, after a cursor.
+
+        ValueError if there are none because the board has had no event.
+        """
+        place = self.open_place
+        results = retrying(place.results, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
         found: list[Any] = []
         prefix = board_prefix(board)
         for key in keys_of(results, prefix, cursor or ""):
@@ -196,8 +205,10 @@ class Settlements:
                 if content is not None:
                     found.append({**orjson.loads(content), "prefix": key.removesuffix(SUMMARY)})
             if len(found) == MAX_LISTED:
-                return {"done": False, "cursor": key, "bucket": results.name, "results": found}
-        return {"done": True, "cursor": None, "bucket": self.open_place.results.name, "results": found}
+                return {"done": False, "cursor": key, "bucket": place.results.name, "results": found}
+        if not found and cursor is None:
+            self._check_known(board)
+        return {"done": True, "cursor": None, "bucket": place.results.name, "results": found}
 
 
 def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
@@ -205,7 +216,8 @@ def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
     settle = family.endings.settle
     if window not in settle:
         named = ", ".join(settle) or "none"
-        raise bad_argument("window", f"expected one that boards.toml settles for this board ({named}), got {window!r}")
+        expected = f"expected one that boards.toml settles for this board ({named}), got {window!r}"
+        raise bad_argument("window", f"{expected}; `settle` in boards.toml adds one")
     ranked = [one for one in family.metrics.values() if one.window(window) is not None]
     chosen = [one for one in ranked if metric in (None, one.name)]
     if not chosen:
