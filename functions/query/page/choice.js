@@ -29,9 +29,6 @@ async function choose(push) {
     controls(ranked, metric);
     remember(false);
     await refresh();
-    if (!answer) return;
-    scene("list");
-    if (!answer.total) await posted();
   } catch (error) { if (mine === asked) failed(error); }
 }
 // Reads the definition of the board that is shown. Whoever has gone on meanwhile keeps that of the other board.

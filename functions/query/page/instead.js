@@ -34,11 +34,12 @@ function noWindow(metric) {
     like(view.window, metric.windows.map(one => one.window)).map(name => link(worded(name), {metric: metric.metric, window: name, period: "", rank: 1})));
 }
 // A family in boards.toml has every name that its pattern matches: a mistyped one too. The list of boards has those with events.
-async function posted() {
+async function otherBoards() {
   const name = view.board, found = await get("boards?" + new URLSearchParams({prefix: name, limit: 1}));
-  if (found.boards[0]?.board === name) return;
-  const links = await boardsLike(name);
-  if (name === view.board && answer && !answer.total) wrong(`No event has come for the board “${name}” yet.`, "The list appears here with the first one. " + (links.length ? "These boards have events:" : ""), links, "unused");
+  return found.boards[0]?.board === name ? null : boardsLike(name);
+}
+function unused(others) {
+  wrong(`No event has come for the board “${view.board}” yet.`, "The list appears here with the first one. " + (others.length ? "These boards have events:" : ""), others, "unused");
 }
 // A period, or a rank, that cannot be read. The other windows and periods stay within reach.
 function unreadable(error) {

@@ -19,6 +19,10 @@ async function refresh() {
     if (turned && !view.period || outlived()) await define(mine);
     if (mine !== asked) return;
     if (turned) anew();
+    // Nobody is ranked: the page says why only when it knows.
+    const others = answer || found.total ? null : await otherBoards();
+    if (mine !== asked) return;
+    if (!answer) scene("list");
     answer = found;
     if (current !== ranking() + found.period.end) before = new Map();
     current = ranking() + found.period.end;
@@ -30,6 +34,7 @@ async function refresh() {
     if (embed) framed();
     if (view.member) card();
     place();
+    if (others) unused(others);
     movement(mine);
     if (view.member) await charts(mine);
     fresh();

@@ -1,7 +1,9 @@
 """Addresses that name what is not there: the page says what is wrong, and links to what there is."""
 
+import re
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.functions.page_views.conftest import Opener, Site
 from tests.support.browser.axe import violations
@@ -72,6 +74,33 @@ def test_a_board_without_an_event_becomes_a_list_with_the_first(site: Site, open
     expect(page.locator("#wrong")).to_be_hidden()
     expect(page.locator("#state")).to_have_attribute("data-is", "live")
     assert site.stack.delete("/boards/run-oslo/member", id="eve")[0] in {202, 204}
+
+
+@pytest.mark.parametrize(
+    ("query", "where", "said"),
+    [
+        ("?board=run-lima", "#wrong-said", "No event has come for the board “run-lima” yet."),
+        ("?board=run-lima&embed", "#wrong-said", "No event has come for the board “run-lima” yet."),
+        ("?board=run-rome&window=day", "#empty", "Nobody is ranked in this period yet."),
+    ],
+)
+def test_a_list_of_nobody_is_loading_until_the_page_knows_why(
+    site: Site, open_page: Opener, query: str, where: str, said: str
+) -> None:
+    page, held = open_page(site, "?board=run-berlin").page, list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    asked = re.compile(r"/boards\?prefix=[^&]*&limit=1$")
+    page.route(asked, hold)
+    with page.expect_request(asked):
+        page.goto(f"{site.address}/{query}")
+    expect(page.locator("#state")).to_have_attribute("data-is", "waiting")
+    expect(page.locator("#rows .ghost")).to_have_count(8)
+    expect(page.locator("#empty")).to_be_hidden()
+    held[0].continue_()
+    expect(page.locator(where)).to_have_text(said)
 
 
 def test_a_board_in_use_may_have_nobody_in_a_period(site: Site, open_page: Opener) -> None:
