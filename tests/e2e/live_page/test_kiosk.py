@@ -157,7 +157,6 @@ def test_who_overtakes_moves_up_on_the_podium(on_a_wall: Callable[..., Any], dep
         ("demo-wall-one", ["1"], []),
         ("demo-wall-level", ["=1", "=1", "3"], []),
         ("demo-wall-crowd", ["=1", "=1", "=1"], ["1", "5"]),
-        ("demo-wall-none", [], []),
     ],
 )
 def test_few_members_and_equals_stand_as_they_rank(
@@ -168,13 +167,22 @@ def test_few_members_and_equals_stand_as_they_rank(
 
         expect(shown.page.locator("#podium .step")).to_have_text(steps)
         expect(shown.page.locator("#rows td.rank")).to_have_text(listed)
-        expect(shown.page.locator("#podium")).to_be_visible(visible=bool(steps))
+        expect(shown.page.locator("#podium")).to_be_visible()
         tops = shown.page.locator("#podium .step").evaluate_all(
             "all => all.map(one => one.getBoundingClientRect().top)"
         )
         assert len({top for top, step in zip(tops, steps, strict=True) if step == "=1"}) <= 1
         assert sorted(set(tops)) == [top for number, top in enumerate(tops) if top not in tops[:number]]
         shown.picture(board)
+
+
+def test_a_board_without_an_event_says_so_and_has_no_podium(on_a_wall: Callable[..., Any]) -> None:
+    with on_a_wall() as shown:
+        shown.go(board="demo-wall-none", kiosk="")
+
+        expect(shown.page.locator("#wrong-said")).to_have_text("No event has come for the board “demo-wall-none” yet.")
+        expect(shown.page.locator("#podium")).to_be_hidden()
+        expect(shown.page.locator("#rows tr")).to_have_count(0)
 
 
 def test_boards_take_turns_and_those_that_cannot_be_shown_are_left_out(on_a_wall: Callable[..., Any]) -> None:
