@@ -18,7 +18,7 @@ from standings_cli.commands.options import Commands, add_stack_options
 from standings_cli.stack.advice import advice
 from standings_cli.stack.board_names import unknown_board
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import UNRANKED, ApiError, FunctionError, StackError
+from standings_cli.stack.errors import UNRANKED, ApiError, FunctionError, NoAnswerError, StackError
 from standings_cli.start.parser import Parser
 from standings_cli.start.summaries import COMMANDS
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG
@@ -114,10 +114,10 @@ def parser(complete: Iterable[str] = COMMANDS) -> Parser:
 def _errors() -> tuple[type[Exception], ...]:
     """The errors of a stack; those of AWS's clients only if there are any, since their import takes so long."""
     if "botocore" not in sys.modules:
-        return ApiError, StackError, FunctionError
+        return ApiError, NoAnswerError, StackError, FunctionError
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - at first use
 
-    return ApiError, StackError, FunctionError, BotoCoreError, ClientError
+    return ApiError, NoAnswerError, StackError, FunctionError, BotoCoreError, ClientError
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ from rich.text import Text
 
 from standings_cli.commands.options import Commands, number_from
 from standings_cli.commands.rankings import RADIUS, RankingPath, add_entries, add_ranking, ranking_path
-from standings_cli.stack.api import LOST, Api
+from standings_cli.stack.api import Api
 from standings_cli.stack.backoff import backoff
 from standings_cli.stack.board_names import unknown_board
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import UNRANKED, ApiError
+from standings_cli.stack.errors import UNRANKED, ApiError, NoAnswerError
 from standings_cli.terminal.exit_status import OK
 from standings_cli.terminal.tables import console, standings
 from standings_cli.terminal.text import ago, as_json, members, number, ranking, shown
@@ -61,7 +61,7 @@ class Watch:
         """Read the ranking, and return whether there is something new to show. Raises ApiError if it is permanent."""
         try:
             changed = self._read()
-        except (*LOST, ApiError) as error:
+        except (NoAnswerError, ApiError) as error:
             if isinstance(error, ApiError) and not error.is_temporary:
                 raise
             self.failing_since = self.failing_since if self.failure else now

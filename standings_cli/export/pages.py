@@ -22,7 +22,7 @@ class WholeList:
         """Return each page's new entries, the cursor to read on from, and the share of the list that was read.
 
         A member that moves between two pages may come a second time: it is left out there. The cursor is None at the
-        end. Raises ApiError and LOST.
+        end. Raises ApiError and NoAnswerError.
         """
         while True:
             answer = self.api.read(*self.path, **self.arguments, limit=PAGE_SIZE, cursor=cursor)

@@ -1,30 +1,21 @@
 """Calls a stack's HTTP API. Requests are signed for AWS IAM, carry a token, or neither."""
 
 import json
-import os
 import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
-from botocore.exceptions import ConnectionClosedError, HTTPClientError, SSLError
-from botocore.exceptions import ConnectionError as NoConnectionError
-from botocore.httpsession import URLLib3Session
-from botocore.utils import get_environ_proxies
-
 from standings_cli.stack.backoff import backoff
-from standings_cli.stack.errors import ApiError
+from standings_cli.stack.errors import ApiError, NoAnswerError
+from standings_cli.stack.transport import Request
 
-LOST: Final = (HTTPClientError, NoConnectionError)
-"""The errors of a request that got no answer."""
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
 
-_TIMEOUT_S: Final = 35
 _FIRST_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 4.0
 _RETRIED: Final = frozenset({429, 500, 502, 503, 504})
@@ -34,14 +25,18 @@ _RETRIED: Final = frozenset({429, 500, 502, 503, 504})
 class Signature:
     """The credentials and region that requests are signed with."""
 
-    credentials: Credentials
+    credentials: "Credentials"
     region: str
 
+    def sign(self, request: Request) -> None:
+        """Add the headers of AWS Signature Version 4."""
+        from botocore.auth import SigV4Auth  # noqa: PLC0415 - it takes longer to import than all the rest
+        from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - the same
 
-def transport(url: str, *, local: bool = False) -> Any:
-    """Make HTTP connections to an address, through the environment's proxies unless it is on this machine."""
-    trusted: Any = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE") or True
-    return URLLib3Session(verify=trusted, proxies={} if local else get_environ_proxies(url), timeout=_TIMEOUT_S)
+        signed = AWSRequest(request.method, request.url, request.headers, request.data)
+        # A role's credentials are renewed now and then: each attempt reads them anew, all at once.
+        SigV4Auth(self.credentials.get_frozen_credentials(), "execute-api", self.region).add_auth(signed)
+        request.headers = dict(signed.headers.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +56,7 @@ class Api:
     chance: Callable[[], float] = random.random
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
-        """Return the answer at a path. Arguments that are None are left out. Raises ApiError and LOST."""
+        """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
         answer = self.read_if_changed(None, *path, **arguments)
         if answer is None:
             raise ApiError(HTTPStatus.NOT_MODIFIED, "", "expected an answer with a body, got HTTP 304")
@@ -70,8 +65,8 @@ class Api:
     def read_if_changed(
         self, tag: str | None, *path: str, **arguments: str | int | None
     ) -> tuple[dict[str, Any], str | None] | None:
-        """Return the answer and its ETag; None if its ETag is still `tag`. Raises ApiError and LOST."""
-        request = AWSRequest("GET", self._address(path, arguments), headers={"If-None-Match": tag} if tag else {})
+        """Return the answer and its ETag; None if its ETag is still `tag`. Raises ApiError and NoAnswerError."""
+        request = Request("GET", self._address(path, arguments), headers={"If-None-Match": tag} if tag else {})
         status, headers, content = self._exchange(request)
         if status == HTTPStatus.NOT_MODIFIED:
             return None
@@ -80,10 +75,10 @@ class Api:
         return self._parsed(status, content), headers.get("ETag")
 
     def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
-        """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and LOST."""
+        """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and NoAnswerError."""
         data = b"" if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"} if data else {}
-        status, _, content = self._exchange(AWSRequest("PUT", self._address(path, arguments), headers, data))
+        status, _, content = self._exchange(Request("PUT", self._address(path, arguments), headers, data))
         if status != HTTPStatus.OK:
             raise _error(status, content)
         return self._parsed(status, content)
@@ -91,9 +86,9 @@ class Api:
     def delete(self, *path: str, **arguments: str) -> None:
         """Send a DELETE. If its first answer was lost, the second may be that there is nothing any more.
 
-        Raises ApiError and LOST.
+        Raises ApiError and NoAnswerError.
         """
-        status, _, content = self._exchange(AWSRequest("DELETE", self._address(path, arguments)))
+        status, _, content = self._exchange(Request("DELETE", self._address(path, arguments)))
         if status != HTTPStatus.NO_CONTENT:
             raise _error(status, content)
 
@@ -118,32 +113,25 @@ class Api:
         except UnicodeEncodeError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
-    def _exchange(self, request: AWSRequest) -> tuple[int, Mapping[str, str], bytes]:
+    def _exchange(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
         for attempt in range(1, self.attempts + 1):
             try:
                 answer = self._send(request)
                 if answer.status_code not in _RETRIED or attempt == self.attempts:
                     break
-            except SSLError:
-                raise
-            except LOST:
-                if attempt == self.attempts:
+            except NoAnswerError as error:
+                if attempt == self.attempts or not error.is_temporary:
                     raise
             self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
         return answer.status_code, answer.headers, answer.content
 
-    def _send(self, unsigned: AWSRequest) -> Any:
-        request = AWSRequest(unsigned.method, unsigned.url, dict(unsigned.headers), unsigned.data)
+    def _send(self, unsigned: Request) -> Any:
+        request = Request(unsigned.method, unsigned.url, dict(unsigned.headers), unsigned.data)
         if self.token is not None:
             request.headers["Authorization"] = f"Bearer {self.token}"
         elif self.signature is not None:
-            # A role's credentials are renewed now and then: each attempt reads them anew, all at once.
-            credentials = self.signature.credentials.get_frozen_credentials()
-            SigV4Auth(credentials, "execute-api", self.signature.region).add_auth(request)
-        answer = self.session.send(request.prepare())
-        if answer.status_code == HTTPStatus.OK and len(answer.content) < int(answer.headers.get("Content-Length", 0)):
-            raise ConnectionClosedError(endpoint_url=str(request.url))
-        return answer
+            self.signature.sign(request)
+        return self.session.send(request)
 
 
 def _error(status: int, content: bytes) -> ApiError:

@@ -43,11 +43,12 @@ class Connection:
     @cached_property
     def api(self) -> "Api":
         """The HTTP API. Requests are signed if there are credentials and no token."""
-        from standings_cli.stack.api import Api, Signature, transport  # noqa: PLC0415 - at first use
+        from standings_cli.stack.api import Api, Signature  # noqa: PLC0415 - at first use
+        from standings_cli.stack.transport import Transport  # noqa: PLC0415 - at first use
 
         credentials = None if self._options.token else self._session.get_credentials()
         signature = None if credentials is None else Signature(credentials, self._region)
-        return Api(self.api_url, transport(self.api_url, local=self._options.local), signature, self._options.token)
+        return Api(self.api_url, Transport(local=self._options.local), signature, self._options.token)
 
     @cached_property
     def maintenance(self) -> "Maintenance":
@@ -81,12 +82,10 @@ class Connection:
 
     def unsigned(self, method: str, path: str) -> int:
         """Send a request without a body, a signature or a token. Return the status of the answer."""
-        from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - at first use
+        from standings_cli.stack.transport import Request, Transport  # noqa: PLC0415 - at first use
 
-        from standings_cli.stack.api import transport  # noqa: PLC0415 - at first use
-
-        session = transport(self.api_url, local=self._options.local)
-        return int(session.send(AWSRequest(method, f"{self.api_url.rstrip('/')}/{path}").prepare()).status_code)
+        request = Request(method, f"{self.api_url.rstrip('/')}/{path}")
+        return Transport(local=self._options.local).send(request).status_code
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service for the stack's account and region, or for the local endpoint."""

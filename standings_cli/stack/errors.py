@@ -31,3 +31,11 @@ class FunctionError(Exception):
     def __init__(self, detail: str, *, is_mistake: bool = False) -> None:
         super().__init__(detail)
         self.is_mistake = is_mistake
+
+
+class NoAnswerError(Exception):
+    """A request got no answer, or only a part of one. `is_temporary`: the same request may get one later."""
+
+    def __init__(self, detail: str, *, is_temporary: bool = True) -> None:
+        super().__init__(detail)
+        self.is_temporary = is_temporary

@@ -9,7 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from statistics import median
+from threading import Thread
 from typing import Any, Final
 
 from benchmarks.harness.results_file import REPOSITORY, output
@@ -17,17 +21,48 @@ from benchmarks.harness.results_file import REPOSITORY, output
 PAGE: Final = "docs/speed.md"
 COMMAND: Final = "make bench"
 BASE: Final = "python -c pass"
-COMMANDS: Final = ("standings --help", "standings --version", "standings boards check")
+READ: Final = "standings boards list --token …"
+WITHOUT_STACK: Final = ("standings --help", "standings --version", "standings boards check")
+COMMANDS: Final = (*WITHOUT_STACK, READ)
 BUDGET: Final = 5.0
 """A multiple of the CPU time of the base."""
 _PROGRAMS: Final = {BASE: ["-c", "pass"]} | {
-    command: ["-m", "standings_cli", *command.split()[1:]] for command in COMMANDS
+    command: ["-m", "standings_cli", *command.split()[1:]] for command in WITHOUT_STACK
 }
+
+
+class _Boards(BaseHTTPRequestHandler):
+    """An API that has one board."""
+
+    def do_GET(self) -> None:
+        body = b'{"boards": [{"board": "otters"}], "next": null}'
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Keep quiet."""
+
+
+@contextmanager
+def _programs() -> Iterator[dict[str, list[str]]]:
+    """Return the arguments of each program, while an API answers the read."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Boards) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        read = ["-m", "standings_cli", "boards", "list", "--api-url", address, "--token", "a.b.c"]
+        try:
+            yield {**_PROGRAMS, READ: read}
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def start(arguments: list[str]) -> tuple[float, float]:
     """Run Python with these arguments in a process of its own; return its seconds, wall and CPU time."""
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "layers" / "standings")}
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "layers" / "standings"), "NO_PROXY": "127.0.0.1"}
     began = time.perf_counter()
     process = subprocess.Popen(  # noqa: S603 - our own modules
         [sys.executable, *arguments], cwd=REPOSITORY, env=environment, stdout=subprocess.DEVNULL
@@ -42,12 +77,13 @@ def start(arguments: list[str]) -> tuple[float, float]:
 
 def measure(rounds: int) -> dict[str, Any]:
     """Return medians over the rounds; each round starts every program once, and one more round goes before them."""
-    runs: dict[str, list[tuple[float, float]]] = {program: [] for program in _PROGRAMS}
-    for number in range(rounds + 1):
-        for program, arguments in _PROGRAMS.items():
-            started = start(arguments)
-            if number:
-                runs[program].append(started)
+    runs: dict[str, list[tuple[float, float]]] = {program: [] for program in (BASE, *COMMANDS)}
+    with _programs() as programs:
+        for number in range(rounds + 1):
+            for program, arguments in programs.items():
+                started = start(arguments)
+                if number:
+                    runs[program].append(started)
     rows = []
     for program, starts in runs.items():
         pairs = list(zip(starts, runs[BASE], strict=True))

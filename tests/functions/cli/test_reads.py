@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from standings_cli.__main__ import main
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
+from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
@@ -50,7 +51,7 @@ def api() -> Iterator[Api]:
         apply(stack, [event(f"m{number}", number * 10.25) for number in range(25)])
         apply(stack, [event("m3", 0.5, hour=10), event("m2", 11, hour=10), event("late", 1, hour=10)])
         apply(stack, [event(member, 5, "odd:1", best=number) for number, member in enumerate((*HOSTILE, *ODD))])
-        yield Api(gateway.address, transport(gateway.address, local=True))
+        yield Api(gateway.address, Transport(local=True))
         assert gateway.raised == []
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from standings_cli.__main__ import main
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
+from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import OK
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
@@ -33,7 +34,7 @@ def api(engine: Any, clock: ManualClock) -> Iterator[Api]:
     event = {"id": "1", "board": "league", "member": "m1", "at": "2026-11-21T09:05:00Z", "metrics": {"points": 5}}
     with running(engine, clock, BOARDS) as stack, serving(stack) as gateway:
         apply(stack, [event])
-        yield Api(gateway.address, transport(gateway.address, local=True))
+        yield Api(gateway.address, Transport(local=True))
 
 
 def printed(api: Api, capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:

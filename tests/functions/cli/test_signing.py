@@ -9,8 +9,9 @@ import pytest
 from botocore.credentials import RefreshableCredentials
 
 from standings_cli.__main__ import main, parser
-from standings_cli.stack.api import Api, Signature, transport
+from standings_cli.stack.api import Api, Signature
 from standings_cli.stack.connection import Connection
+from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import OK, UNREACHABLE, WRONG
 from tests.support.cli.signing import KEYS, SECRET, answering, encoded, expected_signature, parts
 
@@ -26,7 +27,7 @@ def signature_of(request: bytes) -> str:
 )
 def test_the_signature_is_over_what_is_sent(stage: str, member: str) -> None:
     with answering((200, "{}")) as server:
-        api = Api(server.address + stage, transport(server.address), Signature(KEYS, "eu-central-1"))
+        api = Api(server.address + stage, Transport(), Signature(KEYS, "eu-central-1"))
         api.read_if_changed(
             '"tag"', "boards", "Otters:2026.a-b_c", "points", "last-7-days", "rank", member=member, previous="true"
         )
@@ -43,7 +44,7 @@ def test_the_signature_is_over_what_is_sent(stage: str, member: str) -> None:
 
 def test_any_other_request_has_another_signature() -> None:
     with answering((200, "{}")) as server:
-        Api(server.address, transport(server.address), Signature(KEYS, "us-east-1")).read("boards", "a:b")
+        Api(server.address, Transport(), Signature(KEYS, "us-east-1")).read("boards", "a:b")
     (request,) = server.requests
 
     assert signature_of(request) == expected_signature(request, "us-east-1")
@@ -58,7 +59,7 @@ def test_any_other_request_has_another_signature() -> None:
 
 def test_a_token_goes_as_it_is_and_anyone_sends_nothing() -> None:
     with answering((200, "{}")) as server:
-        session = transport(server.address)
+        session = Transport()
         Api(server.address, session, Signature(KEYS, "us-east-1"), "a.b.c").read("boards")
         Api(server.address, session).read("boards")
 
@@ -75,7 +76,7 @@ def test_each_attempt_is_signed_with_the_keys_of_its_moment() -> None:
 
     keys = RefreshableCredentials.create_from_metadata(renewed(), renewed, "test")
     with answering((503, ""), (200, "{}")) as server:
-        api = Api(server.address, transport(server.address), Signature(keys, "us-east-1"), sleep=lambda _: None)
+        api = Api(server.address, Transport(), Signature(keys, "us-east-1"), sleep=lambda _: None)
         api.read("boards")
     assert [parts(request)[1]["x-amz-security-token"] for request in server.requests] == ["2", "3"]
 
@@ -85,7 +86,7 @@ def test_what_passes_is_asked_again_with_growing_jittered_naps(lost: tuple[int, 
     naps: list[float] = []
     chances = iter((0.0, 1.0, 0.5))
     with answering(lost, lost, lost, (200, '{"boards": []}')) as server:
-        api = Api(server.address, transport(server.address), sleep=naps.append, chance=lambda: next(chances))
+        api = Api(server.address, Transport(), sleep=naps.append, chance=lambda: next(chances))
         assert api.read("boards") == {"boards": []}
 
     assert len(server.requests) == 4
@@ -109,7 +110,7 @@ def test_what_does_not_pass_is_told(
     capsys: pytest.CaptureFixture[str], answer: tuple[int, str], requests: int, status: int, words: str
 ) -> None:
     with answering(answer) as server:
-        api = Api(server.address, transport(server.address), sleep=lambda _: None)
+        api = Api(server.address, Transport(), sleep=lambda _: None)
         assert main(["boards", "list"], lambda _: SimpleNamespace(api=api)) == status
 
     assert len(server.requests) == requests

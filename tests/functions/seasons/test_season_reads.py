@@ -9,7 +9,8 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Ranking
 from standings.read import cursors
 from standings_cli.__main__ import main
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
+from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import OK
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
@@ -119,7 +120,7 @@ def test_a_season_is_kept_until_the_one_after_it_has_ended(stack: Stack) -> None
 
 def test_the_command_line_takes_names_of_seasons(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(stack) as gateway:
-        connection = SimpleNamespace(api=Api(gateway.address, transport(gateway.address, local=True)))
+        connection = SimpleNamespace(api=Api(gateway.address, Transport(local=True)))
         post(stack, "2026-10-20T09:00", a=5)
         for more in ([], ["--period", "spring"]):
             assert main(["top", "b", "--window", "season", *more], lambda _: connection) == OK

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from standings_cli.commands import watch
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
+from standings_cli.stack.transport import Transport
 from tests.support.aws.manual_clock import ManualClock
 
 NOW = 1_795_256_100_000
@@ -38,8 +39,8 @@ class Sleeper:
 class Counting:
     """Connections that keep the status of each answer; 0 for none."""
 
-    def __init__(self, address: str) -> None:
-        self._session = transport(address, local=True)
+    def __init__(self) -> None:
+        self._session = Transport(local=True)
         self.statuses: list[int] = []
 
     def send(self, request: Any) -> Any:
@@ -58,7 +59,7 @@ def run_watch(
     member: str | None = None,
 ) -> tuple[str, Counting, Sleeper]:
     """Run a watch until nothing more happens, and return what it has written."""
-    session = session or Counting(address)
+    session = session or Counting()
     sleeper = Sleeper(clock, happenings, lambda: len(session.statuses))
     api = Api(address, session, attempts=1, sleep=sleeper, chance=lambda: 1.0)
     path = (("boards", "b", "points", "all"), dict[str, str | None](period=None, method=None))

@@ -13,8 +13,9 @@ from standings.wiring import projector
 from standings_cli.doctor.exercise import activity, exercise
 from standings_cli.doctor.exercise.exercise import Tools
 from standings_cli.doctor.finding import Finding, Verdict
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
 from standings_cli.stack.maintenance_function import Maintenance
+from standings_cli.stack.transport import Transport
 from tests.functions.cli.test_maintain import Lambda
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.queues import Sqs
@@ -69,7 +70,7 @@ class Trial:
         tools = Tools(
             sqs=Sqs(stack.activity, stack.dead_letters),
             queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
-            api=Api(self.gateway.address, transport(self.gateway.address, local=True)),
+            api=Api(self.gateway.address, Transport(local=True)),
             maintenance=Maintenance(Lambda(stack), "maintenance", self.pass_time),  # type: ignore[arg-type]
             now=lambda: datetime.fromtimestamp(stack.clock() / 1000, UTC),
             monotonic=lambda: stack.clock() / 1000,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from standings_cli.__main__ import main
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
+from standings_cli.stack.transport import Transport
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -24,7 +25,7 @@ class Session:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self._session = transport(address, local=True)
+        self._session = Transport(local=True)
         self.before: Callable[[], Any] = lambda: None
 
     def send(self, request: Any) -> Any:

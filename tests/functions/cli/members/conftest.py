@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from standings_cli.__main__ import main
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
 from standings_cli.stack.maintenance_function import Maintenance
+from standings_cli.stack.transport import Transport
 from tests.functions.cli.test_maintain import Lambda
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
@@ -30,7 +31,7 @@ def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
 @pytest.fixture
 def api(stack: Stack) -> Iterator[Api]:
     with serving(stack) as gateway:
-        yield Api(gateway.address, transport(gateway.address, local=True), sleep=lambda _: None)
+        yield Api(gateway.address, Transport(local=True), sleep=lambda _: None)
         assert gateway.raised == []
 
 

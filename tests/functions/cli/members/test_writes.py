@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from standings_cli.__main__ import main
-from standings_cli.stack.api import Api, Signature, transport
+from standings_cli.stack.api import Api, Signature
+from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import OK, UNREACHABLE
 from tests.support.cli.signing import KEYS, Raw, answering, expected_signature, parts
 
@@ -15,7 +16,7 @@ ANSWER = json.dumps({"board": "b", "member": "a", "hidden": True})
 
 def run(server: Raw, *arguments: str, token: str | None = None) -> int:
     signature = None if token else Signature(KEYS, "eu-central-1")
-    api = Api(server.address, transport(server.address), signature, token, sleep=lambda _: None)
+    api = Api(server.address, Transport(), signature, token, sleep=lambda _: None)
     return main(["member", *arguments], lambda _: SimpleNamespace(api=api))
 
 

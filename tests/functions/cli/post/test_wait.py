@@ -9,10 +9,11 @@ import pytest
 
 from standings_cli.__main__ import main, parser
 from standings_cli.post.counted import PATIENCE_S
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
 from standings_cli.stack.maintenance_function import Maintenance
+from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.functions.cli.test_maintain import Lambda
 from tests.support.aws.environment import ENVIRONMENT
@@ -69,7 +70,7 @@ def run(stack: Stack, later: Later) -> Iterator[Run]:
 
     with serving(stack) as gateway:
         connection = SimpleNamespace(
-            api=Api(gateway.address, transport(gateway.address, local=True), sleep=later),
+            api=Api(gateway.address, Transport(local=True), sleep=later),
             maintenance=Maintenance(Lambda(stack), "maintenance", later),  # type: ignore[arg-type]
             queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
             client=lambda _: stack.activity,

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from standings_cli.__main__ import main
-from standings_cli.stack.api import Api, transport
+from standings_cli.stack.api import Api
+from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import WRONG
 from tests.support.aws.gateway import Gateway
 from tests.support.aws.stack import Stack
@@ -56,7 +57,7 @@ class Moving:
     """Connections to an API whose address a test changes, to take it away and bring it back."""
 
     def __init__(self, address: str) -> None:
-        self._counting = Counting(address)
+        self._counting = Counting()
         self._there = address
         self.away = ""
         self.statuses = self._counting.statuses
@@ -99,12 +100,12 @@ def test_an_api_that_is_away_is_waited_for(stack: Stack, gateway: Gateway) -> No
 def test_a_question_that_has_no_answer_ends_it(
     stack: Stack, gateway: Gateway, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api = Api(gateway.address, transport(gateway.address, local=True))
+    api = Api(gateway.address, Transport(local=True))
     for arguments in (["watch", "b", "--metric", "pts"], ["watch", "a b"], ["watch", "b", "--period", "2020-01-01"]):
         assert main(arguments, lambda _: SimpleNamespace(api=api)) == WRONG
         assert capsys.readouterr().err.count("\n") == 1
     with broken(200, "<html>") as elsewhere:
-        page = replace(api, url=elsewhere, session=transport(elsewhere, local=True))
+        page = replace(api, url=elsewhere, session=Transport(local=True))
         assert main(["watch", "b"], lambda _: SimpleNamespace(api=page)) == WRONG
     assert "is not the API of a stack: expected JSON" in capsys.readouterr().err
     assert stack.clock() == NOW

@@ -47,7 +47,7 @@ def test_a_terminal_shows_what_the_api_answers_as_it_is_wide(stack: Stack, gatew
 
 
 def test_a_mistyped_board_is_told(stack: Stack, gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
-    api = Api(gateway.address, Counting(gateway.address), sleep=Sleeper(stack.clock, [], lambda: 1))
+    api = Api(gateway.address, Counting(), sleep=Sleeper(stack.clock, [], lambda: 1))
     assert main(["watch", "bb", "--window", "all"], lambda _: SimpleNamespace(api=api)) == OK
     assert "0 members · no change yet · board 'bb' has had no event" in capsys.readouterr().out
 
@@ -85,7 +85,7 @@ def test_a_member_with_its_neighbours_that_is_not_ranked_yet(
 
 
 def test_json_is_one_line_for_each_change(stack: Stack, gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
-    session = Counting(gateway.address)
+    session = Counting()
     sleeper = Sleeper(
         stack.clock,
         [lambda: None, lambda: apply(stack, [event("cleo", 25)]), lambda: None],
