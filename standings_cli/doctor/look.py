@@ -8,7 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from standings_cli.doctor import access, data, functions, sources, watching
 from standings_cli.doctor.deployed import Deployed
 from standings_cli.doctor.finding import Finding, failed, note
-from standings_cli.stack.errors import FunctionError
+from standings_cli.stack.errors import FunctionError, NoAnswerError
 
 Check = Callable[[Deployed], Iterator[Finding]]
 CHECKS: Final[tuple[Check, ...]] = (
@@ -38,7 +38,7 @@ def look(deployed: Deployed) -> Iterator[Finding]:
         about = check.__name__
         try:
             yield from check(deployed)
-        except (ClientError, BotoCoreError, FunctionError) as error:
+        except (ClientError, BotoCoreError, FunctionError, NoAnswerError) as error:
             if deployed.is_local:
                 yield note(about, f"a local AWS cannot tell: {error}")
             else:

@@ -151,3 +151,7 @@ def announcements_on_a_stack_that_cannot(stack: Stack) -> None:
 
 def settlements_on_demand_alone(stack: Stack) -> None:
     stack.parameters["SettleSchedule"] = ""
+
+
+def an_api_that_does_not_answer(stack: Stack) -> None:
+    stack.statuses["GET"] = 0

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from standings_cli.doctor.deployed import ANNOUNCER, FUNCTIONS, TABLES, Deployed
 from standings_cli.doctor.finding import Finding
 from standings_cli.doctor.look import look
+from standings_cli.stack.errors import NoAnswerError
 from standings_cli.stack.maintenance_function import Maintenance
 
 QUEUE_ARN = "arn:aws:sqs:eu-central-1:123456789012:standings-activity"
@@ -83,9 +84,14 @@ class Stack:
         connection: Any = SimpleNamespace(
             client=lambda service: _Client(self, service),
             maintenance=Maintenance(_Client(self, "lambda"), "maintenancefunction"),  # type: ignore[arg-type]
-            unsigned=lambda method, _: self.statuses[method],
+            unsigned=self._unsigned,
         )
         return {finding.about: finding for finding in look(Deployed(connection, "standings", is_local))}
+
+    def _unsigned(self, method: str, _: str) -> int:
+        if self.statuses[method] == 0:
+            raise NoAnswerError("Could not connect")
+        return self.statuses[method]
 
 
 class _Client:

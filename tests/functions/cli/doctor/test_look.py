@@ -34,6 +34,7 @@ BROKEN: list[tuple[Break, Verdict, str, str]] = [
         "ProjectorFunction reads its source",
         "PROBLEM: Cannot access stream",
     ),
+    (breakages.an_api_that_does_not_answer, FAILED, "signatures", "could not look: Could not connect"),
     (breakages.no_stream, FAILED, "the stream of Scores", "no stream"),
     (breakages.half_a_stream, FAILED, "the stream of Scores", "got NEW_IMAGE"),
     (breakages.no_expiry, FAILED, "expiry of ReceiptsTable", "got e DISABLED"),
