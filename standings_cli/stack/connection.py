@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from standings_cli.stack.api import Api
     from standings_cli.stack.maintenance_function import Maintenance
+    from standings_cli.stack.transport import Transport
 
 SERVED: Final = Path(__file__).parents[2] / ".local" / "serve.json"
 """The file in which `make serve` writes its addresses."""
@@ -44,11 +45,10 @@ class Connection:
     def api(self) -> "Api":
         """The HTTP API. Requests are signed if there are credentials and no token."""
         from standings_cli.stack.api import Api, Signature  # noqa: PLC0415 - at first use
-        from standings_cli.stack.transport import Transport  # noqa: PLC0415 - at first use
 
         credentials = None if self._options.token else self._session.get_credentials()
         signature = None if credentials is None else Signature(credentials, self._region)
-        return Api(self.api_url, Transport(local=self._options.local), signature, self._options.token)
+        return Api(self.api_url, self._transport, signature, self._options.token)
 
     @cached_property
     def maintenance(self) -> "Maintenance":
@@ -82,10 +82,10 @@ class Connection:
 
     def unsigned(self, method: str, path: str) -> int:
         """Send a request without a body, a signature or a token. Return the status of the answer."""
-        from standings_cli.stack.transport import Request, Transport  # noqa: PLC0415 - at first use
+        from standings_cli.stack.transport import Request  # noqa: PLC0415 - at first use
 
         request = Request(method, f"{self.api_url.rstrip('/')}/{path}")
-        return Transport(local=self._options.local).send(request).status_code
+        return self._transport.send(request).status_code
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service for the stack's account and region, or for the local endpoint."""
@@ -96,6 +96,12 @@ class Connection:
         if self._options.local:
             config = config.merge(Config(proxies={}))
         return self._session.client(service, endpoint_url=self._endpoint_url, config=config)
+
+    @cached_property
+    def _transport(self) -> "Transport":
+        from standings_cli.stack.transport import Transport  # noqa: PLC0415 - at first use
+
+        return Transport(local=self._options.local)
 
     @property
     def _region(self) -> str:

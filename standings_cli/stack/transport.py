@@ -20,6 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 from standings_cli.stack.errors import NoAnswerError, StackError
 
 _TIMEOUT_S: Final = 35
+_PORTS: Final = {"http": 80, "https": 443}
 _CERTIFICATES: Final = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
 
 
@@ -54,8 +55,15 @@ class Transport:
 
         Raises NoAnswerError, and StackError if the environment's proxy or certificates cannot be used.
         """
+        parts = urlsplit(request.url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        target, headers = request.url.removeprefix(origin) or "/", request.headers
+        proxy = self._proxy(parts)
+        if proxy is not None and parts.scheme == "http":
+            target, headers = request.url, headers | _authorization(proxy)
+        idle = self._idle.setdefault(origin, [])
         try:
-            connection, target = self._connection(request)
+            connection = _kept(idle) or self._connect(parts, proxy)
         except ssl.SSLError as error:
             raise NoAnswerError(f"SSL validation failed for {request.url} {error}", is_temporary=False) from error
         except (OSError, HTTPException) as error:
@@ -63,7 +71,7 @@ class Transport:
         except ValueError as error:
             raise NoAnswerError(f"{request.url} is no address: {error}", is_temporary=False) from error
         try:
-            connection.request(request.method, target, request.data or None, request.headers)
+            connection.request(request.method, target, request.data or None, headers)
             response = connection.getresponse()
             answer = Answer(response.status, cast("Mapping[str, str]", response.headers), response.read())
         except (OSError, HTTPException) as error:
@@ -72,38 +80,36 @@ class Transport:
                 f'Connection was closed before we received a valid response from endpoint URL: "{request.url}" '
                 f"({error or type(error).__name__})"
             ) from error
+        except ValueError:
+            connection.close()
+            # Python's own message would show the token.
+            raise NoAnswerError("the address or the token has a character that HTTP forbids: check --api-url and "
+                                "--token", is_temporary=False) from None  # fmt: skip
         if connection.sock is not None:
-            self._idle[_origin(urlsplit(request.url))].append(connection)
+            idle.append(connection)
         return answer
 
-    def _connection(self, request: Request) -> tuple[HTTPConnection, str]:
-        """Return a connection for a request, kept or new, and what to ask for there."""
-        parts = urlsplit(request.url)
-        proxy = None if self._local or proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
-        target = request.url.removeprefix(_origin(parts)) or "/"
-        if proxy and parts.scheme == "http":
-            target = request.url
-            request.headers |= _authorization(_proxy(proxy))
-        idle = self._idle.setdefault(_origin(parts), [])
-        while idle:
-            connection = idle.pop()
-            # What can be read before a request is the end of the connection.
-            if not select.select([connection.sock], [], [], 0)[0]:
-                return connection, target
-            connection.close()
-        connection = self._new(parts, None if proxy is None else _proxy(proxy))
-        connection.connect()
-        return connection, target
+    def _proxy(self, parts: SplitResult) -> SplitResult | None:
+        named = None if self._local or proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
+        if named is None:
+            return None
+        proxy = urlsplit(named if "://" in named else f"http://{named}")
+        if proxy.scheme != "http" or not proxy.hostname:
+            raise StackError(
+                f"HTTP_PROXY, HTTPS_PROXY: expected an address such as http://proxy:3128, got {proxy.scheme}:"
+            )
+        return proxy
 
-    def _new(self, parts: SplitResult, proxy: SplitResult | None) -> HTTPConnection:
+    def _connect(self, parts: SplitResult, proxy: SplitResult | None) -> HTTPConnection:
         first = proxy or parts
-        host = str(first.hostname)
+        host, port = str(first.hostname), first.port or _PORTS[first.scheme]
         if parts.scheme == "http":
-            return HTTPConnection(host, first.port or 80, timeout=_TIMEOUT_S)
-        connection = HTTPSConnection(host, first.port or (443 if proxy is None else 80), timeout=_TIMEOUT_S,
-                                     context=self._trusted)  # fmt: skip
-        if proxy is not None:
-            connection.set_tunnel(str(parts.hostname), parts.port or 443, _authorization(proxy))
+            connection = HTTPConnection(host, port, timeout=_TIMEOUT_S)
+        else:
+            connection = HTTPSConnection(host, port, timeout=_TIMEOUT_S, context=self._trusted)
+            if proxy is not None:
+                connection.set_tunnel(str(parts.hostname), parts.port or _PORTS["https"], _authorization(proxy))
+        connection.connect()
         return connection
 
     @cached_property
@@ -122,15 +128,17 @@ class Transport:
         return ssl.create_default_context(cafile=of_botocore if of_botocore.exists() else None)
 
 
-def _origin(parts: SplitResult) -> str:
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _proxy(text: str) -> SplitResult:
-    parts = urlsplit(text if "://" in text else f"http://{text}")
-    if parts.scheme != "http" or not parts.hostname:
-        raise StackError(f"HTTP_PROXY, HTTPS_PROXY: expected an address such as http://proxy:3128, got {parts.scheme}:")
-    return parts
+def _kept(idle: list[HTTPConnection]) -> HTTPConnection | None:
+    """Take a connection that can still be used. Other threads take from the same list."""
+    while True:
+        try:
+            connection = idle.pop()
+        except IndexError:
+            return None
+        # What can be read before a request is the end of the connection.
+        if not select.select([connection.sock], [], [], 0)[0]:
+            return connection
+        connection.close()
 
 
 def _authorization(proxy: SplitResult) -> dict[str, str]:

@@ -4,6 +4,7 @@ import base64
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,23 @@ def test_certificates_that_cannot_be_read_are_named(
     arguments = ["boards", "list", "--api-url", "https://127.0.0.1:1", "--token", "a.b.c"]
     assert main(arguments) == UNREACHABLE
     assert f"{name}: expected a file of certificates (PEM), got" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("token", ["a.\u20ac.c", "a.b\nc"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(
+    keeping: Keeping, capsys: pytest.CaptureFixture[str], token: str
+) -> None:
+    address = f"http://127.0.0.1:{keeping.server_port}"
+    assert main(["boards", "list", "--api-url", address, "--token", token]) == UNREACHABLE
+    error = capsys.readouterr().err
+    assert "has a character that HTTP forbids: check --api-url and --token" in error
+    assert "a.b" not in error
+    assert keeping.peers == []
+
+
+def test_threads_share_connections(keeping: Keeping) -> None:
+    api = Api(f"http://127.0.0.1:{keeping.server_port}", Transport())
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda _: api.read("boards"), range(200))) == [{}] * 200
+    assert len(keeping.peers) == 200
+    assert len(set(keeping.peers)) <= 8
