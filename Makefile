@@ -109,6 +109,12 @@ faults: $(DEV_INSTALLED) ## one schedule of faults again, step by step: make fau
 safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missing; half an hour
 	PYTHONPATH=layers/standings $(RUN) -m tests.faults.safeguards $(SAFEGUARDS_ARGS)
 
+N ?= 200
+
+.PHONY: mutants
+mutants: $(TESTS) ## which small changes of the product the tests notice: make mutants SEED=1 N=200 AREA=read
+	PYTHONPATH=layers/standings $(RUN) -m tests.mutants $(or $(SEED),$(error which? make mutants SEED=1)) $(N) $(AREA)
+
 ISSUE_CONFIG := .github/ISSUE_TEMPLATE/config.yml
 # $(call conforms,schema,files)
 conforms = $(TOOLS)/schemas/bin/check-jsonschema --builtin-schema vendor.$(1) $(2)
