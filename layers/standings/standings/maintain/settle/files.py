@@ -1,11 +1,15 @@
 """The files of a settled period, under `results/{board}/{metric}/{window}/{period}/`.
 
+`{period}` is the period's first day, such as `2026-11-16`, or the name of a season, such as `winter`. If the files of
+an earlier season with that name are there already, it is the name and the first day: `winter-2027-12-01`.
+
 `summary.json` makes a settlement. `sent-00001.json` … hold the ids of events that were put, and `events.json` says that
-all were.
+all were. `attempt.json` names the last attempt that began to write them: an older one writes nothing more.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -14,11 +18,13 @@ from standings.domain.boards.definitions import Ranking
 from standings.domain.windows.endings import label_of
 from standings.maintain.settle.lines import Line, as_json, csv_part, json_part, read_part
 from standings.ports.endings import MAX_KEYS, Results
+from standings.read.answer_fields import period
 from standings.runtime.retry import READ_TIMEOUT_S, Clock, retrying
 
 RESULTS: Final = "results"
 SUMMARY: Final = "summary.json"
 ALL_SENT: Final = "events.json"
+ATTEMPT: Final = "attempt.json"
 _JSON_PART: Final = ".jsonl.gz"
 _PART: Final = "standings-"
 _SENT: Final = "sent-"
@@ -46,11 +52,16 @@ def is_json_part(key: str) -> bool:
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one ranking. Each request is retried for up to `READ_TIMEOUT_S`."""
+    """The files of one ranking's period. Each request is retried for up to `READ_TIMEOUT_S`.
+
+    `start` and `end` are those of the period, such as `2026-11-16T00:00:00+01:00`.
+    """
 
     results: Results
     prefix: str
     clock: Clock
+    start: str
+    end: str
 
     @property
     def _store(self) -> Results:
@@ -65,10 +76,39 @@ class Files:
         """Write the summary, unless there is one."""
         self._store.put_new(self.prefix + SUMMARY, as_json(summary))
 
+    def begin(self, attempt: str) -> None:
+        """Write down that an attempt begins to write files. From now on, older attempts are outdated."""
+        about = {"attempt": attempt, "start": self.start, "end": self.end}
+        self._store.put(self.prefix + ATTEMPT, as_json(about))
+
+    def is_outdated(self, attempt: str | None) -> bool:
+        """Whether another attempt has begun to write files after this one."""
+        content = self._store.content(self.prefix + ATTEMPT)
+        return content is None or orjson.loads(content)["attempt"] != attempt
+
+    def are_of_another_period(self) -> bool:
+        """Whether the files that are there belong to a period that shares no time with this one."""
+        content = self._store.content(self.prefix + ATTEMPT) or self._store.content(self.prefix + SUMMARY)
+        if content is None:
+            return False
+        about = orjson.loads(content)
+        start, end, their_start, their_end = (
+            datetime.fromisoformat(text) for text in (self.start, self.end, about["start"], about["end"])
+        )
+        return end <= their_start or their_end <= start
+
+    @property
+    def label(self) -> str:
+        """What the folder is called: `2026-11-16` or `winter`."""
+        return self.prefix.rstrip("/").rpartition("/")[2]
+
     def reopen(self) -> None:
-        """Remove what makes the settlement. The ids of events that were put stay."""
-        self._store.delete(self.prefix + SUMMARY)
+        """Remove what makes the settlement. The ids of events that were put stay.
+
+        The summary goes last. If the call dies in between, the period is still settled.
+        """
         self._store.delete(self.prefix + ALL_SENT)
+        self._store.delete(self.prefix + SUMMARY)
 
     def put_part(self, number: int, lines: list[Line]) -> None:
         """Write some lines, in both formats."""
@@ -112,7 +152,12 @@ _EMPTY: Final = json_part([])
 
 
 def files_of(results: Results, ranking: Ranking, clock: Clock) -> Files:
-    """The files of a ranking."""
+    """The files of a ranking that has periods."""
     label = label_of(ranking.metric.timetable, ranking.window, ranking.period)
-    path = f"{ranking.metric.name}/{ranking.window.name}/{label}/"
-    return Files(results, board_prefix(ranking.board) + path, clock)
+    folder = f"{board_prefix(ranking.board)}{ranking.metric.name}/{ranking.window.name}/"
+    about = period(ranking)
+    start, end = str(about["start"]), str(about["end"])
+    files = Files(results, f"{folder}{label}/", clock, start, end)
+    if ranking.window.unit != "s" or not files.are_of_another_period():
+        return files
+    return replace(files, prefix=f"{folder}{label}-{start[:10]}/")

@@ -74,8 +74,12 @@ def csv_part(lines: Sequence[Line]) -> bytes:
     """The same lines as CSV with a header."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
+    # The module quotes a line feed, but not a carriage return, at which other readers end the row.
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writerow(("rank", "member", "score"))
-    table.writerows((line.rank, line.member, line.score.decode()) for line in lines)
+    for line in lines:
+        member = line.member
+        (quoted if "\r" in member else table).writerow((line.rank, member, line.score.decode()))
     return gzip.compress(text.getvalue().encode(), _LEVEL, mtime=0)
 
 

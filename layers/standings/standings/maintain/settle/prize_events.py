@@ -84,6 +84,8 @@ class PrizeEvents:
 
     def _events(self, summary: Mapping[str, Any]) -> Iterator[BusEvent]:
         about = {name: summary[name] for name in _ABOUT}
+        # A season that has the name of an earlier one has other files, and its events have other ids.
+        identity = {**about, "period": self.files.label}.values()
         prizes = [prize for prize in summary["prizes"] if prize["events"] and prize["winners"]]
         last = max((prize["last"] for prize in prizes), default=0)
         for line in self.files.lines(summary["parts"] if prizes else 0):
@@ -94,13 +96,13 @@ class PrizeEvents:
                     won = {"prize": prize["name"], "rank": line.rank, "member": line.member}
                     yield _event(
                         "Prize Won",
-                        event_id("prize", *about.values(), prize["name"], line.member),
+                        event_id("prize", *identity, prize["name"], line.member),
                         {**about, **won, "score": orjson.Fragment(line.score)},
                     )
         yield _event(
             "Period Settled",
             # A settlement that replaces another one has another digest: then it is news.
-            event_id("period", *about.values(), summary["digest"]),
+            event_id("period", *identity, summary["digest"]),
             {
                 **about,
                 "members": summary["members"],

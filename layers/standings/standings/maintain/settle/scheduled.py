@@ -4,14 +4,14 @@ Due is each final period of a window that the family settles, as long as it can 
 were put. A run ends with its time or the last board.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.members.open_rankings import open_rankings
-from standings.domain.windows.endings import final_at, label_of
-from standings.maintain.settle.files import ALL_SENT, board_prefix, keys_of
+from standings.domain.windows.endings import final_at
+from standings.maintain.settle.files import ALL_SENT, board_prefix, files_of, keys_of
 from standings.maintain.settle.settlement import RESERVE_S
 from standings.maintain.settle.settlements import Place, Settlements
 from standings.maintain.turns.lease import Position
@@ -31,10 +31,11 @@ class ScheduledSettlements:
         `running` says that another call is at work: then this one has done nothing.
         """
         settlements = self.settlements
-        visits = _Visits(settlements, settlements.open_place, deadline)
+        place = settlements.open_place
         position = settlements.lease.take(deadline, scheduled=True)
         if position is None:
             return {"done": False, "running": True, "board": None, "rankings": []}
+        visits = _Visits(settlements, place, deadline, settlements.attempt(position))
         run = Run(settlements.lease, position, deadline, visits, settlements.catalog.next_board)
         done = run.go()
         return {"done": done, "running": False, "board": run.position.board, "rankings": visits.told}
@@ -43,17 +44,20 @@ class ScheduledSettlements:
 class _Visits:
     """The settlements of one run."""
 
-    def __init__(self, settlements: Settlements, place: Place, deadline: float) -> None:
+    def __init__(self, settlements: Settlements, place: Place, deadline: float, attempt: str) -> None:
         self._settlements = settlements
         self._place = place
         self._deadline = deadline
+        self._attempt = attempt
         self.told: list[dict[str, Any]] = []
 
     def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         for ranking in self._due(board, at["ranking"] if at is not None else ""):
             key = ranking.ranking_code
             here = at["at"] if at is not None and at["ranking"] == key else None
-            report, after = self._settlements.settle_ranking(self._place, ranking, here, self._deadline, again=False)
+            report, after = self._settlements.settle_ranking(
+                self._place, ranking, here, self._deadline, self._attempt, again=False
+            )
             self.told.append(report)
             if after is not None:
                 return {"ranking": key, "at": after}
@@ -75,12 +79,13 @@ class _Visits:
         family = self._settlements.catalog.boards.family(board)
         if family is None or not family.endings.settle:
             return
-        due = list(self._final(family, board))
-        done = self._done(board, due)
+        due = {ranking: self._path(ranking) for ranking in self._final(family, board)}
+        done = self._done(board, due.values())
         timetable = family.timetable
-        due.sort(key=lambda one: (one.ranking_code != first, timetable.bounds(one.window, one.period)))
-        for ranking in due:
-            if self._path(ranking) not in done:
+        for ranking in sorted(
+            due, key=lambda one: (one.ranking_code != first, timetable.bounds(one.window, one.period))
+        ):
+            if due[ranking] not in done:
                 yield ranking
 
     def _final(self, family: Family, board: str) -> Iterator[Ranking]:
@@ -102,12 +107,12 @@ class _Visits:
             if is_whole and final is not None and record.begun < final <= now:
                 yield ranking
 
-    def _done(self, board: str, due: list[Ranking]) -> set[str]:
+    def _done(self, board: str, paths: Iterable[str]) -> set[str]:
         """The paths of those rankings of a board whose events were all put. It lists no files of earlier periods."""
         results = retrying(self._place.results, lambda: self._settlements.clock.backoff_for(READ_TIMEOUT_S))
         earliest: dict[str, str] = {}
-        for ranking in due:
-            window, _, label = self._path(ranking).rpartition("/")
+        for path in paths:
+            window, _, label = path.rpartition("/")
             earliest[window] = min(label, earliest.get(window, label))
         return {
             key.removeprefix(board_prefix(board)).removesuffix(f"/{ALL_SENT}")
@@ -116,7 +121,7 @@ class _Visits:
             if key.endswith(f"/{ALL_SENT}")
         }
 
-    @staticmethod
-    def _path(ranking: Ranking) -> str:
-        label = label_of(ranking.metric.timetable, ranking.window, ranking.period)
-        return f"{ranking.metric.name}/{ranking.window.name}/{label}"
+    def _path(self, ranking: Ranking) -> str:
+        """Where the files of a ranking are, below the board's folder."""
+        files = files_of(self._place.results, ranking, self._settlements.clock)
+        return files.prefix.removeprefix(board_prefix(ranking.board)).rstrip("/")

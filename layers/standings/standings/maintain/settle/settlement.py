@@ -8,7 +8,8 @@
 4. *Events*: one for each winner of a prize, and one for the period.
 
 A settlement that stops anywhere goes on from its cursor, or from the beginning: each step writes what it would have
-written before.
+written before. Callers take turns, and each may come back with an old cursor. So an attempt goes on with its files only
+if no other attempt has begun to write files since, and none has settled the period: `attempt.json` is a fencing token.
 """
 
 from collections.abc import Mapping
@@ -47,13 +48,17 @@ class NotSettledError(Exception):
 
 @dataclass(frozen=True)
 class Settlement:
-    """Settles a ranking, which has generation 0, a part at each call. `stack` is named in summary and events."""
+    """Settles a ranking, which has generation 0, a part at each call. `stack` is named in summary and events.
+
+    `attempt` is a name that no other call has, such as `1795300000000-17`: files that this call begins get it.
+    """
 
     call: AuditCall
     family: Family
     record: BoardRecord
     ranking: Ranking
     files: Files
+    attempt: str
     bus: Bus
     stack: str
 
@@ -66,6 +71,8 @@ class Settlement:
         at = self._begin(again=again) if cursor is None else cursor
         if at["stage"] != "events" and at["generation"] != self.record.generation:
             at = self._first_step(again=at["again"])  # A rebuild has switched reads in between.
+        elif at["stage"] in {"files", "seal"} and self._is_settled(at):
+            at = {"stage": "events"}
         is_first = True
         while is_first or not self.call.is_over(RESERVE_S):
             following = steps[at["stage"]](at)
@@ -85,6 +92,14 @@ class Settlement:
         generation = self.record.generation
         return {"stage": "audit", "generation": generation, "again": again, "at": None, "sum": "0", "members": 0}
 
+    def _is_settled(self, at: Mapping[str, Any]) -> bool:
+        """Whether another attempt has settled the period. NotSettledError if another one has begun to write files."""
+        if self.files.summary() is not None:
+            return True
+        if self.files.is_outdated(at.get("attempt")):
+            raise NotSettledError("another call has begun to write this period's files: try again")
+        return False
+
     def _audit(self, at: Mapping[str, Any]) -> dict[str, Any]:
         seen = Checksum(at["sum"], at["members"])
 
@@ -101,10 +116,14 @@ class Settlement:
         counted = {**at, "sum": str(seen), "members": seen.members}
         if not report["done"]:
             return {**counted, "at": report["cursor"]}
+        if not at["again"] and self.files.summary() is not None:
+            return {"stage": "events"}  # Another call has settled the period since this one began.
+        self.files.begin(self.attempt)
         if at["again"]:
             self.files.reopen()
         counted.pop("at")
-        return {**counted, "stage": "files", "parts": 0, "after": _FIRST, "listed": 0, "rank": 0, "last": None}
+        nothing = {"parts": 0, "after": _FIRST, "listed": 0, "rank": 0, "last": None}
+        return {**counted, "stage": "files", "attempt": self.attempt, **nothing}
 
     def _write(self, at: Mapping[str, Any]) -> dict[str, Any]:
         """Write the next part of the list."""

@@ -81,9 +81,14 @@ class Settlements:
         if record is None:
             return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
         try:
-            return self._settle(place, board, window, metrics, period, cursor, deadline, again=again)
+            attempt = self.attempt(record)
+            return self._settle(place, board, window, metrics, period, cursor, deadline, attempt, again=again)
         finally:
             self.lease.end(record, deadline)
+
+    def attempt(self, position: Position) -> str:
+        """A name that only one call has: it began now, and with this position it has the lease."""
+        return f"{self.clock.now()}-{position.version}"
 
     def _check_known(self, board: str) -> None:
         with_retry(lambda: self.catalog.known(board), self.clock.backoff_for(READ_TIMEOUT_S))
@@ -97,6 +102,7 @@ class Settlements:
         period: str | None,
         cursor: Mapping[str, Any] | None,
         deadline: float,
+        attempt: str,
         *,
         again: bool,
     ) -> dict[str, Any]:
@@ -106,7 +112,7 @@ class Settlements:
         for metric in metrics[names.index(at["metric"]) :]:
             here = at if metric.name == at["metric"] else {"metric": metric.name, "period": at["period"], "at": None}
             ranking = self._ranking(board, metric, window, here["period"])
-            report, after = self.settle_ranking(place, ranking, here["at"], deadline, again=again)
+            report, after = self.settle_ranking(place, ranking, here["at"], deadline, attempt, again=again)
             told.append(report)
             if after is not None:
                 label = report["period"]
@@ -134,7 +140,14 @@ class Settlements:
         return (each for each in open_rankings(family, board, self.clock.now()) if each.metric is metric)
 
     def settle_ranking(
-        self, place: Place, ranking: Ranking, at: Mapping[str, Any] | None, deadline: float, *, again: bool
+        self,
+        place: Place,
+        ranking: Ranking,
+        at: Mapping[str, Any] | None,
+        deadline: float,
+        attempt: str,
+        *,
+        again: bool,
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Settle one ranking from a cursor on: what to tell of it, and the next cursor (None: there is no more)."""
         timetable, window = ranking.metric.timetable, ranking.window
@@ -152,7 +165,7 @@ class Settlements:
         try:
             record = self._record(ranking, files_are_there=at is None and not again and files.summary() is not None)
             family = family_of(self.catalog.boards, ranking.board)
-            settlement = Settlement(call, family, record, ranking, files, place.bus, place.stack)
+            settlement = Settlement(call, family, record, ranking, files, attempt, place.bus, place.stack)
             after = settlement.run(at, again=again)
         except NotSettledError as error:
             report = error.report or {"drift": 0, "found": {}, "examples": []}
