@@ -37,6 +37,17 @@ def test_a_list_of_events_is_answered_in_its_order(stack: Stack) -> None:
     assert len(count_them(stack)) == 100
 
 
+def test_a_list_without_at_counts_in_its_order(stack: Stack) -> None:
+    timeless = [{**TIMELESS, "id": f"z{9 - n}", "metrics": {"points": n}} for n in range(3)]
+
+    assert [result["status"] for result in results(stack, timeless)] == ["queued"] * 3
+    assert [orjson.loads(message["MessageBody"])["at"] for message in stack.activity.messages] == [
+        "2026-11-21T10:15:00.000Z",
+        "2026-11-21T10:15:00.001Z",
+        "2026-11-21T10:15:00.002Z",
+    ]
+
+
 def test_each_event_is_its_boards_on_the_queue(stack: Stack) -> None:
     """A flood of one board keeps no other waiting: a fair queue goes by the message's group."""
     longest = "A-z:0._9" * 16

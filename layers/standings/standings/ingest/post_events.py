@@ -50,6 +50,7 @@ class Posting:
         """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
 
         `own` is the only member that the caller may post for: if any event names another, none is posted.
+        Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
         """
         documents = parse_documents(body)
         if own is not None:
@@ -59,7 +60,7 @@ class Posting:
         events: dict[int, Posted] = {}
         for number, (text, value) in enumerate(documents):
             try:
-                event = posted(text, value, now, self.most_bytes)
+                event = posted(text, value, now + number, self.most_bytes)
                 parse_event(event.body, self.boards, now, at_filled_in=event.at_filled_in)
                 events[number] = event
             except RefusedEvent as refusal:

@@ -81,8 +81,8 @@ class Scores(Protocol):
     def image(self, key: MemberKey) -> Image | None:
         """Read an item, strongly consistently; None if it does not exist."""
 
-    def receipt(self, event_id: str) -> bytes | None:
-        """Read the digest of an event, strongly consistently; None if the event was not applied."""
+    def receipts(self, event_ids: Iterable[str]) -> dict[str, bytes]:
+        """Read the digests of events, strongly consistently. An event that was not applied is left out."""
 
     def apply(
         self, events: Sequence[Event], changes: Sequence[ItemChange], now: int

@@ -1,6 +1,6 @@
 """Plans how events change members' items, given the images that were read of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from standings.domain.boards.definitions import MAX_UNITS, Boards, Family
@@ -10,7 +10,11 @@ from standings.domain.members.counting import Counted, additions, beyond_bounds,
 from standings.domain.members.member_item import Image, new_image, rewritten
 from standings.ports.scores import Addition, ItemChange, MemberKey, Rewrite
 
-MAX_REMOVED: Final = 100  # Accumulators that one addition removes: its expression must fit in DynamoDB's 4 KB
+MAX_EXPRESSION: Final = 4_096
+"""Bytes of an addition's expression, by DynamoDB's limit. An addition that would need more removes less, or the item is
+rewritten: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
+_FIXED: Final = 100  # Bytes that every expression has, at most
+_VALUE: Final = len(", :10000 ")  # Bytes that a name needs beside itself, at most
 Images = Mapping[MemberKey, Image | None]
 
 
@@ -43,12 +47,19 @@ def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images:
     abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
     adds_up = all(family.metrics[name].adds_up for one in counted for name in one.amounts)
     if adds_up and (image.abs_total if image is not None else 0) + abs_total <= MAX_UNITS:
-        removes = expired(family, image, written_at_ms)[:MAX_REMOVED] if image is not None else []
         adds = additions(family, counted, written_at_ms)
         # An addition writes no tie key. If there is one, it is left from another definition of ties.
-        tie_keys_removed = [name for name in (*adds, *removes) if image is None or name in image.tie_keys]
-        notes_removed = [name for name in removes if image is not None and name in image.notes]
-        return Addition(*item, adds, removes, tie_keys_removed, notes_removed, written_at_ms, abs_total, only_known)
+        tie_keys_removed = [name for name in adds if image is None or name in image.tie_keys]
+        room = MAX_EXPRESSION - _FIXED - _size(adds) - _size(tie_keys_removed)
+        removes: list[str] = []
+        notes_removed: list[str] = []
+        if image is not None:
+            removes += _removable(image, expired(family, image, written_at_ms), room)
+            tie_keys_removed += (name for name in removes if name in image.tie_keys)
+            notes_removed += (name for name in removes if name in image.notes)
+        if room >= 0:
+            removed = removes, tie_keys_removed, notes_removed
+            return Addition(*item, adds, *removed, written_at_ms, abs_total, only_known)
     after = image if image is not None else new_image(*item, written_at_ms)
     changed = False
     for one in counted:
@@ -59,6 +70,20 @@ def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images:
     if changed:
         after = rewritten(after, written_at_ms, expired(family, after, written_at_ms))
     return Rewrite(after, image.version if image is not None else None)
+
+
+def _removable(image: Image, names: Iterable[str], room: int) -> Iterator[str]:
+    """Yield the first of some accumulators that an expression has room to remove, in bytes, with all that they have."""
+    for name in names:
+        room -= _size([name, *(name for of in (image.tie_keys, image.notes) if name in of)])
+        if room < 0:
+            return
+        yield name
+
+
+def _size(names: Iterable[str]) -> int:
+    """The bytes that names need in an expression, at most."""
+    return sum(len(name.encode()) + _VALUE for name in names)
 
 
 def _stamp(image: Image | None, now: int) -> int:

@@ -97,6 +97,8 @@ class _Transaction:
     images: dict[MemberKey, Image | None] = field(default_factory=dict)
     # Items whose image is certain. The others may be a moment old: no event is refused because of them.
     certain: set[MemberKey] = field(default_factory=set)
+    # Items whose events are known to have no receipt that is older than the certain image.
+    fresh: set[MemberKey] = field(default_factory=set)
     started: bool = False
 
     def run(self, backoff: Backoff) -> None:
@@ -104,7 +106,7 @@ class _Transaction:
             while self.events:
                 if backoff.expired:
                     raise StoreUnavailableError("the function ran out of time")
-                with_retry(self._attempt, backoff)
+                with_retry(lambda: self._attempt(backoff), backoff)
         except StoreUnavailableError as error:
             self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
         except StoreRefusedError as error:
@@ -121,12 +123,12 @@ class _Transaction:
             self.images.update((key, images.get(key)) for key in to_read)
         self.started = True
 
-    def _attempt(self) -> None:
+    def _attempt(self, backoff: Backoff) -> None:
         """Try to apply the events; drop those that do not fit. StoreUnavailableError if the next try has to wait."""
         if not self.started:
             self._read_items()
         now = self.writer.clock.now()
-        changes = self._changes(now)
+        changes = self._changes(now, backoff)
         events = list(self.events.values())
         conflicts = self.writer.scores.apply(events, list(changes.values()), now) if events else []
         if not conflicts:
@@ -145,29 +147,37 @@ class _Transaction:
                 item = list(changes)[conflict.position]
                 self.images[item] = conflict.found
                 self.certain.add(item)
+                self.fresh.discard(item)
                 must_wait = True
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
 
-    def _changes(self, now: int) -> dict[MemberKey, ItemChange]:
-        """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it."""
-        while True:
+    def _changes(self, now: int, backoff: Backoff) -> dict[MemberKey, ItemChange]:
+        """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it.
+
+        Makes at most two requests for each item: one for its image, one for the receipts of its events.
+        """
+        while not backoff.expired:
             try:
                 return plan_changes(self.writer.catalog.boards, self.events.values(), self.images, now)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
                     self.certain.add(unfit.item)
-                elif not self._drop_duplicates(unfit.item):
+                elif unfit.item not in self.fresh:
+                    self._drop_duplicates(unfit.item)
+                    self.fresh.add(unfit.item)
+                else:
                     self._refuse(self.events[unfit.event_id], unfit)
+        raise StoreUnavailableError("the function ran out of time")
 
-    def _drop_duplicates(self, item: MemberKey) -> bool:
+    def _drop_duplicates(self, item: MemberKey) -> None:
         """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
-        before = len(self.events)
-        for event in list(self.events.values()):
-            if item in items_of(event) and (digest := self.writer.scores.receipt(event.id)) is not None:
-                self._drop(event, digest)
-        return len(self.events) < before
+        events = [event for event in self.events.values() if item in items_of(event)]
+        receipts = self.writer.scores.receipts(event.id for event in events)
+        for event in events:
+            if event.id in receipts:
+                self._drop(event, receipts[event.id])
 
     def _drop(self, event: Event, digest: bytes | None) -> None:
         """Drop an event whose receipt holds a digest: as a duplicate, or as another event that uses the same id."""

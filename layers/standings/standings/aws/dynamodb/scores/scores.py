@@ -46,9 +46,10 @@ class DynamoScores:
         items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
         return [decode_image(item) for item in items]
 
-    def receipt(self, event_id: str) -> bytes | None:
-        item = get_item(self._client, self._receipts, {"pk": {"S": event_id}}, consistent=True)
-        return bytes(item["d"]["B"]) if item is not None else None
+    def receipts(self, event_ids: Iterable[str]) -> dict[str, bytes]:
+        keys = [{"pk": {"S": event_id}} for event_id in event_ids]
+        items = batch_get(self._client, self._receipts, keys, self._clock, consistent=True)
+        return {item["pk"]["S"]: bytes(item["d"]["B"]) for item in items}
 
     def apply(
         self, events: Sequence[Event], changes: Sequence[ItemChange], now: int

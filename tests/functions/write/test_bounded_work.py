@@ -1,0 +1,127 @@
+"""The writer's requests have a bound, and so has the size of each, whatever a batch holds."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.events.instants import instant
+from standings.write import plan
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.streaming import project
+
+NEAR = MAX_UNITS // 10**6 * 10**6  # An amount may have 15 digits that count
+DAY = 24 * 60 * 60 * 1000
+SUMS = [f"sum_{number}" for number in range(18)]
+MANY_METRICS = """
+[boards."*"]
+metrics.best = { aggregate = "max", notes = true, windows = ["all", "last-30-days"] }
+metrics.fastest = { aggregate = "max", notes = true, windows = ["all", "last-30-days"] }
+""" + "".join(
+    f'metrics.{name} = {{ aggregate = "sum", windows = ["all", "day", "week", "month", "year", "last-7-days"] }}\n'
+    for name in SUMS
+)
+
+
+class Counted:
+    """An engine that counts requests, and the items that they name."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+        self.requests: Counter[str] = Counter()
+        self.seconds = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.engine, name)
+        if name not in {"get_item", "batch_get_item", "transact_write_items"}:
+            return method
+
+        def call(**request: Any) -> Any:
+            self.requests[name] += 1
+            return method(**request)
+
+        return call
+
+
+@pytest.fixture
+def counted(engine: Any) -> Counted:
+    return Counted(engine)
+
+
+@pytest.fixture
+def stack(counted: Counted, clock: ManualClock) -> Iterator[Stack]:
+    with running(
+        counted, clock, """[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }\n"""
+    ) as deployed:
+        yield deployed
+
+
+def write(stack: Stack, bodies: list[dict[str, Any]]) -> None:
+    """Write events that have `at` now, in one batch. No message comes back."""
+    at = instant(stack.clock())
+    records = [
+        {"messageId": str(number), "body": orjson.dumps({"at": at, **body}).decode(), "messageAttributes": {}}
+        for number, body in enumerate(bodies)
+    ]
+    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+    project(stack)
+
+
+def events(count: int, points: int) -> list[dict[str, Any]]:
+    return [{"id": f"e{n}", "board": "b", "member": "m", "metrics": {"points": points}} for n in range(count)]
+
+
+@pytest.mark.parametrize("count", [5, 99])
+def test_events_beyond_the_bounds_take_as_many_requests_as_one(stack: Stack, counted: Counted, count: int) -> None:
+    write(stack, events(1, NEAR))
+    counted.requests.clear()
+
+    # The first one was counted before, so it is a duplicate. Each other one would pass the bound.
+    write(stack, events(count, NEAR))
+
+    assert len(stack.dead_letters.messages) == count - 1
+    # The item, eventually and strongly consistently, and the receipts. Nothing is left to write.
+    assert counted.requests == {"batch_get_item": 2, "get_item": 1}
+
+
+def test_a_member_who_comes_back_after_months_is_counted_and_old_accumulators_go(
+    engine: Any, clock: ManualClock
+) -> None:
+    with running(engine, clock, MANY_METRICS) as stack:
+        for day in range(45):
+            about = {"board": "b", "member": "m", "note": {"video": "x" * 40}}
+            write(stack, [{"id": f"d{day}", **about, "metrics": {"best": day, "fastest": day}}])
+            clock.milliseconds += DAY
+        clock.milliseconds += 100 * DAY
+        before = len(_attributes(engine))
+
+        for number in range(2):
+            metrics = dict.fromkeys(SUMS, 1)
+            write(stack, [{"id": f"back{number}", "board": "b", "member": "m", "metrics": metrics}])
+
+        assert stack.dead_letters.reasons() == []
+        assert stack.entries("/boards/b/sum_0/all") == [{"rank": 1, "member": "m", "score": 2}]
+        assert len(_attributes(engine)) < before
+
+
+def test_an_addition_that_cannot_fit_in_an_expression_rewrites_the_item(
+    engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "MAX_EXPRESSION", 200)
+    with running(engine, clock, MANY_METRICS) as stack:
+        for number in range(2):
+            metrics = dict.fromkeys(SUMS, 1)
+            write(stack, [{"id": f"e{number}", "board": "b", "member": "m", "metrics": metrics}])
+
+        assert stack.dead_letters.reasons() == []
+        assert stack.entries("/boards/b/sum_17/day") == [{"rank": 1, "member": "m", "score": 2}]
+
+
+def _attributes(engine: Any) -> set[str]:
+    (item,) = [item for item in engine.scan(TableName="Scores")["Items"] if item["pk"]["S"] != "#boards"]
+    return set(item)
