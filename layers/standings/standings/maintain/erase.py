@@ -19,7 +19,7 @@ from standings.maintain.rebuild.rewrite_members import RewriteMembers
 from standings.maintain.settle.mentions import Mentions
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS
-from standings.ports.scores import Scores
+from standings.ports.scores import DamagedItem, Scores
 from standings.runtime.retry import Backoff, Clock, with_retry
 
 MAX_NAMED: Final = 1_000  # Boards or files after which an answer is given, so that it does not become too long
@@ -126,7 +126,9 @@ class Erase:
         Returns the boards that know the member, removed or not.
         """
         keys = [(board, member) for board in boards]
-        images = with_retry(lambda: self.scores.images(keys, consistent=True), backoff)
+        damaged: list[DamagedItem] = []
+        images = with_retry(lambda: self.scores.images(keys, consistent=True, damaged=damaged), backoff)
+        so_far.problems += ({"board": item.board, "why": str(item)} for item in set(damaged))
         there = [image for image in images.values() if not image.removed]
         rewrites = RewriteMembers(self.scores, self.clock, deadline, self._removed)
         try:

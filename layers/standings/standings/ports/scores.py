@@ -72,11 +72,38 @@ class ParkedMember(NamedTuple):
     made: int | None
 
 
-class Scores(Protocol):
-    """Members' items, and the receipts of events."""
+class DamagedItem(NamedTuple):
+    """A member whose item somebody wrote by hand, and which is no image: `("berlin-2026", "u7", "KeyError: 'v'")`."""
 
-    def images(self, keys: Iterable[MemberKey], *, consistent: bool = False) -> dict[MemberKey, Image]:
-        """Read items, eventually consistently unless told otherwise. A member without an item is left out."""
+    board: str
+    member: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"the item of {self.member!r} on board {self.board!r} cannot be read: {self.why}"
+
+
+class DamagedItemError(Exception):
+    """An item cannot be read."""
+
+    def __init__(self, item: DamagedItem) -> None:
+        super().__init__(str(item))
+        self.item = item
+
+
+class Scores(Protocol):
+    """Members' items, and the receipts of events.
+
+    Where an item cannot be read, the methods raise DamagedItemError, and `members` returns a DamagedItem for it.
+    """
+
+    def images(
+        self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
+    ) -> dict[MemberKey, Image]:
+        """Read items, eventually consistently unless told otherwise. A member without an item is left out.
+
+        With `damaged`, members whose items cannot be read are appended to it, and left out.
+        """
 
     def image(self, key: MemberKey) -> Image | None:
         """Read an item, strongly consistently; None if it does not exist."""
@@ -89,5 +116,5 @@ class Scores(Protocol):
     ) -> list[ReceiptConflict | ItemConflict]:
         """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any."""
 
-    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
+    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
         """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""

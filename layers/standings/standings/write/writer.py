@@ -11,7 +11,15 @@ from standings.domain.events.event_rules import parse_event
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import DAY
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
-from standings.ports.scores import REPLAYABLE_DAYS, ItemChange, MemberKey, ReceiptConflict, Scores
+from standings.ports.scores import (
+    REPLAYABLE_DAYS,
+    DamagedItem,
+    DamagedItemError,
+    ItemChange,
+    MemberKey,
+    ReceiptConflict,
+    Scores,
+)
 from standings.runtime.retry import Backoff, Clock, with_retry
 from standings.write.batching import items_of, transactions
 from standings.write.plan import UnfitEventError, plan_changes
@@ -106,11 +114,20 @@ class _Transaction:
             while self.events:
                 if backoff.expired:
                     raise StoreUnavailableError("the function ran out of time")
-                with_retry(lambda: self._attempt(backoff), backoff)
+                try:
+                    with_retry(lambda: self._attempt(backoff), backoff)
+                except DamagedItemError as damage:
+                    self._refuse_all_of(damage.item)
         except StoreUnavailableError as error:
             self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
         except StoreRefusedError as error:
             self._refused_by_store(error, backoff)
+
+    def _refuse_all_of(self, damage: DamagedItem) -> None:
+        """Refuse the events of a member whose item cannot be read. Others must not wait for its repair."""
+        for event in list(self.events.values()):
+            if (damage.board, damage.member) in items_of(event):
+                self._refuse(event, RefusedEvent("damaged", f"member: {damage}"))
 
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""

@@ -16,6 +16,7 @@ Rule = Literal[
     "amount",
     "board",
     "bounds",
+    "damaged",
     "internal",
     "json",
     "limit",

@@ -120,10 +120,14 @@ class BoardAudit:
     def _members(self, slot: int, after: str | None) -> str | None:
         """Compare the members of a slot: the last one compared if the call was over, None when all are done."""
         while True:
-            images = self.call.reads.members(self.call.board, slot, after, PAGE_SIZE)
+            page = self.call.reads.members(self.call.board, slot, after, PAGE_SIZE)
+            images = [image for image in page if isinstance(image, Image)]
+            for item in page:
+                if not isinstance(item, Image):
+                    self.call.add(Kind.DAMAGED, member=item.member, found=item.why)
             ranked = [(image, ranking) for image in images for ranking in self._ranked(image)]
             rows = self.call.reads.rows([(ranking, image.member) for image, ranking in ranked])
-            self.call.read["members"] += len(images)
+            self.call.read["members"] += len(page)
             self.call.read["rows"] += len(ranked)
             for image, ranking in ranked:
                 if self.seen is not None:
@@ -133,9 +137,9 @@ class BoardAudit:
                     self.call.compare(ranking, image.member)
             for steps in self._windows():
                 steps.members(images)
-            if len(images) < PAGE_SIZE:
+            if len(page) < PAGE_SIZE:
                 return None
-            after = images[-1].member
+            after = page[-1].member
             if self.call.is_over():
                 return after
 

@@ -12,6 +12,7 @@ from standings.domain.members.rolling_sum import place
 from standings.domain.rolling.steps import Steps
 from standings.domain.scoring.sort_order import Place, sort_key
 from standings.ports.errors import StoreUnavailableError
+from standings.ports.scores import DamagedItemError
 from standings.runtime.retry import READ_TIMEOUT_S, Clock, retrying, with_retry
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Kind(StrEnum):
     PHANTOM = "phantom"  # an entry of a member that Scores do not rank
     VERSION = "version"  # a row with a higher version than the member's item: it rejects valid moves
     LISTED = "listed"  # an item of a rolling window's list that is not what the member's row says
+    DAMAGED = "damaged"  # an item of Scores that cannot be read: its member is ranked as before, and gets no events
     LOG = "log"  # a log of a rolling window that cannot be read: the window's tiers are not compared
     COUNTER = "counter"  # a leaf's counter differs from its entries, or a node's counter from its child
     BEHIND = "behind"  # the stream has not brought the member's last change yet
@@ -155,7 +157,10 @@ class AuditCall:
 
     def compare(self, ranking: Ranking, member: str) -> None:
         """Compare a member's item and row at one moment, and report a difference."""
-        pair = self.consistent(lambda: self.store.pair(ranking, member))
+        try:
+            pair = self.consistent(lambda: self.store.pair(ranking, member))
+        except DamagedItemError:
+            return  # It is reported where members are read.
         if pair is None:
             self.add(Kind.UNSETTLED)
             return

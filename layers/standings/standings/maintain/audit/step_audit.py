@@ -11,7 +11,7 @@ from standings.domain.rolling.steps import Steps, steps_of
 from standings.domain.scoring.sort_order import Place
 from standings.maintain.audit.member_steps import Finding, MemberSteps
 from standings.maintain.audit.report import AuditCall, Kind, Listed, StoredSteps
-from standings.ports.scores import SLOTS
+from standings.ports.scores import SLOTS, DamagedItem, DamagedItemError
 
 MAX_ITEMS: Final = 90  # List items that are read at one moment, beside the member's item, its row and a log
 PAGE_SIZE: Final = 1000  # Members that are listed together to find those that have changed lately
@@ -81,11 +81,11 @@ class StepAudit:
     def _recent(self) -> Iterator[list[Image]]:
         """The members of the board whose items have changed within `grace`, a part at a time."""
         for slot in range(SLOTS):
-            page: list[Image] = []
+            page: list[Image | DamagedItem] = []
             while not page or len(page) == PAGE_SIZE:
                 after = page[-1].member if page else None
                 page = self._call.reads.members(self._rankings.board, slot, after, PAGE_SIZE)
-                yield [image for image in page if self._call.is_recent(image)]
+                yield [image for image in page if isinstance(image, Image) and self._call.is_recent(image)]
                 if not page:
                     break
 
@@ -94,7 +94,10 @@ class StepAudit:
         call = self._call
         for start in range(0, max(1, len(firsts)), MAX_ITEMS):
             some = firsts[start : start + MAX_ITEMS]
-            moment = call.consistent(partial(call.store.moment, self._rankings, name, some))
+            try:
+                moment = call.consistent(partial(call.store.moment, self._rankings, name, some))
+            except DamagedItemError:
+                return  # It is reported where members are read.
             if moment is None:
                 call.add(Kind.UNSETTLED)
                 continue

@@ -158,7 +158,8 @@ class _Run:
         while slot < SLOTS and len(images) < MAX_ACTIONS:
             limit = MAX_ACTIONS - len(images)
             page = with_retry(partial(self._service.scores.members, self._board, slot, after, limit), self._backoff)
-            images += page
+            # The audit reports damaged items. Nothing that they hold can be placed.
+            images += (image for image in page if isinstance(image, Image))
             slot, after = (slot + 1, None) if len(page) < limit else (slot, page[-1].member)
         return images, job._replace(slot=slot, after=after, members=job.members + len(images))
 

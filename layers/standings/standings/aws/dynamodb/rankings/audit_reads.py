@@ -17,7 +17,7 @@ from standings.aws.dynamodb.rankings.audit_tables import (
 from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 from standings.aws.dynamodb.rankings.rolling_audit_reads import RollingAuditReads
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, lane_of
-from standings.aws.dynamodb.scores.member_items import decode_image
+from standings.aws.dynamodb.scores.member_items import decode_stored
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image
@@ -25,6 +25,7 @@ from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import summed
 from standings.maintain.audit.report import Listed, Root, Snapshot, StoredItem, StoredRow, StoredSteps
+from standings.ports.scores import DamagedItem
 from standings.runtime.retry import Clock
 
 
@@ -51,11 +52,11 @@ class DynamoAuditReads:
         """The read units used so far."""
         return self._counted.units
 
-    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
+    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
         return self._members.members(board, slot, after, limit)
 
     def images(self, board: str, members: Sequence[str]) -> dict[str, Image]:
-        images = self._members.images([(board, member) for member in members])
+        images = self._members.images([(board, member) for member in members], damaged=[])
         return {member: image for (_, member), image in images.items()}
 
     def rows(self, keys: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], StoredRow]:
@@ -72,7 +73,7 @@ class DynamoAuditReads:
             self._tables.of_ranking(node_key(ranking.key, ROOT)),
         )
         found = _row(row, ranking, member, spreads(root, ranking.metric)) if row else None
-        return decode_image(image) if image else None, found
+        return decode_stored(image) if image else None, found
 
     def steps(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, StoredSteps]:
         return self._rolling.steps(rankings, members)

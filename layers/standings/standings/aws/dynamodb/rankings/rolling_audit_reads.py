@@ -26,7 +26,7 @@ from standings.aws.dynamodb.rankings.rolling_items import (
 from standings.aws.dynamodb.rankings.rolling_reads import read_with_logs
 from standings.aws.dynamodb.rankings.rolling_windows import MAX_LOGS
 from standings.aws.dynamodb.rankings.tier_trees import lane_of
-from standings.aws.dynamodb.scores.member_items import decode_image
+from standings.aws.dynamodb.scores.member_items import decode_stored
 from standings.domain.boards.definitions import MAX_UNITS, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.rolling.count_log import Log, node_deltas
@@ -109,7 +109,7 @@ class RollingAuditReads:
             for first, item in zip(firsts, items, strict=True)
             if item
         }
-        return decode_image(image) if image else None, _steps(row) if row else None, found
+        return decode_stored(image) if image else None, _steps(row) if row else None, found
 
     def root(self, ranking: Ranking) -> Root:
         return _root(self._logs(ranking).first, ranking)

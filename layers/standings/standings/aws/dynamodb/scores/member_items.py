@@ -18,7 +18,7 @@ from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.domain.windows.calendar import DAY, SECOND
-from standings.ports.scores import MemberKey, ParkedMember
+from standings.ports.scores import DamagedItem, DamagedItemError, MemberKey, ParkedMember
 
 REMOVED_LIFETIME: Final = 60 * DAY  # Of a removed member's item: longer than anything older can be replayed
 MAX_NUMBER: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits
@@ -46,6 +46,22 @@ def decode_image(item: Item) -> Image:
         removed="x" in item,
         was_removed="y" in item,
     )
+
+
+def decode_or_damage(item: Item) -> Image | DamagedItem:
+    """The image of a stored item, or what is wrong with the item."""
+    try:
+        return decode_image(item)
+    except (KeyError, ValueError, TypeError) as error:
+        return DamagedItem(board_of(item["pk"]["S"]), item["sk"]["S"], f"{type(error).__name__}: {error}")
+
+
+def decode_stored(item: Item) -> Image:
+    """The image of a stored item. Raises DamagedItemError."""
+    image = decode_or_damage(item)
+    if isinstance(image, DamagedItem):
+        raise DamagedItemError(image)
+    return image
 
 
 def _texts(attributes: Iterable[tuple[str, Any]], prefix: str) -> dict[str, str]:

@@ -1,17 +1,26 @@
 """Reads and writes members' items and receipts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from standings.aws.dynamodb.calls import DynamoDBClient, batch_get, conditional, get_item, query_items, transact
+from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, conditional, get_item, query_items, transact
 from standings.aws.dynamodb.keys import NOTE_PREFIX, TIE_KEY_PREFIX, member_item_key, slot_key
-from standings.aws.dynamodb.scores.member_items import decode_image, encode_image
+from standings.aws.dynamodb.scores.member_items import decode_or_damage, decode_stored, encode_image
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import DAY, SECOND
-from standings.ports.scores import Addition, ItemChange, ItemConflict, MemberKey, ReceiptConflict, Rewrite
+from standings.ports.scores import (
+    Addition,
+    DamagedItem,
+    DamagedItemError,
+    ItemChange,
+    ItemConflict,
+    MemberKey,
+    ReceiptConflict,
+    Rewrite,
+)
 from standings.runtime.retry import Clock
 
 RECEIPT_LIFETIME: Final = 30 * DAY
@@ -28,23 +37,25 @@ class DynamoScores:
         self._receipts = receipts
         self._clock = clock
 
-    def images(self, keys: Iterable[MemberKey], *, consistent: bool = False) -> dict[MemberKey, Image]:
+    def images(
+        self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
+    ) -> dict[MemberKey, Image]:
         wanted = [member_item_key(*key) for key in keys]
         items = batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent)
-        return {(image.board, image.member): image for image in map(decode_image, items)}
+        return {(image.board, image.member): image for image in _images(items, damaged)}
 
     def image(self, key: MemberKey) -> Image | None:
         item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
-        return decode_image(item) if item is not None else None
+        return decode_stored(item) if item is not None else None
 
-    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image]:
+    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
         values = {":p": {"S": slot_key(board, slot)}}
         condition = "pk = :p"
         if after is not None:
             condition += " AND sk > :s"
             values[":s"] = {"S": after}
         items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
-        return [decode_image(item) for item in items]
+        return [decode_or_damage(item) for item in items]
 
     def receipts(self, event_ids: Iterable[str]) -> dict[str, bytes]:
         keys = [{"pk": {"S": event_id}} for event_id in event_ids]
@@ -65,7 +76,7 @@ class DynamoScores:
                 digest = bytes(item["d"]["B"]) if item else None
                 conflicts.append(ReceiptConflict(index, reason, digest, message))
             else:
-                image = decode_image(item) if item else None
+                image = decode_stored(item) if item else None
                 conflicts.append(ItemConflict(index - len(events), reason, image, message))
         return conflicts
 
@@ -98,6 +109,18 @@ class DynamoScores:
         if change.image.version == change.seen:
             return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
         return {"Put": {**request, "Item": encode_image(change.image)}}
+
+
+def _images(items: Iterable[Item], damaged: list[DamagedItem] | None) -> Iterator[Image]:
+    """Yield the images of items. Those that cannot be read go to `damaged`; without it, raise DamagedItemError."""
+    for item in items:
+        image = decode_or_damage(item)
+        if isinstance(image, Image):
+            yield image
+        elif damaged is None:
+            raise DamagedItemError(image)
+        else:
+            damaged.append(image)
 
 
 @lru_cache(maxsize=4096)
