@@ -7,9 +7,7 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from tests.support.oracle.listing import Metric
-from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import Calendar
+from tests.support.oracle.model import BoardModel, Calendar, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
 from tests.faults.safeguards.replacing import Change, returns
 from tests.faults.shapes import LEAGUE, Family, Shape
-from tests.support.oracle.listing import Metric
+from tests.support.oracle.model import Metric
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 MILLISECONDS = (NOW - EPOCH) // timedelta(milliseconds=1)

@@ -10,7 +10,7 @@ import orjson
 
 from tests.faults.judge import Sent
 from tests.faults.shapes import LEAGUE, NARROW, Family, Shape
-from tests.support.oracle.listing import Metric
+from tests.support.oracle.model import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

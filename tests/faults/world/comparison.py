@@ -12,8 +12,7 @@ from tests.support.aws.fakes.bucket import Bucket
 from tests.support.aws.fakes.queues import ActivityQueue, DeadLetterQueue
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
-from tests.support.oracle.compare_numbers import compare_ranks
-from tests.support.oracle.comparing import compare_every_read, rankings
+from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,8 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
 from tests.support.machine.boards import Sent
 from tests.support.machine.times import MINUTES_AGO
-from tests.support.oracle.asked import same
-from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import ENDING
+from tests.support.oracle.comparing import same
+from tests.support.oracle.model import ENDING, BoardModel
 
 BEHIND: Final = (0, 1, 60_000, 300_000)
 """Milliseconds by which a writer's clock is behind a reader's."""

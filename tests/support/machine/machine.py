@@ -30,10 +30,8 @@ from tests.support.machine.boards import (
 )
 from tests.support.machine.finals import FinalPeriods
 from tests.support.machine.times import MINUTES_AGO, STARTS, STEPS_IN_MINUTES
-from tests.support.oracle.asked import same
-from tests.support.oracle.comparing import Read, compare_every_read
-from tests.support.oracle.listing import METHODS
-from tests.support.oracle.model import BoardModel
+from tests.support.oracle.comparing import Read, compare_every_read, same
+from tests.support.oracle.model import METHODS, BoardModel
 
 SHARDS: Final = (1, 2, 3, 5)
 REMEMBERED: Final = timedelta(days=29)
