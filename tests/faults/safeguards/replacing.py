@@ -96,8 +96,8 @@ class Safeguard:
     name: str
     without: str
     changes: tuple[Change | Setting, ...]
-    written: str = ""
-    """Name of the schedule in `tests.faults.written` that needs this safeguard; empty if there is none."""
+    written: Callable[[], None] | None = None
+    """A schedule written for this safeguard, which fails without it."""
     unneeded: str = ""
     """Why rankings stay right without this safeguard; empty if they do not."""
 
