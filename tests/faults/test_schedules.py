@@ -22,9 +22,9 @@ from tests.faults.traps import FAULTS, TRAPS
 from tests.faults.world import Options, Outcome, run, uncollected
 from tests.support.thoroughness import TIMES, seeds
 
-SAMPLE = [range(20), range(20, 50)]
+SAMPLE = [range(20), range(20, 40)]
 """The seeds of `make test`, in blocks that run in parallel."""
-OTHERS = [range(first, first + 50) for first in range(50, 1_000 * TIMES, 50)]
+OTHERS = [range(40, 100), *(range(first, first + 50) for first in range(100, 1_000 * TIMES, 50))]
 """The seeds that only `make test-all` runs too."""
 LEAST = 20
 """Of these schedules, at least this many must meet each trap."""
@@ -77,7 +77,7 @@ def test_every_ranking_is_right_whatever_goes_wrong(block: range, totals: Path) 
     file.rename(file.with_suffix(".json"))
     # The block that finishes last checks the totals.
     if block in SAMPLE and (sample := total(totals, SAMPLE)) is not None:
-        assert (FAULTS | TRAPS.keys()) - sample.keys() == set()
+        assert FAULTS - sample.keys() == set()
     if block not in SAMPLE and (others := total(totals, OTHERS)) is not None:
         assert {name: others[name] for name in TRAPS if others[name] < LEAST} == {}
 

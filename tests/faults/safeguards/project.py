@@ -107,8 +107,6 @@ def shards_of_another_definition(pipeline: Rig) -> None:
 # ---- how each is taken away
 
 _BELIEVED: Final[dict[int, tuple[Move, Place | None]]] = {}
-
-
 """Each move's old place by its stream images, before the row corrected it."""
 
 

@@ -112,6 +112,33 @@ def a_step_across_slabs(pipeline: Rig) -> None:
 
 
 @on_a_rig
+def hidden_in_a_window_and_late(pipeline: Rig) -> None:
+    """A member enters and is hidden in two batches. Then the record of its entry is delivered again."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    first, second = pipeline.records()
+    for record in (first, second, first):
+        pipeline.project(stack, record)
+    answer = stack.get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
+    assert (answer["rank"], answer["total"]) == (1, 0), answer
+
+
+@on_a_rig
+def back_on_another_day_after_a_gap(pipeline: Rig) -> None:
+    """A member is removed and comes back the next day. The record of its removal is never delivered."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.project(stack, *pipeline.records())
+    stack.delete("/boards/b/member", id="a")
+    pipeline.clock.milliseconds += DAY
+    pipeline.send(stack, "a", 5)
+    _, back = pipeline.records()
+    pipeline.project(stack, back)
+    assert pipeline.scores(stack, WINDOW) == {"a": 5}
+
+
+@on_a_rig
 def counted_in_another_log(pipeline: Rig) -> None:
     """A projector meets other projectors at log 0, and goes on with log 1."""
 
@@ -319,6 +346,21 @@ def _gone_deleted(original: Callable[..., Any]) -> Callable[..., Any]:
     return put
 
 
+def _emptied_deleted(original: Callable[..., Any]) -> Callable[..., Any]:
+    def row(self: Any, rankings: Any, change: Any) -> Any:
+        action = original(self, rankings, change)
+        if change.row.steps.steps:
+            return action
+        request = {name: value for name, value in action["Put"].items() if name != "Item"}
+        return {"Delete": {**request, "Key": {"pk": action["Put"]["Item"]["pk"]}}}
+
+    return row
+
+
+def _row_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda low, _, others, after: original(low, None, others, after)
+
+
 def _images_between_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda low, seen, _, after: original(low, seen, (), after)
 
@@ -432,6 +474,18 @@ ROLLING: Final = (
         written=list_items_of_a_hidden_member_late,
     ),
     Safeguard(
+        "a row whose steps are gone stays",
+        "a record that is delivered again counts a member that has left",
+        (Change(f"{_WINDOWS}._row", _emptied_deleted),),
+        written=hidden_in_a_window_and_late,
+    ),
+    Safeguard(
+        "list items of the steps in the row are written",
+        "a step of a missing record stays in the list",
+        (Change("domain.rolling.steps:firsts_to_write", _row_left_out),),
+        written=back_on_another_day_after_a_gap,
+    ),
+    Safeguard(
         "list items of every image in a batch are written",
         "list items that a crashed attempt wrote stay in the list, since no later attempt knows of them",
         (Change("domain.rolling.steps:firsts_to_write", _images_between_left_out),),
@@ -519,6 +573,10 @@ def _seen_unconditionally(original: Callable[..., Any]) -> Callable[..., Any]:
         return request if "attribute_not_exists" in request["ConditionExpression"] else _unconditional(request)
 
     return update
+
+
+def _first_periods_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda entries, periods: original(entries, range(periods.start + 3, periods.stop))
 
 
 def _gives_up(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -624,6 +682,11 @@ LOGS: Final = (
         "the node keeps the half that an earlier fold added before it stopped",
         (Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas),),
         written=folded_halfway,
+    ),
+    Safeguard(
+        "a fold leaves out only periods that nobody can read",
+        "nodes of periods that can be read lack entries that are cut off the log",
+        (Change("aws.dynamodb.rankings.log_folds:fold_deltas", _first_periods_left_out),),
     ),
     Safeguard(
         "an empty node of a rolling window is not removed",
