@@ -32,11 +32,9 @@ if TYPE_CHECKING:
 def projected_with_an_old_record(pipeline: Rig) -> None:
     """A rebuild begins right after a projector has read the list of generations."""
     stack, other = pipeline.functions(), pipeline.functions()
-    pipeline.send(stack, "a", 10)
-    pipeline.project(other, *pipeline.records())
+    pipeline.count(stack, "a", 10, by=other)
     pipeline.rebuild(stack, until="switched")
-    pipeline.send(stack, "a", 2)
-    pipeline.project(other, *pipeline.records())
+    pipeline.count(stack, "a", 2, by=other)
     pipeline.rebuild(stack)
     assert pipeline.scores(stack) == {"a": 12}
 
@@ -45,8 +43,7 @@ def projected_with_an_old_record(pipeline: Rig) -> None:
 def rebuilt_at_rest(pipeline: Rig) -> None:
     """A rebuild of a board on which nothing happens."""
     stack = pipeline.functions()
-    pipeline.send(stack, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "a", 10)
     pipeline.rebuild(stack)
     assert pipeline.scores(pipeline.functions()) == {"a": 10}
 
@@ -55,14 +52,12 @@ def rebuilt_at_rest(pipeline: Rig) -> None:
 def read_with_an_old_record(pipeline: Rig) -> None:
     """A rebuild switches generations right after a reader has read which one to use."""
     stack, other = pipeline.functions(), pipeline.functions()
-    pipeline.send(stack, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "a", 10)
     pipeline.rebuild(stack, until="announced")
     pipeline.clock.milliseconds += 181 * SECOND
     assert pipeline.scores(other) == {"a": 10}
     pipeline.rebuild(stack, until="retired")
-    pipeline.send(stack, "a", 2)
-    pipeline.project(pipeline.functions(), *pipeline.records())
+    pipeline.count(stack, "a", 2, by=pipeline.functions())
     assert pipeline.scores(other) == {"a": 12}
 
 
@@ -70,15 +65,12 @@ def read_with_an_old_record(pipeline: Rig) -> None:
 def written_with_an_old_record(pipeline: Rig) -> None:
     """A rebuild retires the old generation right after a projector has read which generations to write."""
     stack, other = pipeline.functions(), pipeline.functions()
-    pipeline.send(stack, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "a", 10)
     pipeline.rebuild(stack, until="switched")
     pipeline.clock.milliseconds += 181 * SECOND
-    pipeline.send(stack, "a", 2)
-    pipeline.project(other, *pipeline.records())
+    pipeline.count(stack, "a", 2, by=other)
     pipeline.rebuild(stack, until="retired")
-    pipeline.send(stack, "a", 2)
-    pipeline.project(other, *pipeline.records())
+    pipeline.count(stack, "a", 2, by=other)
     pipeline.rebuild(stack)
     assert all(key.endswith("~1") for key in entries(pipeline.engine))
     assert pipeline.scores(stack) == {"a": 14}
@@ -97,8 +89,7 @@ def removed_with_an_old_record() -> None:
     with rig() as pipeline:
         stack = _removed_with_an_old_record(pipeline)
         pipeline.clock.milliseconds += DAY
-        pipeline.send(stack, "a", 5)
-        pipeline.project(stack, *pipeline.records())
+        pipeline.count(stack, "a", 5)
         pipeline.rebuild(stack)
         assert pipeline.scores(stack, "day", "2026-11-21") == {}
         assert pipeline.scores(stack) == {"a": 5}
@@ -107,11 +98,9 @@ def removed_with_an_old_record() -> None:
 def _removed_with_an_old_record(pipeline: Rig) -> Stack:
     """A rebuild has begun, and functions that read the board's record before that have projected a removal."""
     stack, other = pipeline.functions(), pipeline.functions()
-    pipeline.send(stack, "a", 10)
-    pipeline.project(other, *pipeline.records())
+    pipeline.count(stack, "a", 10, by=other)
     pipeline.rebuild(stack, until="announced")
-    pipeline.send(stack, "a", 2)
-    pipeline.project(pipeline.functions(), *pipeline.records())
+    pipeline.count(stack, "a", 2, by=pipeline.functions())
     stack.delete("/boards/b/member", id="a")
     pipeline.project(other, *pipeline.records())
     return stack
@@ -121,11 +110,9 @@ def _removed_with_an_old_record(pipeline: Rig) -> Stack:
 def counted_during_a_deletion(pipeline: Rig) -> None:
     """A board is deleted right after a writer has read its record. The writer adds a member after the deletion."""
     stack, other = pipeline.functions(), pipeline.functions()
-    pipeline.send(other, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(other, "a", 10, by=stack)
     pipeline.rebuild(stack, until="announced", task="delete")
-    pipeline.send(other, "a", 2)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(other, "a", 2, by=stack)
     pipeline.rebuild(stack, task="delete")
     assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
     assert pipeline.scores(stack) == {"a": 2}

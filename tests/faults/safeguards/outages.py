@@ -223,8 +223,7 @@ def an_index_minutes_behind(pipeline: Rig) -> None:
     pipeline.project(stack, *pipeline.records())
     before = pipeline.scores(stack)
     index.behind = 600.0
-    pipeline.send(stack, "m0", 100)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "m0", 100)
     pipeline.clock.milliseconds += 2 * MINUTE
     rank = stack.get("/boards/b/points/all/rank", member="m0")[1]
     assert (rank["rank"], rank["score"], rank["total"]) == (1, 101, 10)

@@ -155,15 +155,6 @@ def _equals_done(original: Callable[..., Any]) -> Callable[..., Any]:
     return resolve
 
 
-def _continues(original: Callable[..., Any]) -> Callable[..., Any]:
-    def run(self: Any, job: Any) -> Any:
-        outcome = original(self, job)
-        self._failed = False
-        return outcome
-
-    return run
-
-
 def _last_record_reported(original: Callable[..., Any]) -> Callable[..., Any]:
     def unfinished(self: Any) -> Any:
         self._positions = {key: positions[::-1] for key, positions in self._positions.items()}
@@ -251,13 +242,6 @@ PROJECTING: Final = (
         written=equal_after_a_gap,
     ),
     Safeguard(
-        "a batch stops at its first failure",
-        "a batch goes on after a failure, and has to be repeated all the same",
-        (Change("project.projector:_Batch._run", _continues),),
-        unneeded="Each move is counted separately, and the lowest unfinished record is reported, whatever else was "
-        "done. Stopping only saves transactions.",
-    ),
-    Safeguard(
         "the lowest unfinished record is reported",
         "unfinished records count as done",
         (Change("project.projector:_Batch._unfinished_positions", _highest),),
@@ -274,13 +258,6 @@ PROJECTING: Final = (
         "an older record brings the member back",
         (Change("aws.dynamodb.rankings.rankings:entry_action", _row_deleted),),
         written=hidden_and_late,
-    ),
-    Safeguard(
-        "the row of a member that left is kept for 60 days",
-        "older stream records bring the member back days later",
-        (Change("aws.dynamodb.rankings.rankings:ROW_LIFETIME", becomes(DAY)),),
-        unneeded="Stream records live for 24 hours, and replays read the current item. Three days would be enough. "
-        "60 days cost almost nothing and also cover a record that arrives later than that.",
     ),
     Safeguard(
         "a record of an unknown board is parked",

@@ -98,8 +98,6 @@ class Safeguard:
     changes: tuple[Change | Setting, ...]
     written: Callable[[], None] | None = None
     """A schedule written for this safeguard, which fails without it."""
-    unneeded: str = ""
-    """Why rankings stay right without this safeguard; empty if they do not."""
 
     @contextmanager
     def removed(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ from standings.domain.windows.calendar import SECOND
 from standings.runtime.retry import with_retry
 from tests.support.faults.faulty_client import Faulty
 
-from .replacing import Change, Safeguard, returns
+from .replacing import Change, Safeguard
 from .rig import on_a_rig
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 def parked_and_hidden(pipeline: Rig) -> None:
     """The parked record hides a member, so the replay must take the member out of its ranking."""
     stack = pipeline.functions()
-    pipeline.send(stack, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "a", 10)
     pipeline.hide(stack, "a")
     (second,) = pipeline.records()
     pipeline.park(stack, second)
@@ -63,8 +62,7 @@ def parked_a_moment_ago(pipeline: Rig) -> None:
 def parked_beside_a_rebuild(pipeline: Rig) -> None:
     """A record is parked after a rebuild has placed all members. The replay must update both generations."""
     stack = pipeline.functions()
-    pipeline.send(stack, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "a", 10)
     pipeline.rebuild(stack, until="switched")
     pipeline.clock.milliseconds += 61 * SECOND
     pipeline.send(stack, "a", 2)
@@ -118,12 +116,5 @@ REPLAYING: Final = (
         "a rebuilt board lacks the parked changes",
         (Change("maintain.failures.parked:ParkedCare._moves", _one_generation_alone),),
         written=parked_beside_a_rebuild,
-    ),
-    Safeguard(
-        "a parked record that is too old is skipped",
-        "a deleted item is placed over a member that has come back since",
-        (Change("maintain.failures.parked:ParkedCare._problem", returns(None)),),
-        unneeded="A replay takes only the name of the member from a record. It places the member by the current "
-        "item, even if that was deleted, and a row accepts nothing older. So the age of the record could be ignored.",
     ),
 )

@@ -106,6 +106,11 @@ class Rig:
         record = {"messageId": str(number), "body": body, "messageAttributes": attributes}
         assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
 
+    def count(self, stack: Stack, member: str, points: int, *, by: Stack | None = None) -> None:
+        """Send an event through the writer, and project what is new by the same functions or others."""
+        self.send(stack, member, points)
+        self.project(by or stack, *self.records())
+
     def hide(self, stack: Stack, member: str, *, hidden: bool = True) -> None:
         """Hide or show a member over HTTP."""
         stack.put("/boards/b/member", {"hidden": hidden}, id=member)

@@ -89,13 +89,11 @@ def a_slab_ends_by_a_faster_clock(pipeline: Rig) -> None:
     fast = ManualClock(NOW)
     ahead, stack = pipeline.functions(ROLLING_POINTS, clock=fast), pipeline.functions(ROLLING_POINTS)
     pipeline.clock.milliseconds = NEXT_SLAB - 10 * HOUR
-    pipeline.send(stack, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "a", 10)
     # The last period of a slab is readable until the first of the next one ends.
     pipeline.clock.milliseconds = NEXT_SLAB + DAY - 30 * SECOND
     fast.milliseconds = pipeline.clock.milliseconds + 60 * SECOND
-    pipeline.send(ahead, "a", 1)
-    pipeline.project(ahead, *pipeline.records())
+    pipeline.count(ahead, "a", 1)
     status, answer = stack.get(f"/boards/b/points/{WINDOW}/rank", member="a", period=day(NEXT_SLAB - DAY))
     assert (status, answer.get("score")) == (200, 10), answer
 
@@ -105,8 +103,7 @@ def a_step_across_slabs(pipeline: Rig) -> None:
     """A score of the last day of a slab counts in the next one."""
     stack = pipeline.functions(ROLLING_POINTS)
     pipeline.clock.milliseconds = NEXT_SLAB - 10 * HOUR
-    pipeline.send(stack, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "a", 10)
     pipeline.clock.milliseconds = NEXT_SLAB + 12 * HOUR
     assert pipeline.scores(stack, WINDOW) == {"a": 10}
 
@@ -128,8 +125,7 @@ def hidden_in_a_window_and_late(pipeline: Rig) -> None:
 def back_on_another_day_after_a_gap(pipeline: Rig) -> None:
     """A member is removed and comes back the next day. The record of its removal is never delivered."""
     stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.project(stack, *pipeline.records())
+    pipeline.count(stack, "a", 10)
     stack.delete("/boards/b/member", id="a")
     pipeline.clock.milliseconds += DAY
     pipeline.send(stack, "a", 5)
@@ -249,8 +245,7 @@ def rebuilt_after_half_an_attempt(pipeline: Rig) -> None:
     it.
     """
     stack, other = pipeline.functions(ROLLING_POINTS), pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "b", 1)
-    pipeline.project(other, *pipeline.records())
+    pipeline.count(stack, "b", 1, by=other)
     pipeline.rebuild(stack, until="announced")
     pipeline.send(stack, "a", 10)
     pipeline.hide(stack, "a")
@@ -424,14 +419,6 @@ def _none_for_new_rows(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda shift, seen: () if seen is shift.steps else original(shift, seen)
 
 
-def _until_unreadable(_: Callable[..., Any]) -> Callable[..., Any]:
-    def expires(self: Any, unit: Any, index: int) -> int:
-        windows = [window for window in self.windows if window.unit == unit]
-        return max(self.timetable.readable_until(window, window.periods(index)[-1]) or 0 for window in windows)
-
-    return expires
-
-
 def _there_and_back_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments: [shift for shift in original(*arguments) if shift.passed[0] != shift.steps]
 
@@ -510,14 +497,6 @@ ROLLING: Final = (
         written=a_step_across_slabs,
     ),
     Safeguard(
-        "periods before the first one of a row are not counted again",
-        "counts of periods that are no longer in the row are added twice",
-        (Change("domain.rolling.steps:counted_from", lambda _: lambda _, after: after),),
-        unneeded="A row begins too late only if a function with a shorter `late`, or with a fast clock, wrote it. "
-        "Nobody reads the earlier periods: the board's record limits readers to the shorter `late` until a rebuild "
-        "writes other rows, and clocks differ by less than the margin.",
-    ),
-    Safeguard(
         "a replay writes a list item for every possible first period",
         "list items of a crashed attempt stay for ever",
         (Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone),),
@@ -534,14 +513,6 @@ ROLLING: Final = (
         "list items of a crashed attempt stay for ever in the new generation",
         (Change("maintain.rebuild.rebuild:_STREAM_AGE", becomes(-DAY)),),
         written=rebuilt_after_half_an_attempt,
-    ),
-    Safeguard(
-        "accumulators are kept until their slab is over",
-        "the steps of periods that nobody reads change when an accumulator is removed",
-        (Change("domain.boards.definitions:Metric.expires", _until_unreadable),),
-        unneeded="Without it, an accumulator is removed a day after its last period could be read. The projector "
-        "handles that like any other change of the item. Keeping the accumulator longer saves the writes of periods "
-        "that nobody reads.",
     ),
     Safeguard(
         "steps that change and change back still make a shift",
@@ -644,10 +615,6 @@ def _made_anew(_: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _first_log_alone(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, rankings, number, more: number == 0 and original(self, rankings, number, more)
-
-
 _FOLD: Final = "aws.dynamodb.rankings.log_folds:_Fold"
 
 
@@ -710,12 +677,5 @@ LOGS: Final = (
         "entries are lost when another function makes the log again",
         (Change(f"{_WINDOWS}._make", _made_anew),),
         written=a_log_made_twice,
-    ),
-    Safeguard(
-        "a log is made before it is named",
-        "a log is named that does not exist",
-        (Change(f"{_WINDOWS}._make", _first_log_alone),),
-        unneeded="No projector can append to a log that does not exist, and readers treat it as empty. A projector "
-        "that finds its log missing begins with log 0 again. Making the log first saves transactions that fail.",
     ),
 )

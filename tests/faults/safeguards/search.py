@@ -54,7 +54,6 @@ def write(findings: Mapping[str, Found], out: Output) -> None:
     """Write the findings to the results and to the page."""
     out.keep(NAME, {each.name: asdict(findings[each.name]) for each in SAFEGUARDS if each.name in findings})
     out.table(PAGE, "noticed", COMMAND, noticed(findings))
-    out.table(PAGE, "unneeded", COMMAND, unneeded(findings))
 
 
 def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
@@ -62,27 +61,12 @@ def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
     yield "| safeguard | without it | first schedule that fails | schedules that fail | written for it | replaced |"
     yield "|---|---|---|---|---|---|"
     for each in SAFEGUARDS:
-        if not each.unneeded:
-            found = findings.get(each.name, Found())
-            first = "–" if found.first is None else found.first + 1
-            schedule = f"`{each.written.__name__}`" if each.written else ""
-            counts = f"{first} | {found.noticed} of {found.tried}"
-            yield f"| {each.name} | {each.without} | {counts} | {schedule} | {_replaced(each)} |"
-
-
-def unneeded(findings: Mapping[str, Found]) -> Iterator[str]:
-    """Yield the table of the safeguards that no schedule notices, with the reason."""
-    yield "| safeguard | why rankings stay right without it | schedules that stay right | replaced |"
-    yield "|---|---|---|---|"
-    for each in SAFEGUARDS:
-        if each.unneeded:
-            found = findings.get(each.name, Found())
-            right = f"{found.tried - found.noticed} of {found.tried}"
-            yield f"| {each.name} | {each.unneeded} | {right} | {_replaced(each)} |"
-
-
-def _replaced(safeguard: Safeguard) -> str:
-    return ", ".join(f"`{change.where}`" for change in safeguard.changes)
+        found = findings.get(each.name, Found())
+        first = "–" if found.first is None else found.first + 1
+        schedule = f"`{each.written.__name__}`" if each.written else ""
+        replaced = ", ".join(f"`{change.where}`" for change in each.changes)
+        counts = f"{first} | {found.noticed} of {found.tried}"
+        yield f"| {each.name} | {each.without} | {counts} | {schedule} | {replaced} |"
 
 
 def searched(name: str, most: int) -> Found:
