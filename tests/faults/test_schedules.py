@@ -22,9 +22,9 @@ from tests.faults.traps import FAULTS, TRAPS
 from tests.faults.world import Options, Outcome, run, uncollected
 from tests.support.thoroughness import TIMES, seeds
 
-SAMPLE = [range(20), range(20, 40)]
+SAMPLE = [range(20), range(20, 30)]
 """The seeds of `make test`, in blocks that run in parallel."""
-OTHERS = [range(40, 100), *(range(first, first + 50) for first in range(100, 1_000 * TIMES, 50))]
+OTHERS = [range(30, 100), *(range(first, first + 50) for first in range(100, 1_000 * TIMES, 50))]
 """The seeds that only `make test-all` runs too."""
 LEAST = 20
 """Of these schedules, at least this many must meet each trap."""
@@ -82,10 +82,9 @@ def test_every_ranking_is_right_whatever_goes_wrong(block: range, totals: Path) 
         assert {name: others[name] for name in TRAPS if others[name] < LEAST} == {}
 
 
-@pytest.mark.parametrize("seed", [3, 15])
-def test_a_seed_gives_the_same_schedule_in_every_process(seed: int) -> None:
-    here = run(seed, Options(trace=True))
-    program = f"import tests.conftest; from tests.faults.world import run; print(run({seed}).digest)"
+def test_a_seed_gives_the_same_schedule_in_every_process() -> None:
+    here = run(3, Options(trace=True))
+    program = "import tests.conftest; from tests.faults.world import run; print(run(3).digest)"
     environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": f"{ROOT / 'layers/standings'}:{ROOT}"}
     printed = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
     assert printed.stdout.decode().strip() == here.digest
@@ -108,12 +107,12 @@ def test_make_faults_ends_with_status_1_when_a_schedule_is_wrong(
 # ---- notes
 
 NOTES = Options(notes=True)
-BLOCK = 10
+BLOCK = 5
 
 
-@pytest.mark.parametrize("block", seeds(1, 6))
+@pytest.mark.parametrize("block", seeds(1, 12))
 def test_every_note_is_that_of_its_score_whatever_goes_wrong(block: int) -> None:
-    """Ten schedules: one alone may delete its boards, and have no note left to compare."""
+    """Five schedules: one alone may delete its boards, and have no note left to compare."""
     noted = 0
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         with uncollected():

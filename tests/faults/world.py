@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 # ---- what a schedule is
 
-CHECKED: Final = 7
-"""Of so many requests to the engine, botocore's checks look at one. They would take a seventh of the time."""
+CHECKED: Final = 25
+"""Of so many requests to the engine, botocore's checks look at one: they take long."""
 
 
 @dataclass(frozen=True)

@@ -506,24 +506,19 @@ def compare_every_read(
     now: datetime,
     rng: random.Random,
     *,
-    reads: Sequence[Read] | None = None,
     methods: Sequence[str] = METHODS,
-    members: bool = True,
     most: int | None = None,
 ) -> None:
     """Compare every read of a board at the instant `now`, the time of the stack's clock.
 
-    - `reads` and `methods` restrict the comparison to some kinds of reads and some ranking methods.
-    - `members` says whether to compare the board's answers about each member too.
-    - `most` limits the comparison to so many rankings, which `rng` chooses.
+    `methods` restricts the comparison to some ranking methods, `most` to so many rankings, which `rng` chooses.
     """
     for ranking in rankings(stack, model, board, now, rng, most):
         for method in methods:
             compare_list(ranking, method)
-        for read in READS if reads is None else reads:
+        for read in READS:
             read(ranking, rng.choice(methods))
-    if members:
-        compare_members(stack, model, board, now, rng, methods)
+    compare_members(stack, model, board, now, rng, methods)
 
 
 def rankings(
