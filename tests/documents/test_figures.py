@@ -72,7 +72,6 @@ TABLES = {
     "settlement": (settlement.PAGE, settlement.line(COMMITTED.result("settlement"))),
     "budgets": (budgets.PAGE, budgets.table(budgets.read_results(COMMITTED))),
     "noticed": (search.PAGE, search.noticed(SAFEGUARDS)),
-    "unneeded": (search.PAGE, search.unneeded(SAFEGUARDS)),
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.aws.gateway import Gateway, serving
 from tests.support.aws.stack import Stack
+from tests.support.thoroughness import TIMES
 
 ROOT = Path(__file__).parents[3]
 SEED = 20261121
@@ -85,4 +86,4 @@ def named(stack: Stack) -> None:
 @pytest.mark.usefixtures("named")
 def test_every_call_does_what_the_description_says(stack: Stack) -> None:
     with serving(stack) as gateway:
-        run(gateway, "--max-examples", "20")
+        run(gateway, "--max-examples", str(20 * TIMES))

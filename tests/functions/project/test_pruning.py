@@ -15,6 +15,7 @@ from standings.project.prune_tiers import PrunedRankings, PruneResult, prune
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
 from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, out_of_reach, ranking, tier_conflict
 from tests.support.builders.stages.pruning_checks import check_proportion, interleaved
+from tests.support.thoroughness import seeds
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> N
     assert_tiers_count_the_entries(engine)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(25, 25))
 def test_lanes_and_cleaning_beside_each_other(engine: Any, seed: int) -> None:
     print(f"seed {seed}")
     interleaved(engine, seed)

@@ -11,11 +11,12 @@ from benchmarks.measure import reads, rolling, rolling_reads, units
 from benchmarks.members.events import AMOUNTS
 from benchmarks.pages.rolling_budgets import EVENTS
 from standings.domain.windows.calendar import DAY
+from tests.support.thoroughness import TIMES
 
 # They share one process, so each board is made once.
 pytestmark = pytest.mark.xdist_group("costs")
 
-SIZES = [10_000, pytest.param(100_000, marks=pytest.mark.thorough)]
+SIZES = [10_000, pytest.param(100_000 * TIMES, marks=pytest.mark.thorough)]
 Placed = tuple[Board, Truth]
 
 

@@ -14,8 +14,7 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
-from tests.support.oracle.listing import Metric
-from tests.support.oracle.model import BoardModel
+from tests.support.oracle.model import BoardModel, Metric
 
 WINDOWS = ("all", "day", "week", "last-2-days", "last-4-days")
 HOUR = 3_600_000

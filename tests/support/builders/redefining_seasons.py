@@ -16,7 +16,7 @@ from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
-from tests.support.oracle.periods import Season
+from tests.support.oracle.model import Season
 
 FIRST_DAY = date(2026, 10, 1)
 START = datetime(2026, 10, 1, 22, tzinfo=UTC)

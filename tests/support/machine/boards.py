@@ -10,9 +10,7 @@ from zoneinfo import ZoneInfo
 import orjson
 from hypothesis import strategies as st
 
-from tests.support.oracle.listing import Metric
-from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import Calendar, Season
+from tests.support.oracle.model import BoardModel, Calendar, Metric, Season
 
 BERLIN: Final = ZoneInfo("Europe/Berlin")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.harness.trips import SideBySide, Ticks
 from benchmarks.harness.truth import Truth
-from tests.support.oracle.listing import Listing, Placed
+from tests.support.oracle.model import Listing, Placed
 
 
 def _take(ticks: Ticks, count: int) -> int:

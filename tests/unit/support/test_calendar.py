@@ -3,9 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from tests.support.oracle.listing import Metric
-from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import Calendar
+from tests.support.oracle.model import BoardModel, Calendar, Metric
 
 
 def test_windows_in_a_time_zone() -> None:

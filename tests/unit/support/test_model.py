@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.support.oracle.listing import Listing, Metric
-from tests.support.oracle.model import BoardModel
+from tests.support.oracle.model import BoardModel, Listing, Metric
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 

@@ -15,13 +15,8 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import apply
 from tests.support.machine.boards import BERLIN, Board
-from tests.support.oracle.asked import Asked, same
-from tests.support.oracle.compare_lists import compare_list
-from tests.support.oracle.compare_members import compare_members
-from tests.support.oracle.comparing import READS
-from tests.support.oracle.listing import METHODS, Metric
-from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import Calendar
+from tests.support.oracle.comparing import READS, Asked, compare_list, compare_members, same
+from tests.support.oracle.model import METHODS, BoardModel, Calendar, Metric
 
 DAYS: Final = ("last-3-days", "last-7-days", "last-30-days")
 BOARDS: Final = {

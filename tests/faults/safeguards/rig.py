@@ -6,6 +6,7 @@ import json
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import wraps
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
@@ -32,7 +33,7 @@ BEST: Final = '[boards."*"]\nmetrics.points = { aggregate = "max", windows = ["a
 SHARDED: Final = POINTS.replace("\n", "\nshards = 9\n", 1)
 LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
 WINDOW: Final = "last-3-days"
-ROLLING: Final = LATE.replace('"all", "day"', f'"{WINDOW}"')
+ROLLING_POINTS: Final = LATE.replace('"all", "day"', f'"{WINDOW}"')
 NEXT_SLAB: Final = parse_window(WINDOW).slab_of(NOW // DAY).stop * DAY
 """The beginning of the next slab, in milliseconds."""
 
@@ -105,6 +106,15 @@ class Rig:
         record = {"messageId": str(number), "body": body, "messageAttributes": attributes}
         assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
 
+    def count(self, stack: Stack, member: str, points: int, *, by: Stack | None = None) -> None:
+        """Send an event through the writer, and project what is new by the same functions or others."""
+        self.send(stack, member, points)
+        self.project(by or stack, *self.records())
+
+    def hide(self, stack: Stack, member: str, *, hidden: bool = True) -> None:
+        """Hide or show a member over HTTP."""
+        stack.put("/boards/b/member", {"hidden": hidden}, id=member)
+
     def records(self) -> list[Any]:
         """Return the stream records of members since the last call."""
         (shard,) = self.engine.stream("Scores")
@@ -166,3 +176,14 @@ def rig() -> Iterator[Rig]:
     """Provide a rig on an empty engine."""
     with ExitStack() as stacks:
         yield Rig(stacks)
+
+
+def on_a_rig(schedule: Callable[[Rig], None]) -> Callable[[], None]:
+    """Let a schedule run on a rig of its own."""
+
+    @wraps(schedule)
+    def run() -> None:
+        with rig() as pipeline:
+            schedule(pipeline)
+
+    return run
