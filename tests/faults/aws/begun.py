@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from tests.faults.clockwork import Clockwork
-    from tests.support.dynamodb.api.transaction_api import Transaction
+    from tests.support.dynamodb.engine import Transaction
 
     from .calls import Identity
     from .tables import EngineStore, Write

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ReadTimeoutError
 
-from tests.support.dynamodb.api.errors import client_error
+from tests.support.dynamodb.errors import client_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

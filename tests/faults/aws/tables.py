@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tests.support.builders.checks import rows
-from tests.support.dynamodb.api.errors import client_error
+from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.storage.table import item_of
-from tests.support.dynamodb.storage.values import decode_item
+from tests.support.dynamodb.table import item_of
+from tests.support.dynamodb.items import decode_item
 from tests.support.dynamodb.tables import create_tables
 
 from .begun import Begun

@@ -13,7 +13,7 @@ from tests.faults.aws import server
 from tests.faults.clockwork import Process
 from tests.faults.world import Options
 from tests.faults.world.world import World
-from tests.support.dynamodb.api.errors import error_class
+from tests.support.dynamodb.errors import error_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable

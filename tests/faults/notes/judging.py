@@ -9,7 +9,7 @@ import orjson
 from standings.aws.dynamodb.keys import member_key
 from standings.aws.dynamodb.scores.member_items import decode_image
 from standings.domain.members.rolling_sum import aggregate_in_period
-from tests.support.dynamodb.storage.values import encode_item
+from tests.support.dynamodb.items import encode_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from tests.faults.aws.tables import EngineStore
 from tests.faults.clockwork import HOUR, SECOND
 
 if TYPE_CHECKING:
-    from tests.support.dynamodb.storage.table import Index
+    from tests.support.dynamodb.table import Index
 
     from .world import World
 

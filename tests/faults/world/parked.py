@@ -11,7 +11,7 @@ from tests.faults.clockwork import DAY, MINUTE, SECOND
 from tests.faults.judge import EPOCH
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
-from tests.support.dynamodb.api.errors import client_error
+from tests.support.dynamodb.errors import client_error
 
 if TYPE_CHECKING:
     from tests.faults.aws.calls import Call

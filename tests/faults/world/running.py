@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tests.faults.instances import patched
-from tests.support.dynamodb.api.request_checks import checked
+from tests.support.dynamodb.request_checks import checked
 
 from .world import World
 

@@ -8,7 +8,7 @@ from standings.aws.dynamodb.keys import BOARDS, board_of
 from tests.faults.aws.stream import Batch
 from tests.faults.clockwork import SECOND
 from tests.faults.judge import Edit
-from tests.support.dynamodb.storage.values import encode_item
+from tests.support.dynamodb.items import encode_item
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from standings.ports.errors import StoreRefusedError
 from standings.ports.scores import Addition
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.failures.maintenance import clock_of
-from tests.support.dynamodb.api import request_checks
+from tests.support.dynamodb import request_checks
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
