@@ -51,6 +51,11 @@ class _Missing:
     def __repr__(self) -> str:
         return "MISSING"
 
+    def __eq__(self, other: object) -> bool:
+        return False  # not even another attribute that is missing
+
+    __hash__ = object.__hash__
+
 
 MISSING: Final = _Missing()
 
