@@ -23,7 +23,7 @@ from standings.aws.dynamodb.rankings.rolling_windows import (
     one_after_another,
 )
 from standings.domain.rolling.count_log import Entry, encode_entry
-from standings.domain.rolling.steps import CountChange, Step, Steps
+from standings.domain.rolling.steps import CountChange, Steps
 from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT, path
 from standings.domain.tiers.tier_tree import deltas
@@ -32,7 +32,6 @@ from standings.ports.rankings import Entry as Listed
 from standings.ports.rankings import Span
 from standings.ports.rolling import ListItem, RollingRow, RowChange
 from tests.support.builders.points import NOW
-from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.builders.rolling.writing import (
     SHORT,
     TODAY,
@@ -132,45 +131,6 @@ def test_a_page_goes_on_until_it_is_full(windows: DynamoRollingWindows, reader: 
     assert reader.counts(WINDOW.at(TODAY + 1), 1, [ends], 100) == [50]
 
 
-def test_a_newer_list_item_stays(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
-    def write(version: int, step: Step | None) -> list[str]:
-        windows.list(WINDOW, [ListItem("m", TODAY, step, version, NOW)])
-        (entries,), _ = reader.spans(WINDOW.at(TODAY), [Span(0, None, 5)], [])
-        return [str(entry.place.sort_value) for entry in entries]
-
-    def step(value: int) -> Step:
-        return Step(TODAY, TODAY + 3, Place(value))
-
-    assert write(5, step(-1)) == ["-1"]
-    assert write(4, step(-2)) == ["-1"]
-    assert write(4, None) == ["-1"]
-    assert write(5, step(-3)) == ["-3"]
-    assert write(6, None) == []
-    # A late attempt does not bring a step back.
-    assert write(5, step(-3)) == []
-    assert write(7, step(-4)) == ["-4"]
-
-
-def test_a_list_in_shards_and_every_number_of_them(
-    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader, tables: dict[str, str]
-) -> None:
-    members = {f"m{number}": steps((0, 7, number)) for number in range(30)}
-    for version, shards in enumerate((1, 3, 2), start=1):
-        rankings = rolling_window("last-7-days", calendar=f"shards = {shards}")
-        assert rankings.key == WINDOW.key
-        list_items(windows, members, version, rankings)
-        assert commit(windows, members, version, rankings) == []
-        node = reader.for_request().nodes([(rankings.at(TODAY), ROOT)])[rankings.at(TODAY), ROOT]
-        assert node.shards == max(shards, 3 if shards == 2 else 1)
-        spans = [Span(shard, None, 50) for shard in range(shards)]
-        entries, _ = reader.spans(rankings.at(TODAY), spans, [])
-        assert sorted(entry.member for part in entries for entry in part) == sorted(members)
-        assert shards == 1 or all(len(part) > 2 for part in entries)
-    first = log(client, tables["RankingsTable"])
-    assert first is not None
-    assert set(first["n"]["NS"]) == {"1", "2", "3"}
-
-
 @pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
 def test_a_damaged_row_says_so(
     client: Any,
@@ -237,24 +197,6 @@ def test_a_fold_takes_the_entries_into_the_nodes(
     assert counts(reader, -5, -6, -300) == deltas([(None, -6), (None, -300)])
 
 
-@pytest.mark.parametrize("brought", range(5))
-def test_a_fold_that_dies_is_done_again(
-    client: Any, table: str, windows: DynamoRollingWindows, reader: DynamoRankingsReader, brought: int
-) -> None:
-    def dies(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
-        yield from one_after_another(jobs[:brought])
-        raise TimeoutError
-
-    two_members(windows)
-    with suppress(TimeoutError):
-        fold_log(client, table, Time(NOW).clock(), dies, WINDOW, 0)
-    assert counts(reader, -5, -300) == deltas(TWO)
-    assert commit(windows, {"m": steps((0, 7, -300))}, version=2) == []
-    assert counts(reader, -5, -300) == deltas([(None, -300)] * 2)
-    assert fold_log(client, table, Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
-    assert counts(reader, -5, -300) == deltas([(None, -300)] * 2)
-
-
 @pytest.mark.parametrize("brought", [0, 1, 2, 5, 40])
 def test_a_purge_finds_the_nodes_of_a_fold_that_died(
     client: Any, table: str, windows: DynamoRollingWindows, brought: int
@@ -288,25 +230,6 @@ def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, table: str, 
 
     assert DynamoPurging(client, table, Time(NOW).clock()).purge("b", [code], 0, lambda: False)
     assert log(client, table) is None
-
-
-def test_two_folds_at_once_count_once(
-    client: Any, table: str, windows: DynamoRollingWindows, reader: DynamoRankingsReader
-) -> None:
-    def meanwhile(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
-        yield from one_after_another(jobs[:2])
-        commit(windows, {"m": steps((0, 7, -300))}, version=2)
-        windows.fold(WINDOW, 0)
-        commit(windows, {"m": steps((0, 7, -7))}, version=3)
-        yield from one_after_another(jobs[2:])
-
-    two_members(windows)
-    left = fold_log(client, table, Time(NOW).clock(), meanwhile, WINDOW, 0)
-
-    # The cut is the other fold's; the answer is what is in the log now.
-    assert left == int(stored_log(client, table)["z"]["N"]) > 0
-    assert len(log_of(stored_log(client, table)).entries) == 1
-    assert counts(reader, -5, -7, -300) == deltas([(None, -7), (None, -300)])
 
 
 def test_a_fold_takes_so_many_entries_at_once(
@@ -414,35 +337,6 @@ def test_a_damaged_log_is_neither_read_nor_folded(
         with pytest.raises(StoreRefusedError, match="is damaged"):
             read()
     assert stored_log(client, table) == damaged
-
-
-def test_after_conflicts_there_are_more_logs_and_readers_read_them_all(
-    client: Any,
-    table: str,
-    windows: DynamoRollingWindows,
-    other: DynamoRollingWindows,
-    faulty: Faulty,
-    reader: DynamoRankingsReader,
-) -> None:
-    two_members(windows)
-    faulty.steps = deque([conflict_at_end] * CONFLICTS)
-    for _ in range(CONFLICTS):
-        (cancelled,) = commit(other, {"o": steps((0, 7, -5))})
-        assert (cancelled.position, cancelled.reason) == (None, CancelReason.BUSY)
-    assert commit(other, {"o": steps((0, 7, -5))}) == []
-
-    assert stored_log(client, table)["c"] == {"N": "2"}
-    assert len(log_of(stored_log(client, table, 1)).entries) == 1
-    assert counts(reader, -5, -300) == deltas([*TWO, (None, -5)])
-    other.fold(WINDOW, 0)
-    assert log_of(stored_log(client, table, 1)).entries == ()
-    assert len(log_of(stored_log(client, table)).entries) == 2
-    assert counts(reader, -5, -300) == deltas([*TWO, (None, -5)])
-    # Both have a position in the nodes.
-    windows.fold(WINDOW, 0)
-    nodes = [item for item in client.scan(TableName=table)["Items"] if "p0" in item and "p1" in item]
-    assert nodes
-    assert counts(reader, -5, -300) == deltas([*TWO, (None, -5)])
 
 
 def test_there_are_so_many_logs_and_no_more(
