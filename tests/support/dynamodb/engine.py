@@ -44,7 +44,6 @@ from tests.support.dynamodb.table import (
     Table,
     Write,
     Written,
-    item_of,
     query_rows,
     read_page,
     read_schema,
@@ -151,20 +150,6 @@ def _units(request: Mapping[str, Any], by_table: Mapping[str, float]) -> Answer:
     if not _asks_for_units(request):
         return {}
     return {"ConsumedCapacity": [{"TableName": name, "CapacityUnits": units} for name, units in by_table.items()]}
-
-
-def _returned(return_values: str, write: Write, old: Item | None, new: Item | None) -> Answer:
-    """Return the attributes that ReturnValues requests."""
-    if return_values == "NONE":
-        return {}
-    shown: Item | None = old if return_values.endswith("_OLD") else new
-    if return_values.startswith("UPDATED_"):
-        update = write.expressions.update
-        if update and update.cuts:
-            raise NotImplementedError("the engine answers UPDATED_OLD and UPDATED_NEW for whole attributes only")
-        touched = update.touched if update else {}
-        shown = {name: shown[name] for name in touched if name in shown} if shown else None
-    return {"Attributes": encode_item(shown)} if shown else {}
 
 
 class Transaction:
@@ -442,7 +427,7 @@ class Engine:
         expressions = read_expressions(request, ("KeyConditionExpression", "FilterExpression", "ProjectionExpression"))
         return read_page(query_rows, request, self._table(request["TableName"]), expressions)
 
-    @_operation("Scan", ("TableName",), ("Segment", "TotalSegments", *_PAGED))
+    @_operation("Scan", ("TableName",), _PAGED)
     def scan(self, request: dict[str, Any]) -> Answer:
         expressions = read_expressions(request, ("FilterExpression", "ProjectionExpression"))
         return read_page(scan_rows, request, self._table(request["TableName"]), expressions)
@@ -457,10 +442,10 @@ class Engine:
         held = self._held(write.identity)
         if held is not None:
             raise Refusal(f"{held}Exception", HELD)
-        old = write.table.rows.get(write.key)
-        new = write.outcome()
+        old, new = write.table.rows.get(write.key), write.outcome()
         write.table.write(write.key, new)
-        return _returned(return_values, write, item_of(old), item_of(new))
+        shown = {"NONE": None, "ALL_OLD": old, "ALL_NEW": new}[return_values]
+        return {"Attributes": encode_item(shown.item)} if shown else {}
 
     @_operation("PutItem", ("TableName", "Item"), _CONDITION)
     def put_item(self, request: dict[str, Any]) -> Answer:
@@ -472,8 +457,7 @@ class Engine:
 
     @_operation("UpdateItem", ("TableName", "Key"), ("UpdateExpression", *_CONDITION))
     def update_item(self, request: dict[str, Any]) -> Answer:
-        allowed = {"NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"}
-        return self._single("Update", request, frozenset(allowed))
+        return self._single("Update", request, frozenset({"NONE", "ALL_OLD", "ALL_NEW"}))
 
     @_operation("BatchWriteItem", ("RequestItems",))
     def batch_write_item(self, request: dict[str, Any]) -> Answer:

@@ -693,7 +693,7 @@ def _key_test(test: Test, rows: Ordered, values: Values) -> tuple[str, str, list
     if operator not in {*_MIRRORED, "BETWEEN", "begins_with"}:
         raise Invalid(f"Invalid operator used in KeyConditionExpression: {operator}")
     name = str(attribute.path[0]) if len(attribute.path) == 1 else ""
-    if name not in key.names or attribute.size or not all(operand.placeholder for operand in others):
+    if name not in key.names or not all(operand.placeholder for operand in others):
         raise Invalid("Query condition missed key schema element")
     place = key.names.index(name)
     operands = [values[operand.placeholder] for operand in others]
@@ -806,16 +806,14 @@ def query_rows(
         yield condition.value, place
 
 
-def scan_rows(request: Mapping[str, Any], table: Table, rows: Ordered, _: Expressions) -> Iterator[tuple[Value, Place]]:
+def scan_rows(
+    request: Mapping[str, Any], table: Table, rows: Ordered, expressions: Expressions
+) -> Iterator[tuple[Value, Place]]:
     """Yield the rows that a Scan reads, always in the same order, as (hash value, place)."""
-    segment, segments = request.get("Segment", 0), request.get("TotalSegments", 1)
-    if segment >= segments:
-        raise Invalid("The Segment parameter is zero-based and must be less than TotalSegments")
+    del expressions
     start = _start(request, table, rows)
     after = None if start is None else start[rows.key.hash]
-    for spread, value in rows.scan_order(after):
-        if spread[0] * segments >> 8 != segment:
-            continue
+    for _, value in rows.scan_order(after):
         partition = rows.partition(value)
         low = 0
         if start is not None and value == after:
