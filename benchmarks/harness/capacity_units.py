@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.harness.capacity_units import Item, Schema
-from tests.support.dynamodb.expressions.conditions import Junction, Test, parse_condition
+from tests.support.dynamodb.expressions import Junction, Test, parse_condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

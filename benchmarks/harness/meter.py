@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 
 from benchmarks.harness.capacity_units import TRANSACTIONAL, Item, Units, larger, read, written
 from benchmarks.harness.lookup import Key, Lookup, partition_of, text_of
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -18,9 +18,9 @@ from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes with
 from standings.wiring import building_blocks
 from tests.faults.clockwork import SECOND, Died
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.dynamodb.api.errors import client_error
+from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.storage.table import item_of
+from tests.support.dynamodb.table import item_of
 from tests.support.dynamodb.tables import create_tables
 
 from .pollers import Batch
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tests.faults.clockwork import Clockwork, Process, Task
-    from tests.support.dynamodb.api.transaction_api import Transaction
+    from tests.support.dynamodb.engine import Transaction
 
     from .world import World
 

@@ -25,7 +25,7 @@ from standings.domain.scoring.ties import LONG_AGO
 from standings.domain.tiers.tier_path import path
 from standings.domain.windows.window import parse_window
 from tests.support.builders.stored import Counters, Stored
-from tests.support.dynamodb.storage.values import encode_item
+from tests.support.dynamodb.items import encode_item
 
 from .instances import boards_of
 

@@ -25,9 +25,9 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
-from tests.support.dynamodb.api.errors import client_error
-from tests.support.dynamodb.api.request_checks import checked
-from tests.support.dynamodb.storage.values import encode_item
+from tests.support.dynamodb.errors import client_error
+from tests.support.dynamodb.request_checks import checked
+from tests.support.dynamodb.items import encode_item
 from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
 
 from .aws import Sdk, Server, Services, Store
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tests.support.awslambda.queue import Message
-    from tests.support.dynamodb.storage.table import Index
+    from tests.support.dynamodb.table import Index
     from tests.support.oracle.model import BoardModel
 
     from .aws import Call, Write

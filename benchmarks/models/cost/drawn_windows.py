@@ -24,7 +24,7 @@ from standings.domain.windows.window import Window
 from standings.ports.rankings import MAX_ACTIONS
 from standings.ports.rolling import ListItem, RollingRow, RowChange
 from standings.project.shift_members import MAX_ENTRY, ROOM
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 
 EMPTY_LOG: Final = 80  # Bytes of a log without entries
 LOG_ENTRY: Final = 4  # Bytes that a list adds to each entry

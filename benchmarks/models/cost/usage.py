@@ -29,7 +29,7 @@ from standings.domain.scoring.sort_order import encode_sortable as sort_text
 from standings.domain.windows.calendar import DAY, HOUR, SECOND
 from standings.domain.windows.window import Window
 from standings.ports.rolling import ListItem, RollingRow, RowChange
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 
 LENGTH: Final = {"h": HOUR, "d": DAY, "w": 7 * DAY, "m": 30 * DAY, "y": 365 * DAY}
 

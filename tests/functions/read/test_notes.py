@@ -12,7 +12,7 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import project
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 
 NOW = 1_795_256_100_000
 BOARDS = """

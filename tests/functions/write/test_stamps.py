@@ -10,7 +10,7 @@ import pytest
 
 from standings.aws.dynamodb.keys import member_key
 from tests.support.builders.stages.writers import BOARDS, NOW, Subject, event
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 from tests.support.faults import faulty_client
 
 

@@ -26,6 +26,7 @@ from tests.support.dynamodb.tables import create_tables
 from tests.support.thoroughness import TIMES
 
 PROJECT = Path(__file__).parents[3]
+pytestmark = pytest.mark.thorough
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 2, windows = ["all"] }'
 LATER = 20
 """How many later requests are answered before the second kill. One earlier request is not."""

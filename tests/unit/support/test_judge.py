@@ -1,12 +1,13 @@
-"""The judge itself, by examples small enough to check by eye."""
+"""The judge itself, and its calendar, by examples small enough to check by eye."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.support.oracle.model import BoardModel, Listing, Metric
+from tests.support.oracle.model import BoardModel, Calendar, Listing, Metric
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 
@@ -55,19 +56,6 @@ def test_where_a_score_would_stand(tied: Listing, method: str, at_seven: int, at
     assert tied.of_score(10, method) == (1, 0, 0, 4)
 
 
-def test_neighbours(tied: Listing) -> None:
-    assert tied.around("c", 1) == [(2, "b", 7), (2, "c", 7), (4, "d", 5)]
-    assert tied.around("a", 1) == [(1, "a", 9), (2, "b", 7)]
-    assert tied.around("c", 0) == [(2, "c", 7)]
-    assert tied.around("b", 9) == tied.lines()
-
-
-def test_ranks_within_a_group(tied: Listing) -> None:
-    assert tied.among(["d", "c", "nobody", "b"]) == {"b": 1, "c": 1, "d": 3}
-    assert tied.among(["d", "c", "b"], "ordinal") == {"b": 1, "c": 2, "d": 3}
-    assert tied.among(["d", "c", "b"], "dense") == {"b": 1, "c": 1, "d": 2}
-
-
 def test_percentiles(tied: Listing) -> None:
     assert [tied.percentile(score) for score in (9, 7, 5)] == [100, 75, 25]
     assert [tied.score_at(Decimal(p)) for p in ("0.000000001", "25", "25.000000001", "75", "75.1", "100")] == [
@@ -90,22 +78,6 @@ def test_percentiles_are_rounded_half_up_and_compared_unrounded() -> None:
     assert listing(model).score_at(Decimal("33.34")) == 16
     assert Fraction(100 * 16, 48) >= Fraction(Decimal("33.333333333"))
     assert listing(model).score_at(Decimal("33.333333333")) == 15
-
-
-def test_the_lowest_leads() -> None:
-    model = board(points=Metric(descending=False))
-    post(model, ("1", "a", 0, 9), ("2", "c", 0, -7), ("3", "b", 0, 9))
-    assert order(model) == [("c", -7), ("a", 9), ("b", 9)]
-    assert listing(model).of_score(0) == (2, 1, 0, 2)
-    assert listing(model).percentile(9) == Decimal("66.67")
-    assert listing(model).between(-7, 8) == 1
-
-
-def test_equals_by_member_go_by_their_bytes() -> None:
-    model = board(points=Metric())
-    members = ["\U0001f600", "\uffff", "é", "z", "Z", "a#", "a"]
-    post(model, *((str(n), member, n, 1) for n, member in enumerate(members)))
-    assert [member for member, _ in order(model)] == ["Z", "a", "a#", "z", "é", "\uffff", "\U0001f600"]
 
 
 @pytest.mark.parametrize(
@@ -135,44 +107,6 @@ def test_the_first_among_equals_by_aggregate() -> None:
         else:  # the first to reach 4: b 9 minutes ago; a and c 8
             post(model, ("1", "a", 8, 4), ("2", "b", 9, 4), ("3", "b", 1, 4), ("4", "c", 8, 4), ("5", "c", 20, 3))
         assert "".join(member for member, _ in order(model)) == expected
-
-
-def test_the_last_of_one_instant_goes_by_id() -> None:
-    model = board(points=Metric("last"))
-    post(model, ("\U0001f600", "a", 5, 1), ("\uffff", "a", 5, 2), ("10", "b", 5, 3), ("9", "b", 5, 4), ("0", "c", 5, 5))
-    assert order(model) == [("c", 5), ("b", 4), ("a", 1)]
-
-
-def test_instants_are_of_whole_milliseconds() -> None:
-    model = board(points=Metric("last"))
-    for event_id, microseconds, units in (("2", 1100, 1), ("1", 1900, 2)):
-        at = NOW.replace(minute=0, microsecond=microseconds)
-        assert model.add(event_id, "a", at, {"points": units}, NOW)
-    assert order(model) == [("a", 1)]
-
-
-def test_an_event_counts_once_and_nothing_is_something() -> None:
-    model = board(points=Metric(windows=("all", "day")), runs=Metric())
-    post(model, ("1", "a", 0, 5), ("1", "a", 0, 5), ("1", "b", 0, 6), ("2", "c", 0, 0), ("3", "d", 0, 2))
-    post(model, ("4", "d", 0, -2))
-    assert order(model) == order(model, window="day") == [("a", 5), ("c", 0), ("d", 0)]
-    assert order(model, "runs") == []
-    assert "b" not in model.members
-
-
-def test_hidden_members_go_on_counting() -> None:
-    model = board(points=Metric())
-    post(model, ("1", "a", 0, 5), ("2", "b", 0, 4))
-    model.put("a", hidden=True)
-    model.put("a")
-    model.put("early", hidden=True)
-    post(model, ("3", "a", 0, 2), ("4", "early", 0, 9))
-    assert order(model) == [("b", 4)]
-    model.put("a", hidden=False)
-    assert order(model) == [("a", 7), ("b", 4)]
-    score = model.score("points", "all", NOW, "early")
-    assert score is not None
-    assert score.score == 9
 
 
 def test_removed_members_start_anew() -> None:
@@ -207,11 +141,29 @@ def test_registered_boards() -> None:
     assert order(model) == [("z", 1), ("x", 0), ("a", 0)]
 
 
-def test_an_event_for_several_counts_for_all_or_none() -> None:
-    model = board(registered=True, points=Metric())
-    model.put("a")
-    assert not model.add_all("1", NOW, {"a": {"points": 1}, "b": {"points": 2}}, NOW)
-    assert order(model) == [("a", 0)]
-    model.put("b")
-    assert model.add_all("1", NOW, {"a": {"points": 1}, "b": {"points": 2}}, NOW)
-    assert order(model) == [("b", 2), ("a", 1)]
+def test_windows_in_a_time_zone() -> None:
+    berlin = Calendar(ZoneInfo("Europe/Berlin"), 6, timedelta(days=2), timedelta(days=3))
+    windows = ("all", "day", "week", "last-2-days", "last-2-hours")
+    model = BoardModel({"points": Metric(windows=windows)}, berlin)
+    now = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)  # Sunday, half past two, for the first time
+    for number, hours in enumerate((0, 1, 2, 3, 25, 49, 75, 24 * 9)):
+        assert model.add(str(number), "m", now - timedelta(hours=hours), {"points": 10**number}, now)
+
+    def score(window: str, on: datetime) -> int:
+        placed = model.score("points", window, on, "m")
+        return placed.score if placed else 0
+
+    assert score("all", now) == 11111111
+    assert score("day", now) == 111  # begun at 22:00 UTC: 0, 1 and 2 hours ago
+    assert score("last-2-days", now) == 11111
+    assert score("week", now) == 111  # since Sunday; the week before holds the days before
+    assert score("week", now - timedelta(days=1)) == 1111000
+    assert score("day", now - timedelta(hours=75)) == 0  # that day ended more than `late` ago
+    assert score("last-2-hours", now) == 11
+    assert score("last-2-hours", now + timedelta(hours=1)) == 1
+    assert berlin.bounds("day", now) == (
+        datetime(2026, 10, 24, 22, tzinfo=UTC),
+        datetime(2026, 10, 25, 23, tzinfo=UTC),
+    )
+    assert berlin.named("last-2-hours", now) == "2026-10-25T02+02:00"
+    assert berlin.named("day", now) == "2026-10-25"

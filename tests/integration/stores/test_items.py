@@ -1,16 +1,26 @@
-"""Scores and receipts keep their contract on the engine, on DynamoDB Local and on moto."""
+"""Scores, boards, profiles and positions keep their contract on the engine, on DynamoDB Local and on moto."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.dynamodb.turn_positions import DynamoAuditPositions, DynamoSettlePositions
+from standings.domain.boards.coverage import BucketCoverage, coverage_of
 from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
+from standings.domain.profiles.profile import Profile
+from standings.domain.profiles.searching import search_form
+from standings.maintain.audit.scheduled import AuditPosition, Tally
+from standings.maintain.turns.lease import Position
+from standings.ports.board_records import BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreRefusedError
 from standings.ports.scores import Addition, ItemConflict, ReceiptConflict, Rewrite
-
-NOW = 1_795_256_100_000
+from tests.support.builders.points import NOW, family
 
 
 def change(member: str = "m", **other: Any) -> Addition:
@@ -141,3 +151,115 @@ def test_images_of_more_members_than_one_request_reads(scores: DynamoScores) -> 
 def test_an_invalid_request_is_refused(scores: DynamoScores) -> None:
     with pytest.raises(StoreRefusedError):
         scores.apply([Event("", 0, (), b"x")], [change()], NOW)
+
+
+def test_a_record_replaces_only_the_version_that_was_read(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:
+    coverage = coverage_of(family("c"), NOW)
+    buckets = {
+        code: BucketCoverage(bucket.windows, 20_778, frozenset({7, 9})) for code, bucket in coverage.buckets.items()
+    }
+    job = Job("rebuild", "placing", NOW, coverage, 7, "m", 400)
+    record = BoardRecord("b", 1, NOW, coverage, coverage.rankings)
+    later = replace(
+        record,
+        version=2,
+        coverage=replace(coverage, buckets=buckets),
+        generation=1,
+        written=(1, 2),
+        latest=3,
+        stale=(2,),
+        job=job,
+    )
+
+    assert reader.record("b") is None
+    assert boards.put(record, None)
+    assert not boards.put(record, None)
+    assert not boards.put(later, 2)
+    assert boards.put(later, 1)
+    assert reader.record("b") == later
+    assert boards.records(["b", "c"]) == {"b": later}
+
+
+def test_names_of_boards_by_prefix(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:
+    coverage = coverage_of(family("c"), NOW)
+    for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
+        record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
+        assert boards.put(record, None)
+
+    assert reader.boards("", None, 10) == ["a", "demo-1", "demo-2", "demo-3", "z"]
+    assert reader.boards("demo-", None, 2) == ["demo-1", "demo-2"]
+    assert reader.boards("demo-", None, 3) == ["demo-1", "demo-2", "demo-3"]
+    assert reader.boards("demo-", "demo-2", 2) == ["demo-3"]
+    assert reader.boards("demo-", "a", 10) == ["demo-1", "demo-2", "demo-3"]
+    assert reader.boards("demo-", "z", 10) == []
+
+
+def test_fields_are_set_and_removed_one_by_one(profiles: DynamoProfiles) -> None:
+    picture = "https://a.example/1"
+
+    assert profiles.profile("u1") is None
+    assert profiles.change("u1", {"name": "Ada", "data": "{}"}) == Profile("Ada", data="{}")
+    assert profiles.change("u1", {"picture": picture, "data": None}) == Profile("Ada", picture)
+    assert profiles.change("u1", {"country": None}) == Profile("Ada", picture)
+    assert profiles.change("u2", {"name": None}) == Profile()
+    assert profiles.profile("u1") == Profile("Ada", picture)
+    assert profiles.profiles(["u1", "u2", "u3"]) == {"u1": Profile("Ada", picture), "u2": Profile()}
+    for _ in range(2):
+        profiles.remove("u1")
+    assert profiles.profile("u1") is None
+
+
+def test_names_are_found_in_order_and_read_on_from_a_match(profiles: DynamoProfiles) -> None:
+    names = {"u1": "Ádám", "u2": "ada", "u3": "Ada B", "u4": "Bob", "u5": "a", "u6": "ADA", "u7": "\u0301"}
+    for member, name in names.items():
+        profiles.change(member, {"name": name})
+    found = profiles.matches(search_form("AD"), None, 10)
+
+    assert [one.member for one in found] == ["u2", "u6", "u3", "u1"]
+    assert [one.profile.name for one in found] == ["ada", "ADA", "Ada B", "Ádám"]
+    assert profiles.matches("ad", None, 2) == found[:2]
+    assert profiles.matches("ad", found[1], 2) == found[2:]
+    assert profiles.matches("ad", found[3], 2) == []
+    assert profiles.matches("ada b", None, 2) == found[2:3]
+    profiles.change("u6", {"name": "Bo"})
+    profiles.change("u2", {"name": None})
+    profiles.remove("u3")
+    assert [one.member for one in profiles.matches("ad", None, 10)] == ["u1"]
+    assert [one.member for one in profiles.matches("bo", None, 10)] == ["u6", "u4"]
+
+
+def test_more_than_a_hundred_profiles_are_read(profiles: DynamoProfiles) -> None:
+    members = [f"u{number}" for number in range(101)]
+    for member in members:
+        profiles.change(member, {"name": member})
+
+    assert profiles.profiles(members) == {member: Profile(member) for member in members}
+
+
+CURSOR = {"generation": 0, "stage": "members", "slot": 3, "after": "用户"}
+
+
+AUDITS = (
+    DynamoAuditPositions,
+    AuditPosition(1, turn=Tally(NOW)),
+    AuditPosition(
+        2, "b", CURSOR, 1, NOW + 5, NOW, turn=Tally(NOW, None, 7, 1, 300, ["a"]), last=Tally(NOW - 9, NOW - 1)
+    ),
+)
+SETTLEMENTS = (DynamoSettlePositions, Position(1), Position(2, "b", CURSOR, 1, NOW + 5, NOW, scheduled=False))
+
+
+@pytest.mark.parametrize(("made", "first", "later"), [AUDITS, SETTLEMENTS], ids=["audits", "settlements"])
+def test_a_position_replaces_only_the_version_before(
+    client: Any, tables: dict[str, str], made: Any, first: Any, later: Any
+) -> None:
+    positions = made(client, tables["RankingsTable"])
+
+    assert positions.read() == type(first)()
+    assert not positions.put(later)
+    assert positions.put(first)
+    assert not positions.put(first)
+    assert positions.read() == first
+    assert positions.put(later)
+    assert not positions.put(replace(later, board="c"))
+    assert positions.read() == later
