@@ -339,7 +339,7 @@ def test_a_settlement_that_dies_twice_at_a_board_holds_up_no_other(
 
 
 def test_what_is_due_is_settled_once(settling: Stack) -> None:
-    """A day, and a season under its name; nothing of a time when there was no board, and no board that does not settle."""
+    """A day, and a season under its name; nothing of a time when there was no board, and not each board settles."""
     scores = {
         board: play(settling, n, board=board) for n, board in enumerate(("league-1", "league-2", "other", "cup-1"))
     }
