@@ -1,8 +1,11 @@
 """Calls the maintenance function as a command does: again and again, until a task is done."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from botocore.exceptions import ClientError
 
 from standings.runtime.retry import Clock
 from standings.wiring.building_blocks import REPORTING_RESERVE
@@ -44,3 +47,30 @@ def calls(stack: Stack, *task: str, seconds: float = 800.0, **arguments: Any) ->
 def finish(stack: Stack, *task: str, **arguments: Any) -> dict[str, Any]:
     """Call a task until it is done, and return the last answer."""
     return [*calls(stack, *task, **arguments)][-1]
+
+
+@contextmanager
+def before(engine: Any, do: Callable[[], Any], *words: str) -> Iterator[None]:
+    """Do something before each request that has all these words in its operation's name or its arguments.
+
+    What it requests itself does not count.
+    """
+    is_at_it = False
+
+    def hook(operation: str, request: dict[str, Any]) -> None:
+        nonlocal is_at_it
+        if not is_at_it and all(word in f"{operation} {request}" for word in words):
+            is_at_it = True
+            try:
+                do()
+            finally:
+                is_at_it = False
+
+    engine.before.append(hook)
+    yield
+    engine.before.remove(hook)
+
+
+def throttle() -> None:
+    """Refuse a request, as DynamoDB does that has too much to do."""
+    raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "slow down"}}, "as a test says")
