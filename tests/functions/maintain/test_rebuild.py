@@ -114,23 +114,6 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kep
         assert upkeep.page("last-2-days") == (200, {"tomorrow": 2})
 
 
-def test_a_window_that_was_dropped_is_not_whole_when_it_comes_back(engine: Any, clock: ManualClock) -> None:
-    with running(engine, clock, DAYS) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.projected("m", 5)
-        assert upkeep.page("day") == (200, {"m": 5})
-    with running(engine, clock, ALL) as stack:
-        Upkeep(stack).projected("m", 1)
-    with running(engine, clock, DAYS) as stack:
-        upkeep = Upkeep(stack)
-        assert upkeep.page() == (200, {"m": 6})
-        assert upkeep.page("day")[0] == 404
-        job(stack, "rebuild")
-        assert upkeep.page("day")[0] == 404  # the 1 is not in its day
-        clock.milliseconds += DAY
-        assert upkeep.page("day") == (200, {})
-
-
 def test_a_board_that_begins_beside_older_functions_is_whole_for_what_these_keep_up(
     engine: Any, clock: ManualClock
 ) -> None:
@@ -176,42 +159,6 @@ def test_a_deleted_board_is_gone_and_begins_anew(engine: Any, clock: ManualClock
         assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
         assert upkeep.page() == upkeep.page("day") == (200, {"m1": 4})
     assert_tiers_count_the_entries(engine)
-
-
-def test_whoever_comes_while_a_board_is_deleted_is_on_the_board_that_begins_anew(
-    engine: Any, clock: ManualClock
-) -> None:
-    with running(engine, clock, DAYS) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.events(20)
-        deletion = calls(stack, "delete", board="b")
-        assert [next(deletion)["phase"], next(deletion)["phase"]] == ["leaving", "announced"]
-        upkeep.totals.clear()
-        upkeep.projected("new", 9)
-        job(stack, "delete")
-        assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
-        assert upkeep.page() == (200, {"new": 9})
-    assert_tiers_count_the_entries(engine)
-
-
-def test_longer_limits_hold_after_a_rebuild_and_for_what_was_still_there(engine: Any, clock: ManualClock) -> None:
-    """What short limits have removed does not come back with longer ones."""
-    with running(engine, clock, DAYS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)) as stack:
-        upkeep = Upkeep(stack)
-        for _ in range(6):
-            upkeep.projected("m", 1)
-            clock.milliseconds += DAY
-        readable = [day for day in range(21, 28) if upkeep.page("day", f"2026-11-{day}")[0] == 200]
-        assert readable == [25, 26, 27]
-    with running(engine, clock, DAYS) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.projected("m", 1)
-        clock.milliseconds += DAY
-        assert upkeep.page("day", "2026-11-25")[0] == 404
-        job(stack, "rebuild")
-        found = {day: upkeep.page("day", f"2026-11-{day}") for day in range(21, 29)}
-    assert {day for day, (status, _) in found.items() if status == 200} == {26, 27, 28}
-    assert [page for status, page in found.values() if status == 200] == [{"m": 1}, {"m": 1}, {}]
 
 
 # ---- all boards whose names match
