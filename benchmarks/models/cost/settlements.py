@@ -1,6 +1,6 @@
 """The billed amounts of a settled period.
 
-`tests/functions/maintain/settle/test_settle_cost.py` holds them against counts.
+`tests/functions/maintain/test_settle.py` holds them against counts.
 """
 
 import math
