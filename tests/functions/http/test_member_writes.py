@@ -1,0 +1,138 @@
+"""Members and profiles are written over HTTP; with `JwtMemberClaim` for the bearer's own member alone."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+from unittest import mock
+
+import orjson
+import pytest
+
+from standings.domain.errors import no_such_member
+from standings.members.register_hide_remove import MemberAdmin
+from standings.ports.errors import StoreUnavailableError
+from tests.support.aws.stack import Stack, http_event
+from tests.support.builders.querying import MEMBER, deployed
+from tests.support.documents.openapi import OPERATIONS, assert_valid, resolved
+
+WRITE: Final = "standings/write"
+ADMIN: Final = "standings/write standings/admin"
+
+
+@pytest.fixture
+def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    monkeypatch.setenv("JWT_MEMBER_CLAIM", "sub")
+    with deployed() as stack:
+        yield stack
+
+
+@pytest.fixture
+def admin() -> Iterator[dict[str, mock.Mock]]:
+    with mock.patch.multiple(MemberAdmin, put=mock.DEFAULT, remove=mock.DEFAULT) as methods:
+        methods["put"].side_effect = lambda board, member, hidden: {"board": board, "member": member, "hidden": hidden}
+        yield methods
+
+
+@pytest.mark.parametrize(
+    ("body", "hidden"),
+    [(None, None), ("", None), ({}, None), ({"hidden": True}, True), (b'{"hidden":false}', False)],
+)
+def test_a_member_is_put(stack: Stack, admin: dict[str, mock.Mock], body: Any, hidden: bool | None) -> None:
+    member = "用户/a+b&c,d"
+
+    assert stack.put(MEMBER, body, id=member) == (200, {"board": "b", "member": member, "hidden": hidden})
+    admin["put"].assert_called_once_with("b", member, hidden)
+
+
+def test_a_member_is_deleted(stack: Stack, admin: dict[str, mock.Mock]) -> None:
+    assert stack.delete(MEMBER, id="a/b") == (204, None)
+    admin["remove"].assert_called_once_with("b", "a/b")
+
+
+def test_writes_answer_with_problems(stack: Stack, admin: dict[str, mock.Mock]) -> None:
+    admin["remove"].side_effect = no_such_member("b", "m")
+    assert stack.delete(MEMBER, id="m")[1]["type"] == "urn:standings:no-such-member"
+    admin["put"].side_effect = StoreUnavailableError("throttled")
+    status, answer = stack.put(MEMBER, id="m")
+    assert (status, answer["type"]) == (503, "urn:standings:unavailable")
+
+
+def event(member: Any = "u1", number: int = 1, **more: Any) -> dict[str, Any]:
+    return {"id": f"e{number}", "board": "b", "member": member, "metrics": {"points": 1}, **more}
+
+
+def updates(*members: str) -> dict[str, Any]:
+    return {
+        "id": "u",
+        "updates": [{"board": "b", "member": member, "metrics": {"points": 1}} for member in members],
+    }
+
+
+def call(stack: Stack, method: str, path: str, body: Any, query: str = "", **claims: str) -> tuple[int, Any]:
+    request = http_event(path, query, method, body)
+    request["requestContext"]["authorizer"] = {"jwt": {"claims": claims, "scopes": None}}
+    answer = stack.command(request, None)
+    content = orjson.loads(answer["body"])
+    if answer["statusCode"] == 403:
+        operation = OPERATIONS["postEvents" if method == "POST" else "putProfile"]
+        response = resolved(operation.definition["responses"]["403"])
+        assert_valid(response["content"]["application/problem+json"]["schema"], content, path)
+        assert content["type"] == "urn:standings:not-your-member"
+    return answer["statusCode"], content
+
+
+def post(stack: Stack, body: Any, scope: str = WRITE, **claims: str) -> tuple[int, Any]:
+    return call(stack, "POST", "/events", body, scope=scope, **claims)
+
+
+@pytest.mark.parametrize("body", [event(), [event(), event(number=2)], updates("u1"), updates("u1", "u1")])
+def test_ones_own_events_are_queued(stack: Stack, body: Any) -> None:
+    status, answer = post(stack, body, sub="u1")
+
+    assert (status, {result["status"] for result in answer["results"]}) == (202, {"queued"})
+    assert stack.activity.messages
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        event("u2"),
+        [event(), event("u2", 2)],
+        [event(), updates("u1", "u2")],
+        updates("u2"),
+        event("u2", metrics="none"),
+        {**event(), **updates("u2")},
+        event(["u1"]),
+        b'[{"id": "\\ud800", "board": "b", "member": "u2", "metrics": {"points": 1}}]',
+        b'{"id": "e", "board": "b", "member": "u1", "member": "u2", "metrics": {"points": 1}}',
+    ],
+)
+def test_events_of_others_are_refused_whole_and_nothing_is_queued(stack: Stack, body: Any) -> None:
+    status, answer = post(stack, body, sub="u1")
+
+    assert (status, stack.activity.messages) == (403, [])
+    assert "u2" not in answer["detail"]
+
+
+@pytest.mark.parametrize("scope", [ADMIN, "[standings/write standings/admin]"])
+def test_an_administrator_posts_for_anyone(stack: Stack, scope: str) -> None:
+    assert post(stack, [event(), event("u2", 2)], scope, sub="u1")[0] == 202
+
+
+def test_a_token_without_the_claim_may_post_for_nobody(stack: Stack) -> None:
+    status, answer = post(stack, event())
+
+    assert (status, answer["detail"].startswith("the token has no claim sub")) == (403, True)
+
+
+def test_ones_own_profile_can_be_written_and_no_other(stack: Stack) -> None:
+    def put(member: str, scope: str = WRITE) -> int:
+        return call(stack, "PUT", "/members", {"name": "Ada"}, f"id={member}", scope=scope, sub="u1")[0]
+
+    assert (put("u1"), put("u2")) == (200, 403)
+    assert stack.get("/members", id="u2")[0] == 404
+    assert put("u2", ADMIN) == 200
+
+
+def test_without_the_parameter_claims_do_not_matter() -> None:
+    with deployed() as stack:
+        assert post(stack, event("u2"), sub="u1")[0] == 202
