@@ -119,7 +119,7 @@ NOT_FOUND: Final = {
     "/members?name=ad&board=a/b": "no-such-board: expected a board name",
     "/boards/b/goals/all": "no-such-metric: board 'b' has no metric 'goals'; there are: points",
     "/boards/b/points/year": "no-such-window: metric 'points' of board 'b' is not ranked in 'year'; windows: all, day",
-    "/boards/golf-1/rounds/all": "no-such-window: metric 'rounds' of board 'golf-1' is not ranked in 'all'; windows: none",
+    "/boards/golf-1/rounds/all": "no-such-window: metric 'rounds' of board 'golf-1' is not ranked in 'all'; windows: n",
     f"{RANK}?member=nobody": "no-such-member: board 'b' has no member 'nobody'",
     f"{ALL}?around=nobody": "no-such-member: board 'b' has no member 'nobody'",
     f"{HISTORY}?member=nobody": "no-such-member: board 'b' has no member 'nobody'",
