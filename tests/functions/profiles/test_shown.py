@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from benchmarks.harness.meter import Meter
 from tests.support.aws.stack import Stack
-from tests.support.builders.over_http import ALL, MEMBER, post
+from tests.support.builders.querying import ALL, MEMBER, post
 from tests.support.dynamodb.requests import Requests
 
 ADA = {"name": "Ada", "picture": None, "country": "DE", "data": {"team": "red"}}
@@ -51,35 +51,13 @@ def test_each_member_has_its_profile_or_null(stack: Stack, path: str, arguments:
     assert stack.get(path, **arguments, profiles="true") == (200, expected(without))
 
 
-def test_each_member_of_a_group_has_its_profile_or_null(stack: Stack) -> None:
+def test_each_member_of_a_group_and_of_a_page_by_its_cursor_has_its_profile(stack: Stack) -> None:
     _, without = stack.post(f"{ALL}/ranks", {"members": ["u3", "nobody", "u1"]})
-
     assert stack.post(f"{ALL}/ranks", {"members": ["u3", "nobody", "u1"]}, profiles="true") == (200, expected(without))
 
-
-def test_a_page_by_its_cursor_has_profiles_where_they_are_asked_for(stack: Stack) -> None:
     _, first = stack.get(ALL, limit=1, profiles="true")
     _, second = stack.get(ALL, limit=1, cursor=first["next"], profiles="true")
-
     assert [entry["profile"] for entry in first["entries"] + second["entries"]] == [ADA, None]
-
-
-@pytest.mark.parametrize(
-    ("path", "arguments", "detail"),
-    [
-        (f"{ALL}/percentile", {"p": 50}, "profiles: no such argument"),
-        (f"{ALL}/distribution", {}, "profiles: no such argument"),
-        (f"{ALL}/rank", {"score": 5}, "profiles: cannot go with score"),
-        ("/boards", {}, "profiles: no such argument"),
-    ],
-)
-def test_an_answer_without_members_has_no_profiles(
-    stack: Stack, path: str, arguments: dict[str, Any], detail: str
-) -> None:
-    status, answer = stack.get(path, **arguments, profiles="true")
-
-    assert status == 400
-    assert detail in answer["detail"]
 
 
 @pytest.mark.parametrize(("path", "arguments"), READS, ids=range(len(READS)))
@@ -100,15 +78,16 @@ def test_profiles_cost_one_request_and_without_them_none(
     assert (meter.snapshot() - start).total.read == units + members / 2
 
 
-def test_a_hundred_profiles_cost_fifty_units_and_a_thousand_five_hundred(
-    stack: Stack, requests: Requests, meter: Meter
+@pytest.mark.parametrize("members", [200, pytest.param(1_000, marks=pytest.mark.thorough)])
+def test_a_hundred_profiles_cost_fifty_units_and_one_request(
+    stack: Stack, requests: Requests, meter: Meter, members: int
 ) -> None:
     """Each of the largest size: then the table has some 2.5 KB for each member."""
-    post(stack, {f"m{number:03}": 2_000 - number for number in range(1_000)})
+    post(stack, {f"m{number:03}": 2_000 - number for number in range(members)})
     largest = {"name": "\U0001f600" * 64, "picture": "https://a.example/" + "x" * 494, "data": {"x": "y" * 1016}}
-    for number in range(1_000):
+    for number in range(members):
         stack.put("/members", largest, id=f"m{number:03}")
-    for limit in (100, 1_000):
+    for limit in (100, members):
         stack.clock.milliseconds += MINUTE
         stack.get(ALL, limit=limit)
         before = meter.snapshot()
