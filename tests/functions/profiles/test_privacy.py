@@ -38,10 +38,7 @@ WRONG_FIELDS: dict[str, list[Any]] = {
     "data": [NAME, [DATA], {NAME: "x" * 1024}],
     "nickname": [NAME],
 }
-WRONG_PROFILES: list[Any] = [
-    *(NAME, f'"{NAME}"', f'{{"name": "{NAME}', [PROFILE], {}),
-    *({**PROFILE, field: value} for field, values in WRONG_FIELDS.items() for value in values),
-]
+NO_PROFILES: list[Any] = [NAME, f'"{NAME}"', f'{{"name": "{NAME}', [PROFILE], {}]
 WRONG_SEARCHES = [
     f"name={MARK[0]}",
     f"name={NAME}&name={NAME}",
@@ -52,7 +49,8 @@ WRONG_SEARCHES = [
     f"name={NAME}&board=a%2Fb",
 ]
 REFUSED: list[tuple[str, str, str, Any]] = [
-    *(("PUT", "/members", "id=u1", body) for body in WRONG_PROFILES),
+    *(("PUT", "/members", "id=u1", body) for body in NO_PROFILES),
+    *(("PUT", "/members", "id=u1", {**PROFILE, field: one}) for field, wrong in WRONG_FIELDS.items() for one in wrong),
     *(("GET", "/members", query, None) for query in WRONG_SEARCHES),
     ("PUT", "/members", "", PROFILE),
     ("PUT", "/members", "id=" + "x" * 257, PROFILE),
