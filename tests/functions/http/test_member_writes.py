@@ -2,16 +2,12 @@
 
 from collections.abc import Iterator
 from typing import Any, Final
-from unittest import mock
 
 import orjson
 import pytest
 
-from standings.domain.errors import no_such_member
-from standings.members.register_hide_remove import MemberAdmin
-from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.stack import Stack, http_event
-from tests.support.builders.querying import MEMBER, deployed
+from tests.support.builders.querying import deployed
 from tests.support.documents.openapi import OPERATIONS, assert_valid, resolved
 
 WRITE: Final = "standings/write"
@@ -23,37 +19,6 @@ def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     monkeypatch.setenv("JWT_MEMBER_CLAIM", "sub")
     with deployed() as stack:
         yield stack
-
-
-@pytest.fixture
-def admin() -> Iterator[dict[str, mock.Mock]]:
-    with mock.patch.multiple(MemberAdmin, put=mock.DEFAULT, remove=mock.DEFAULT) as methods:
-        methods["put"].side_effect = lambda board, member, hidden: {"board": board, "member": member, "hidden": hidden}
-        yield methods
-
-
-@pytest.mark.parametrize(
-    ("body", "hidden"),
-    [(None, None), ("", None), ({}, None), ({"hidden": True}, True), (b'{"hidden":false}', False)],
-)
-def test_a_member_is_put(stack: Stack, admin: dict[str, mock.Mock], body: Any, hidden: bool | None) -> None:
-    member = "用户/a+b&c,d"
-
-    assert stack.put(MEMBER, body, id=member) == (200, {"board": "b", "member": member, "hidden": hidden})
-    admin["put"].assert_called_once_with("b", member, hidden)
-
-
-def test_a_member_is_deleted(stack: Stack, admin: dict[str, mock.Mock]) -> None:
-    assert stack.delete(MEMBER, id="a/b") == (204, None)
-    admin["remove"].assert_called_once_with("b", "a/b")
-
-
-def test_writes_answer_with_problems(stack: Stack, admin: dict[str, mock.Mock]) -> None:
-    admin["remove"].side_effect = no_such_member("b", "m")
-    assert stack.delete(MEMBER, id="m")[1]["type"] == "urn:standings:no-such-member"
-    admin["put"].side_effect = StoreUnavailableError("throttled")
-    status, answer = stack.put(MEMBER, id="m")
-    assert (status, answer["type"]) == (503, "urn:standings:unavailable")
 
 
 def event(member: Any = "u1", number: int = 1, **more: Any) -> dict[str, Any]:

@@ -273,22 +273,6 @@ def test_a_reader_gives_up_after_three_tries_and_each_node_is_of_one_moment(engi
     reading.check()
 
 
-def test_nobody_is_counted_twice_or_left_out(engine: Any) -> None:
-    window = MovingWindow(engine, members=0)
-    for number in range(30):
-        window.move(f"m{number}", SORT_VALUES[number % 3])
-
-    def move_within_the_leaf(window: MovingWindow) -> None:
-        member = f"m{window.versions % 30}"
-        window.move(member, SORT_VALUES[(SORT_VALUES.index(window.at[member]) + 1) % 3])
-        window.fold()
-
-    for rounds in range(1, 6):
-        acts = {(batch, 1): [move_within_the_leaf] for batch in range(1, 2 * rounds, 2)}
-        counts = Reading(window, Schedule(0, acts).begin(window)).counts()
-        assert {sum(counters.values()) for counters in counts.values()} == {30}
-
-
 def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: Any) -> None:
     window = MovingWindow(engine)
     reads = Reading(window).reader.for_request()

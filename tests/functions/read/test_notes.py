@@ -71,14 +71,6 @@ KEEPING: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
         ],
         {"best/all": (5, {"n": 1}), "best/day": (5, {"n": 2}), "best/last-3-days": (5, {"n": 1})},
     ),
-    "the least and the last keep theirs": (
-        [
-            {"at": YESTERDAY, "metrics": {"time": 9.5, "level": 3}, "note": {"n": 1}},
-            {"metrics": {"time": 9.4, "level": 2}, "note": {"n": 2}},
-            {"at": YESTERDAY, "metrics": {"time": 9.6, "level": 4}, "note": {"n": 3}},
-        ],
-        {"time/all": (9.4, {"n": 2}), "level/all": (2, {"n": 2})},
-    ),
     "numbers and letters are as they were sent": (
         [{"metrics": {"best": 5}, "note": {"z": 1, "a": [12345678901234567890, 0.1, "</script>é"]}}],
         {"best/all": (5, {"z": 1, "a": [12345678901234567890, 0.1, "</script>é"]})},

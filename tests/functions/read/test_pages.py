@@ -349,18 +349,6 @@ def test_me_costs_what_a_rank_and_one_more_entry_cost(engine: Any, kind: str) ->
                     assert extra <= units(stack, meter, f"{path}/rank", member=member, method=method) + entry
 
 
-def test_me_costs_as_little_in_a_rolling_window(engine: Any) -> None:
-    meter = Meter(engine)
-    path = "/boards/b/points/last-7-days"
-    with running(meter, ManualClock(population.NOW), BOARDS) as stack:
-        scores = population.finegrained(Random(1), 100)
-        post(stack, scores)
-        stack.get(path)
-        for member in Random(3).sample(sorted(scores), 10):
-            page, rank = units(stack, meter, path), units(stack, meter, f"{path}/rank", member=member)
-            assert units(stack, meter, path, me=member) <= page + rank + 0.5
-
-
 def units(stack: Stack, meter: Meter, path: str, **arguments: Any) -> float:
     """The read units that an answer costs."""
     before = meter.snapshot()

@@ -152,35 +152,6 @@ def test_a_season_that_is_added_later_lets_the_one_before_be_read_again(engine: 
         assert expiry * 1000 >= milliseconds("2026-10-31T23:00") + SEASON_KEPT
 
 
-def test_a_season_added_before_it_begins_needs_no_rebuild_even_if_the_board_rests(
-    engine: Any, clock: ManualClock
-) -> None:
-    with running(engine, clock, boards(AUTUMN)) as stack:
-        post(stack, "2026-10-20T09:00", a=5)
-    clock.milliseconds = milliseconds("2026-10-31T22:40")
-    with running(engine, clock, boards(AUTUMN, WINTER)) as stack:
-        at(stack, "2026-12-24T10:00")
-        assert scores(stack) == {}
-        post(stack, "2026-12-24T09:00", a=7)
-        assert (scores(stack), scores(stack, "autumn")) == ({"a": 7}, {"a": 5})
-
-
-def test_a_season_added_after_it_began_is_not_built_and_no_rebuild_makes_up_lost_events(
-    engine: Any, clock: ManualClock
-) -> None:
-    clock.milliseconds = milliseconds("2026-12-01T10:00")
-    with running(engine, clock, boards(AUTUMN)) as stack:
-        post(stack, "2026-12-01T09:00", a=5)
-    with running(engine, clock, FOUR) as stack:
-        assert problem(stack) == NOT_BUILT
-        post(stack, "2026-12-01T09:30", a=6)
-        finish(stack, "rebuild")
-        assert problem(stack) == NOT_BUILT
-        at(stack, "2027-06-01T10:00")
-        post(stack, "2027-06-01T09:00", a=7)
-        assert scores(stack) == {"a": 7}
-
-
 def test_the_window_itself_is_added_by_a_rebuild_and_shows_what_has_not_begun(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }') as stack:
         post(stack, "2026-10-20T09:00", a=5)
@@ -191,17 +162,6 @@ def test_the_window_itself_is_added_by_a_rebuild_and_shows_what_has_not_begun(en
         at(stack, "2026-11-20T10:00")
         post(stack, "2026-11-20T09:00", a=7)
         assert scores(stack) == {"a": 7}
-
-
-def test_a_changed_season_is_another_ranking_and_the_old_one_comes_back_unharmed(
-    engine: Any, clock: ManualClock
-) -> None:
-    with running(engine, clock, boards(AUTUMN)) as stack:
-        post(stack, "2026-10-20T09:00", a=5)
-    with running(engine, clock, boards(AUTUMN.replace("2026-11-01", "2026-11-02"))) as stack:
-        assert problem(stack) == NOT_BUILT
-    with running(engine, clock, boards(AUTUMN)) as stack:
-        assert scores(stack) == {"a": 5}  # nobody was active meanwhile
 
 
 def test_a_record_of_a_board_is_written_once_on_a_day(stack: Stack, engine: Any) -> None:
