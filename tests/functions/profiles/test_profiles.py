@@ -7,7 +7,7 @@ import pytest
 from benchmarks.harness.meter import Meter
 from tests.support.aws.stack import Stack
 from tests.support.builders.checks import rows
-from tests.support.builders.querying import ALL, post
+from tests.support.builders.querying import ALL, MEMBER, post
 
 ADA = {"name": "Ada", "picture": "https://pictures.example/ada.png", "country": "DE", "data": {"team": ["red", 7]}}
 
@@ -67,7 +67,11 @@ def test_a_removed_profile_is_gone_with_its_name(stack: Stack, engine: Any) -> N
     assert stack.get("/members", id="u1")[0] == 404
     assert stack.get("/members", name="ada")[1] == {"members": [], "complete": True}
     assert rows(engine, "Profiles") == []
+    # Boards and profiles do not depend on each other.
     assert [entry["member"] for entry in stack.entries(ALL)] == ["u1"]
+    stack.put("/members", ADA, id="u1")
+    assert stack.delete(MEMBER, id="u1")[0] == 204
+    assert stack.get("/members", id="u1") == (200, ADA)
 
 
 @pytest.mark.parametrize("member", ["images/1.jpg", "用户", "a,b", "x y+z&w=1", "x" * 256])
