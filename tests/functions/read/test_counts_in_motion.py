@@ -36,7 +36,6 @@ from tests.support.thoroughness import seeds
 SORT_VALUES: Final = (-130, -150, -250, -400, -30_000)
 """The first three are in one leaf of the tier tree."""
 PATHS: Final = tuple(dict.fromkeys(path for value in SORT_VALUES for path in nodes_for(value)))
-ALL_NODES: Final = 10**9
 MOST_BATCHES: Final = 2 + 2 * TRIES
 """The batches of a reader that gave up: logs and nodes, and both again for each try."""
 
@@ -205,7 +204,6 @@ SCHEDULES: Final = {
     ),
     # The log still has what the nodes lack, so they are not read again.
     "a fold that dies halfway": Schedule(3, {(1, 0): [move("m0"), fold(nodes=2)]}, [fold()]),
-    "a fold that dies before it cuts": Schedule(3, {(1, 1): [move("m0"), fold(nodes=ALL_NODES)]}),
     "a fold while it reads again": Schedule(
         6, {(1, 1): [away(), fold()], (2, 0): [move("m2", -130)], (3, 1): [away("m3"), fold()]}
     ),

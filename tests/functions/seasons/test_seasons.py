@@ -1,6 +1,5 @@
 """Seasons: read by name or day, in gaps, while kept; added, changed and dropped; rebuilt, audited and deleted."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,11 +8,6 @@ from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Ranking
 from standings.domain.windows.late_and_keep import SEASON_KEPT
 from standings.read import cursors
-from standings_cli.__main__ import main
-from standings_cli.stack.api import Api
-from standings_cli.stack.transport import Transport
-from standings_cli.terminal.exit_status import OK
-from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
@@ -123,18 +117,6 @@ def test_a_season_is_kept_until_the_one_after_it_has_ended(stack: Stack) -> None
     assert scores(stack, "autumn") == {"a": 5}
     at(stack, "2027-03-07T23:00")
     assert problem(stack, period="autumn") == GONE
-
-
-def test_the_command_line_takes_names_of_seasons(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    with serving(stack) as gateway:
-        connection = SimpleNamespace(api=Api(gateway.address, Transport(local=True)))
-        post(stack, "2026-10-20T09:00", a=5)
-        for more in ([], ["--period", "spring"]):
-            assert main(["top", "b", "--window", "season", *more], lambda _: connection) == OK
-
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("b · ")]
-    assert lines[0].startswith("b · points · season · autumn, 2026-09-01 to 2026-10-31 · 1 member")
-    assert lines[1].startswith("b · points · season · spring, 2026-03-01 to 2026-05-31 · 0 members")
 
 
 def test_a_season_that_is_added_later_lets_the_one_before_be_read_again(engine: Any, clock: ManualClock) -> None:

@@ -1,4 +1,4 @@
-"""Members and profiles are written over HTTP; with `JwtMemberClaim` for the bearer's own member alone."""
+"""With `JwtMemberClaim` the bearer of a token writes for one member alone, unless it is an administrator."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -26,10 +26,8 @@ def event(member: Any = "u1", number: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def updates(*members: str) -> dict[str, Any]:
-    return {
-        "id": "u",
-        "updates": [{"board": "b", "member": member, "metrics": {"points": 1}} for member in members],
-    }
+    shares = [{"board": "b", "member": member, "metrics": {"points": 1}} for member in members]
+    return {"id": "u", "updates": shares}
 
 
 def call(stack: Stack, method: str, path: str, body: Any, query: str = "", **claims: str) -> tuple[int, Any]:
