@@ -116,9 +116,8 @@ def test_what_the_emulators_give_up_is_a_documented_object(error: str | None) ->
     for name in info:
         assert found["DDBStreamBatchInfo"][name] == expected["DDBStreamBatchInfo"][name]
     # aws/lambda/<ESM-UUID>/<shardID>/YYYY/MM/DD/YYYY-MM-DDTHH.MM.SS-<Random UUID>
-    name = re.fullmatch(r"aws/lambda/[^/]+/(.+)", failure_key(SHARD, NOON.timestamp(), "x"))
-    assert name is not None
-    assert name[1] == f"{SHARD}/2026/11/20/2026-11-20T12.00.00-x"
+    key = failure_key(SHARD, NOON.timestamp(), "x")
+    assert re.fullmatch(rf"aws/lambda/[^/]+/{SHARD}/2026/11/20/2026-11-20T12\.00\.00-x", key)
 
 
 def test_the_queues_of_the_tests_deliver_documented_messages() -> None:

@@ -1,6 +1,5 @@
 """POST /events: what is queued counts once, as the client wrote it; a bad event is refused alone, a bad body whole."""
 
-from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
 from unittest import mock
@@ -17,17 +16,10 @@ from standings.ingest.post_events import parse_documents
 from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.querying import deployed
-from tests.support.builders.stages.posting import ALL, BOARDS, EVENT, count_them, raw, results
+from tests.support.builders.stages.posting import ALL, EVENT, count_them, raw, results
 
 TIMELESS: Final = {name: value for name, value in EVENT.items() if name != "at"}
 AGAIN: Final = "post it again with the same id"
-
-
-@pytest.fixture
-def stack() -> Iterator[Stack]:
-    with deployed(BOARDS) as stack:
-        yield stack
 
 
 def statuses(found: list[dict[str, Any]]) -> list[str]:

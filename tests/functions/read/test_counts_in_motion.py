@@ -240,6 +240,10 @@ def test_counts_are_of_one_moment_whatever_happens(engine: Any, seed: int, logs:
     likely = rng.choice([0.03, 0.1, 0.3])
 
     def something() -> None:
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            one_thing()
+
+    def one_thing() -> None:
         log = rng.randrange(len(window.moves))
         what = rng.choice(["move", "move", "fold", "fold", "half a fold", "new log"])
         if what == "move":
@@ -252,8 +256,7 @@ def test_counts_are_of_one_moment_whatever_happens(engine: Any, seed: int, logs:
 
     def before(_: Place) -> None:
         if rng.random() < likely:
-            for _ in range(rng.choice([1, 1, 2, 4])):
-                something()
+            something()
 
     for _ in range(4):
         Reading(window, before).check()

@@ -35,6 +35,20 @@ def test_a_rank(stack: Stack) -> None:
     assert stack.get(f"{ALL}/rank", member="c")[1]["percentile"] == 100
 
 
+def test_scores_percentiles_and_the_distribution(stack: Stack) -> None:
+    post(stack, {"a": 5, "c": 7, "b": 7, "d": -1})
+
+    def score(of: int, method: str = "competition") -> tuple[int, ...]:
+        answer = stack.get(f"{ALL}/rank", score=of, method=method)[1]
+        return tuple(answer[name] for name in ("rank", "above", "at", "below", "total"))
+
+    assert [score(7), score(6), score(-1)] == [(1, 0, 2, 2, 4), (3, 2, 0, 2, 4), (4, 3, 1, 0, 4)]
+    assert [score(7, "ordinal")[0], score(5, "ordinal")[0], score(5, "dense")[0]] == [3, 4, 2]
+    assert [stack.get(f"{ALL}/percentile", p=p)[1]["score"] for p in (100, 50.1, 50, 25.1, 25)] == [7, 7, 5, 5, -1]
+    buckets = stack.get(f"{ALL}/distribution", buckets=2)[1]["buckets"]
+    assert [bucket["members"] for bucket in buckets] == [1, 3]
+
+
 def test_a_percentile_is_rounded_half_up(stack: Stack) -> None:
     post(stack, {f"m{n:02}": n for n in range(32)})
 
