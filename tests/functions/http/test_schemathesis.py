@@ -46,7 +46,7 @@ def event(board: str, member: str, day: int, metrics: dict[str, float]) -> dict[
 @pytest.mark.parametrize(
     "options",
     [
-        ("--phases", "examples,fuzzing", "--max-examples", "3"),
+        ("--phases", "examples,coverage,fuzzing", "--max-examples", "3"),
         pytest.param(("--max-examples", "20"), marks=pytest.mark.thorough),
     ],
     ids=["some", "all phases"],

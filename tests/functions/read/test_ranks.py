@@ -1,6 +1,6 @@
 """Ranks of members and of scores, cards and boards over HTTP: exact up to a bound on what is read, also in motion."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from tests.support.builders.querying import ALL, BOARDS, MEMBER, post
 from tests.support.builders.stages.streaming import project
 from tests.support.thoroughness import seeds
 
-TOO_FAR: Final = (400, "urn:standings:too-far")
+ANOTHER: Final = "ask for another method"
 
 
 def test_a_rank(stack: Stack) -> None:
@@ -122,13 +122,6 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
     }
 
 
-@pytest.fixture
-def board(engine: Any) -> Any:
-    """A board whose members are placed at once."""
-    with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
-        yield Placed(stack)
-
-
 class Placed:
     """Questions about a board whose members are placed at once."""
 
@@ -146,16 +139,22 @@ class Placed:
         self.stack.query.__globals__["_reader"].limits = limits
 
     def rank(self, method: str, **of: Any) -> tuple[int, Any]:
-        """The rank of a member or a score, or the type of the problem."""
+        """The status, and the rank of a member or a score or what the problem says."""
         status, answer = self.stack.get(f"{self.path}/rank", method=method, **of)
-        return status, answer.get("rank", answer.get("type"))
+        return status, answer.get("rank", answer.get("detail"))
 
     def page(self, method: str, **arguments: Any) -> Any:
-        """The ranks and members of a page, or the status and the type of the problem."""
+        """The ranks and members of a page, or the status and what the problem says."""
         status, answer = self.stack.get(self.path, method=method, **arguments)
         if status != 200:
-            return status, answer["type"]
+            return status, answer["detail"]
         return [(entry["rank"], entry["member"]) for entry in answer["entries"]]
+
+
+@pytest.fixture
+def board(engine: Any) -> Iterator[Placed]:
+    with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
+        yield Placed(stack)
 
 
 @pytest.mark.parametrize("bound", [OPEN.equals, pytest.param(USUAL.equals, marks=pytest.mark.thorough)])
@@ -168,8 +167,10 @@ def test_ordinal_ranks_pass_equals_up_to_a_bound(board: Placed, bound: int) -> N
         assert board.page("ordinal", rank=position, limit=3) == [
             (position + n, names[position - 1 + n]) for n in range(3)
         ]
-    assert board.rank("ordinal", member=names[bound + 2]) == TOO_FAR
-    assert board.page("ordinal", rank=bound + 3, limit=3) == TOO_FAR
+    too_far = f"method: more than {bound:,} equals stand ahead of {names[bound + 2]!r}: {ANOTHER}"
+    assert board.rank("ordinal", member=names[bound + 2]) == (400, too_far)
+    too_far = f"rank: more than {bound:,} members of equal score stand ahead of it: page on from them"
+    assert board.page("ordinal", rank=bound + 3, limit=3) == (400, too_far)
     # The last member has another score, so no equals are passed.
     assert board.rank("ordinal", member="last") == (200, bound + 4)
     assert board.page("ordinal", rank=bound + 4, limit=3) == [(bound + 4, "last")]
@@ -237,7 +238,7 @@ def test_too_many_different_scores_are_too_far(
 
     assert board.rank("dense", member=names[0]) == (200, 1)
     ranks = [board.rank("dense", member=name) for name in names[190:]]
-    last = ranks.index(TOO_FAR)
+    last = ranks.index((400, f"method: more than 100 different scores stand ahead: {ANOTHER}"))
     assert ranks[last - 1] == (200, 101)
 
 
@@ -284,7 +285,7 @@ def between(engine: Any) -> Between:
 
 
 @pytest.fixture
-def moving(between: Between) -> Any:
+def moving(between: Between) -> Iterator[Stack]:
     """The functions over a board whose members move while they are read."""
     with running(between, ManualClock(population.NOW), BOARDS) as stack:
         yield stack

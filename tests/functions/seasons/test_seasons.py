@@ -81,6 +81,7 @@ def test_before_the_first_season(stack: Stack) -> None:
     at(stack, "2026-02-01T10:00")
     post(stack, "2026-02-01T09:00", a=5)
 
+    assert stack.get(LIST)[1]["detail"] == "the first season of board 'b', 'spring', has not begun"
     assert problem(stack) == (404, "no-season-yet")
     assert problem(stack, f"{LIST}/rank", member="a") == (404, "no-season-yet")
     assert problem(stack, period="spring") == BAD
