@@ -110,6 +110,19 @@ def test_a_function_keeps_profiles_for_less_than_a_minute(stack: Stack, requests
     assert shown() == [{**ADA, "name": "Zoë"}, {**EMPTY, "name": "Bob"}, EMPTY]
 
 
+def test_profiles_are_kept_from_the_moment_before_they_were_read(stack: Stack, engine: Any) -> None:
+    def slow(operation: str, request: dict[str, Any]) -> None:
+        if operation == "BatchGetItem" and "Profiles" in request["RequestItems"]:
+            stack.clock.milliseconds += 20_000
+
+    engine.before.append(slow)
+    stack.get(ALL, profiles="true")
+    stack.put("/members", {"name": "Zoë"}, id="u1")
+    stack.clock.milliseconds += MINUTE - 21_000
+
+    assert stack.get(ALL, profiles="true")[1]["entries"][0]["profile"]["name"] == "Zoë"
+
+
 def test_only_members_that_are_not_kept_are_read(stack: Stack, engine: Any) -> None:
     keys: list[list[str]] = []
 
