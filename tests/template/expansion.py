@@ -15,6 +15,8 @@ from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 REGION: Final = "us-east-1"
+KEY: Final = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
+TOKENS: Final = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
 _PSEUDO: Final = {
     "AWS::AccountId": "123456789012",
     "AWS::Partition": "aws",
@@ -110,8 +112,9 @@ def template() -> dict[str, Any]:
     return source()
 
 
+@cache
 def deployed(**parameters: str) -> Expanded:
-    """Expand that template with parameters."""
+    """Expand that template with parameters, to read alone."""
     return expanded(template(), parameters)
 
 
