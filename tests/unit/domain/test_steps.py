@@ -9,17 +9,27 @@ import pytest
 from standings.domain.members import rolling_sum
 from standings.domain.members.open_rankings import AHEAD_MARGIN, SKIP_MARGIN
 from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.rolling.steps import Step, Steps, differ, steps_of
+from standings.domain.rolling.steps import (
+    Step,
+    Steps,
+    count_changes,
+    counted_from,
+    differ,
+    firsts_to_write,
+    steps_of,
+)
 from standings.domain.scoring.sort_order import Place
 from standings.domain.windows.calendar import DAY, HOUR
 from standings.domain.windows.window import MAX_SLAB
 from tests.support.builders.rolling.random_items import (
     random_image,
     random_now,
+    random_steps,
     random_window,
     rolling_window,
     without_expired,
 )
+from tests.support.thoroughness import seeds
 
 
 def drawn(seed: int) -> tuple[Random, RollingRankings, int]:
@@ -35,7 +45,7 @@ def all_periods(rankings: RollingRankings, steps: Steps, now: int) -> range:
     return range(steps.low, newest + rankings.window.size + 2 * MAX_SLAB)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(60, 150))
 def test_steps_are_the_place_in_every_period(seed: int) -> None:
     rng, rankings, now = drawn(seed)
     image = random_image(rng, rankings, now)
@@ -45,7 +55,7 @@ def test_steps_are_the_place_in_every_period(seed: int) -> None:
         assert steps.place(period) == rolling_sum.place(image, rankings.at(period)), period
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(60, 150))
 def test_steps_are_in_order_and_as_long_as_slabs_allow(seed: int) -> None:
     rng, rankings, now = drawn(seed)
     low, steps = steps_of(random_image(rng, rankings, now), rankings, now)
@@ -58,7 +68,7 @@ def test_steps_are_in_order_and_as_long_as_slabs_allow(seed: int) -> None:
         assert not joins or following.first == rankings.window.slab_of(following.first).start
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(40, 100))
 def test_steps_are_complete_in_every_period_that_can_be_read(seed: int) -> None:
     _, rankings, now = drawn(seed)
     low = steps_of(None, rankings, now).low
@@ -69,7 +79,7 @@ def test_steps_are_complete_in_every_period_that_can_be_read(seed: int) -> None:
     assert all(rankings.readable_until(period) <= now - SKIP_MARGIN for period in range(low - 50, first))
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(40, 100))
 def test_steps_follow_from_the_item_whenever_it_is_read_and_whatever_has_expired(seed: int) -> None:
     rng, rankings, now = drawn(seed)
     image = random_image(rng, rankings, now)
@@ -118,16 +128,69 @@ def test_a_place_and_steps_by_first_period() -> None:
     one, other = Step(3, 5, Place(-1)), Step(7, 9, Place(0))
     steps = Steps(2, (one, other))
 
-    assert [steps.place(period) for period in range(2, 10)] == [
-        None,
-        *[Place(-1)] * 2,
-        None,
-        None,
-        *[Place(0)] * 2,
-        None,
-    ]
+    places = {3: Place(-1), 4: Place(-1), 7: Place(0), 8: Place(0)}
+    assert [steps.place(period) for period in range(2, 10)] == [places.get(period) for period in range(2, 10)]
     assert steps.by_first(4) == {3: one, 7: other}
     assert steps.by_first(5) == {7: other}
     assert steps.by_first(9) == {}
     assert differ(steps, Steps(2, (other,)), 4)
     assert not differ(steps, Steps(2, (other,)), 5)
+
+
+# A row's steps are replaced: the counts and the list items that change, and the steps to store.
+
+
+def sort_value(steps: Steps | None, period: int) -> int | None:
+    place = steps.place(period) if steps is not None else None
+    return None if place is None else place.sort_value
+
+
+def replaced(seed: int) -> tuple[Random, Steps | None, Steps]:
+    """The steps of the row that was read, if there is one, and those to store, if it is complete enough."""
+    print(f"seed {seed}")
+    rng = Random(seed)
+    before = random_steps(rng, rng.choice([94, 100, 100, 104]), ties=True)
+    after = random_steps(rng, 100, ties=True)
+    return rng, rng.choice([before, before, before, None]), after
+
+
+@pytest.mark.parametrize("seed", seeds(50, 100))
+def test_counts_change_where_the_sort_value_does(seed: int) -> None:
+    _, before, after = replaced(seed)
+    stored = counted_from(before, after)
+    changes = list(count_changes(before, stored))
+
+    # Nothing is known of periods before the row that was read was complete.
+    assert stored.low == max(after.low, before.low if before is not None else after.low)
+    assert stored.by_first(stored.low) == after.by_first(stored.low)
+    assert all(step.until > stored.low for step in stored.steps)
+    by_period = {period: (old, new) for first, until, old, new in changes for period in range(first, until)}
+    assert sum(change.until - change.first for change in changes) == len(by_period)
+    assert changes == sorted(changes)
+    for period in range(90, 160):
+        old, new = sort_value(before, period), sort_value(stored, period)
+        assert by_period.get(period) == ((old, new) if period >= stored.low and old != new else None), period
+    # Neighbours with the same change are one.
+    assert len(changes) == sum(by_period[period] != by_period.get(period - 1) for period in by_period)
+
+
+@pytest.mark.parametrize("seed", seeds(60, 200))
+def test_the_list_is_right_whatever_attempts_that_died_had_written(seed: int) -> None:
+    rng, seen, after = replaced(seed)
+    others = [random_steps(rng, rng.choice([94, 100]), ties=True) for _ in range(rng.randrange(4))]
+    written = firsts_to_write(100, seen, others, after)
+
+    right = after.by_first(100)
+    versions = [(seen or Steps(100)).by_first(100), *(steps.by_first(100) for steps in others), right]
+    for _ in range(20):
+        # Any item may be of any attempt.
+        known = {first for version in versions for first in version}
+        found = {first: step for first in known if (step := rng.choice(versions).get(first)) is not None}
+        for first in written:
+            found.pop(first, None)
+            if first in right:
+                found[first] = right[first]
+        assert found == right
+    # Items that are the same in all versions are left as they are.
+    assert all(len({version.get(first) for version in versions}) > 1 for first in written)
+    assert written == sorted(set(written))
