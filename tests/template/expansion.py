@@ -51,6 +51,22 @@ class Expanded:
             if source in sources:
                 yield name, mapping, source
 
+    def values(self, where: str) -> list[Any]:
+        """The different values at a path: `Api/Name`, or `SQS::Queue/VisibilityTimeout` for all of a type.
+
+        A path leads through properties or to an attribute such as `DeletionPolicy`. What is not there is None.
+        """
+        name, _, way = where.partition("/")
+        of_type = (one for one in self.resources.values() if one["Type"] == f"AWS::{name}")
+        found: list[Any] = []
+        for resource in of_type if "::" in name else [self.resources[name]]:
+            value: Any = {**resource.get("Properties", {}), **resource}
+            for key in way.split("."):
+                value = value[int(key)] if isinstance(value, list) else (value or {}).get(key)
+            if value not in found:
+                found.append(value)
+        return found
+
     def properties(self, name: str) -> dict[str, Any]:
         """Return the properties of a resource."""
         properties: dict[str, Any] = self.resources[name].get("Properties", {})

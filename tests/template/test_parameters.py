@@ -7,13 +7,19 @@ from typing import Any, Final
 
 import pytest
 
-from tests.template.expansion import KEY, TOKENS, Expanded, deployed, named, template
+from tests.template.expansion import KEY, TOKENS, deployed, named, template
 from tests.template.rules import DAMAGE, FUNCTIONS, emitted
 
 READ, POST = "$default", "POST /events"
 ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
 KEYED: Final = {"KmsKeyArn": KEY}
+EVERYTHING: Final = {
+    "AuditSchedule": "rate(1 hour)",
+    "Settlements": "true",
+    "SettleSchedule": "rate(1 hour)",
+    "Announcements": "true",
+}
 CLAIM: Final = {**TOKENS, "JwtMemberClaim": "sub"}
 SIGNED: Final = ("AWS_IAM", None)
 OPEN: Final = ("NONE", None)
@@ -24,6 +30,10 @@ def routes(**parameters: str) -> dict[str, tuple[str, list[str] | None]]:
         route["RouteKey"]: (route["AuthorizationType"], route.get("AuthorizationScopes"))
         for _, route in deployed(**parameters).of("ApiGatewayV2::Route")
     }
+
+
+def arn(name: str) -> dict[str, list[str]]:
+    return {"Fn::GetAtt": [name, "Arn"]}
 
 
 def by_token(scope: str) -> tuple[str, list[str]]:
@@ -72,19 +82,7 @@ def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> No
     assert description["components"]["securitySchemes"].keys() == {"signature", "token"}
 
 
-def values(stack: Expanded, where: str) -> list[Any]:
-    """The different values at a path, in a resource or in all of a type."""
-    name, _, way = where.partition("/")
-    found = []
-    value: Any
-    for value in dict(stack.of(name)).values() if "::" in name else [stack.properties(name)]:
-        for key in way.split("."):
-            value = value[int(key)] if isinstance(value, list) else (value or {}).get(key)  # noqa: PLW2901
-        found.append(value)
-    return [value for number, value in enumerate(found) if value not in found[:number]]
-
-
-BUCKET: Final = "FailureBucket/BucketEncryption.ServerSideEncryptionConfiguration"
+BUCKETS: Final = "S3::Bucket/BucketEncryption.ServerSideEncryptionConfiguration"
 AWS_KEY: Final = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}
 OWN_KEY: Final = {
     "ServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY},
@@ -104,6 +102,11 @@ POLICY: Final = "ApplicationAutoScaling::ScalingPolicy/TargetTrackingScalingPoli
 LIMITS: Final = "ApiStage/DefaultRouteSettings"
 CORS: Final = {"CorsOrigins": "https://a.example,https://b.example"}
 LOCKED: Final = {"DeletionProtection": "true"}
+BLOCKS: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
+KEPT: Final = ("Scores", "Receipts", "Profiles")
+POLICIES: Final = "arn:aws:iam::aws:policy"
+TRACES: Final = "AWSXrayWriteOnlyAccess"
+SIX: Final = ("Writer", "Projector", "Announcer", "Query", "Command", "Maintenance")
 VARIABLES: Final = "QueryFunction/Environment.Variables"
 CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
 
@@ -120,8 +123,8 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         ({}, "SQS::Queue/KmsMasterKeyId", [None]),
         (KEYED, "SQS::Queue/SqsManagedSseEnabled", [None]),
         (KEYED, "SQS::Queue/KmsMasterKeyId", [KEY]),
-        ({}, BUCKET, [[AWS_KEY]]),
-        (KEYED, BUCKET, [[OWN_KEY]]),
+        ({"Settlements": "true"}, BUCKETS, [[AWS_KEY]]),
+        ({"Settlements": "true", **KEYED}, BUCKETS, [[OWN_KEY]]),
         ({}, "DynamoDB::Table/BillingMode", ["PAY_PER_REQUEST"]),
         ({}, TARGET, []),
         # Profiles are read and written now and then: provisioned units would stand idle.
@@ -168,16 +171,82 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         ({"ReadsMaxAge": "30"}, f"{VARIABLES}.READS_MAX_AGE", ["30"]),
         ({}, "MaintenanceFunction/Environment.Variables.RESULTS_BUCKET", [None]),
         ({}, "MaintenanceFunction/Environment.Variables.STACK_NAME", [None]),
-        ({"AuditSchedule": "rate(1 hour)"}, "AuditRule/ScheduleExpression", ["rate(1 hour)"]),
-        (
-            {"AuditSchedule": "rate(1 hour)", "AuditReadUnits": "777"},
-            "AuditRule/Targets.0.Input",
-            ['{"audits":{"next":{"read_units":777}}}'],
-        ),
+        ({**EVERYTHING, "AuditReadUnits": "7"}, "AuditRule/Targets.0.Input", ['{"audits":{"next":{"read_units":7}}}']),
+        ({"LogRetentionDays": "1"}, "Logs::LogGroup/RetentionInDays", ["1"]),
     ],
 )
 def test_what_a_parameter_sets(parameters: dict[str, str], where: str, expected: list[Any]) -> None:
-    assert values(deployed(**parameters), where) == expected
+    assert deployed(**parameters).values(where) == expected
+
+
+SAFE: Final[list[tuple[str, list[Any]]]] = [
+    # A failure repeats the rest of its batch alone.
+    ("Lambda::EventSourceMapping/FunctionResponseTypes", [["ReportBatchItemFailures"]]),
+    # Lambda emits the metrics of dropped events only if it counts events.
+    ("Lambda::EventSourceMapping/MetricsConfig.Metrics", [["EventCount"]]),
+    # A message is received again for 35 hours, and looks until they succeed: they carry nothing that could be lost.
+    ("ActivityQueue/VisibilityTimeout", [420]),
+    ("ActivityQueue/RedrivePolicy", [{"deadLetterTargetArn": arn("ActivityDeadLetterQueue"), "maxReceiveCount": 300}]),
+    ("ActivityQueue/MessageRetentionPeriod", [4 * 86_400]),
+    ("ActivityDeadLetterQueue/MessageRetentionPeriod", [14 * 86_400]),
+    ("LooksQueue/RedrivePolicy", [None]),
+    # A record is given up by its age alone, whole, without the others, and before it expires in the stream.
+    ("ProjectorFunctionScores/MaximumRetryAttempts", [-1]),
+    ("ProjectorFunctionScores/MaximumRecordAgeInSeconds", [12 * 3_600]),
+    ("ProjectorFunctionScores/BisectBatchOnFunctionError", [True]),
+    ("ProjectorFunctionScores/DestinationConfig.OnFailure.Destination", [arn("FailureBucket")]),
+    # A rollback of the first deployment deletes tables, and nothing else does. Rankings can be built from Scores.
+    ("DynamoDB::Table/DeletionPolicy", ["RetainExceptOnCreate"]),
+    *((f"{table}Table/UpdateReplacePolicy", ["Retain"]) for table in KEPT),
+    *((f"{table}Table/PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled", [True]) for table in KEPT),
+    ("S3::Bucket/DeletionPolicy", ["RetainExceptOnCreate"]),
+    ("S3::Bucket/PublicAccessBlockConfiguration", [dict.fromkeys(BLOCKS, True)]),
+    # Lambda's own log groups never expire. Every function needs the first policy for its log, the second for traces.
+    ("Lambda::Function/LoggingConfig.LogGroup.Ref", [f"{name}LogGroup" for name in SIX]),
+    ("Logs::LogGroup/RetentionInDays", [30]),
+    ("IAM::Role/ManagedPolicyArns", [[f"{POLICIES}/service-role/AWSLambdaBasicExecutionRole", f"{POLICIES}/{TRACES}"]]),
+    ("ApiStage/AccessLogSettings.DestinationArn", [arn("ApiLogGroup")]),
+    # Only rules of the stack start tasks, which end by themselves. A run that fails is not repeated.
+    ("Events::Rule/ScheduleExpression", ["rate(1 hour)"]),
+    ("Events::Rule/Targets.0.Arn", [arn("MaintenanceFunction")]),
+    ("Events::Rule/Targets.0.RetryPolicy.MaximumEventAgeInSeconds", [600]),
+    ("AuditRule/Targets.0.Input", ['{"audits":{"next":{"read_units":10000}}}']),
+    ("SettleRule/Targets.0.Input", ['{"settlements":{"next":{}}}']),
+    ("Lambda::Permission/Principal", ["events.amazonaws.com", "apigateway.amazonaws.com"]),
+    ("Lambda::Permission/Action", ["lambda:InvokeFunction"]),
+    ("AuditInvokePermission/FunctionName", [{"Ref": "MaintenanceFunction"}]),
+    ("AuditInvokePermission/SourceArn", [arn("AuditRule")]),
+    ("SettleInvokePermission/FunctionName", [{"Ref": "MaintenanceFunction"}]),
+    ("SettleInvokePermission/SourceArn", [arn("SettleRule")]),
+    ("AuditRetries/FunctionName", [{"Ref": "MaintenanceFunction"}]),
+    ("AuditRetries/MaximumRetryAttempts", [0]),
+    ("AuditRetries/MaximumEventAgeInSeconds", [600]),
+]
+
+
+@pytest.mark.parametrize(("where", "expected"), SAFE, ids=[where for where, _ in SAFE])
+def test_what_is_set_whatever_the_parameters(where: str, expected: list[Any]) -> None:
+    assert deployed(**EVERYTHING).values(where) == expected
+
+
+def test_each_side_of_what_is_provisioned_is_scaled_by_its_use() -> None:
+    """What is not scaled stays at the minimum and throttles."""
+    stack = deployed(**SCALED)
+    targets = {(target["ResourceId"], target["ScalableDimension"]): name for name, target in stack.of(TARGET)}
+    tables = [("table", f"table/${{{name}Table}}") for name in ("Scores", "Receipts", "Rankings")]
+
+    assert targets.keys() == {
+        (resource, f"dynamodb:{kind}:{side}CapacityUnits")
+        for kind, resource in (*tables, ("index", "table/${RankingsTable}/index/places"))
+        for side in ("Read", "Write")
+    }
+    for (_, dimension), name in targets.items():
+        tracked = [
+            policy["TargetTrackingScalingPolicyConfiguration"]["PredefinedMetricSpecification"]["PredefinedMetricType"]
+            for _, policy in stack.of("ApplicationAutoScaling::ScalingPolicy")
+            if (named(policy["ScalingTargetId"]), policy["PolicyType"]) == (name, "TargetTrackingScaling")
+        ]
+        assert tracked == [f"DynamoDB{dimension.split(':')[2].removesuffix('Units')}Utilization"], name
 
 
 def test_pages_of_other_origins_may_sign_their_calls() -> None:
@@ -329,6 +398,7 @@ def test_the_interface_is_there() -> None:
     assert {kinds[f"{name}Function"] for name in functions} == {"AWS::Serverless::Function"}
     assert {kinds[f"{name}Table"] for name in tables} == {"AWS::DynamoDB::Table"}
     assert {kinds[name] for name in ("ActivityQueue", "ActivityDeadLetterQueue")} == {"AWS::SQS::Queue"}
+    assert {"ActivityQueueUrl", "ApiUrl"} <= template()["Outputs"].keys()
     for name in functions:
         assert template()["Outputs"][f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
 
