@@ -48,6 +48,7 @@ def test_a_rolling_window_is_moved_ahead(subject: Subject) -> None:
         ((10, 12, 10), [[0, 2], [1], [1]], (0, 1, 0)),
         ((10, 12, 10), [[0, 1], [2], [1]], (0, 1, 0)),
         ((10, 12, 10), [[0], [1, 2], [1]], (0, 1, 0)),
+        ((5, None, 3), [[0, 1, 2], [2], [1], [0]], (0, 1, 0)),
     ],
     ids=[
         "a batch again",
@@ -57,10 +58,11 @@ def test_a_rolling_window_is_moved_ahead(subject: Subject) -> None:
         "there and back, the second late",
         "there and back, the third late",
         "there and back in one batch takes the newest version",
+        "removed and back in one batch, then each record again",
     ],
 )
 def test_rankings_are_those_of_the_last_record(
-    subject: Subject, points: tuple[int, ...], deliveries: list[list[int]], last: tuple[int, int, int]
+    subject: Subject, points: tuple[int | None, ...], deliveries: list[list[int]], last: tuple[int, int, int]
 ) -> None:
     """`last` are the moves of the last delivery that were made, were stale, and had a gap before them."""
     written = history("m", *points)

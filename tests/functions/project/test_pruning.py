@@ -15,6 +15,7 @@ from standings.project.prune_tiers import PrunedRankings, PruneResult, prune
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
 from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, out_of_reach, ranking, tier_conflict
 from tests.support.builders.stages.pruning_checks import check_proportion, interleaved
+from tests.support.thoroughness import seeds
 
 
 @pytest.fixture
@@ -164,17 +165,12 @@ def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> N
     assert_tiers_count_the_entries(engine)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(10, 25))
 def test_lanes_and_cleaning_beside_each_other(engine: Any, seed: int) -> None:
     print(f"seed {seed}")
     interleaved(engine, seed)
 
 
-@pytest.mark.parametrize(
-    ("steps", "rounds", "without"),
-    [((1, 100), 60, 2), pytest.param((100, 2_500), 60, 4, marks=pytest.mark.thorough)],
-)
-def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(
-    engine: Any, steps: tuple[int, int], rounds: int, without: int
-) -> None:
-    check_proportion(engine, steps, rounds, without)
+def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) -> None:
+    """`tests/soak/test_pruning.py` has longer runs."""
+    check_proportion(engine, (100, 2_500), 20, 2)
