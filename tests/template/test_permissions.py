@@ -183,11 +183,14 @@ def test_a_function_may_do_what_it_does_and_nothing_else(watch: Watch, function:
     assert watch.used[function] == may - BY_OTHERS.get(function, set())
 
 
-def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events() -> None:
-    always, settling = (allowed(deployed(Settlements=on)) for on in ("false", "true"))
+def added(parameter: str) -> dict[str, set[Permission]]:
+    """The permissions that a parameter adds, by function."""
+    off, on = (allowed(deployed(**{parameter: value})) for value in ("false", "true"))
+    return {function: more for function in FUNCTIONS if (more := on[function] - off[function])}
 
-    added = {function: more for function in FUNCTIONS if (more := settling[function] - always[function])}
-    assert added == {
+
+def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events() -> None:
+    assert added("Settlements") == {
         "maintenance": {
             *((f"s3:{action}Object", "ResultsBucket/*") for action in ("Get", "Put", "Delete")),
             ("s3:ListBucket", "ResultsBucket"),
@@ -197,23 +200,17 @@ def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events()
 
 
 def test_a_stack_that_announces_nothing_has_neither_the_function_nor_the_queue_nor_their_permissions() -> None:
-    stacks = [deployed(Announcements=on) for on in ("false", "true")]
-    always, announcing = (allowed(stack) for stack in stacks)
+    without, announcing = deployed(Announcements="false"), deployed(Announcements="true")
 
-    added = {name for name in stacks[1].resources if name not in stacks[0].resources}
-    assert {name for name in added if "Alarm" not in name} == {
-        "LooksQueue",
-        "LooksOverTlsOnly",
-        "AnnouncerFunction",
-        "AnnouncerFunctionLooks",
-        "AnnouncerFunctionRole",
-        "AnnouncerLogGroup",
+    assert {name for name in announcing.resources.keys() - without.resources if "Alarm" not in name} == {
+        *("LooksQueue", "LooksOverTlsOnly"),
+        *("AnnouncerFunction", "AnnouncerFunctionLooks", "AnnouncerFunctionRole", "AnnouncerLogGroup"),
     }
-    assert always["announcer"] == set()
-    for name in ("projector", "maintenance"):
-        assert announcing[name] - always[name] == {("sqs:SendMessage", "LooksQueue")}
-    assert {name for name in FUNCTIONS if announcing[name] != always[name]} == {"announcer", "projector", "maintenance"}
-    assert "Looks" not in str(stacks[0].resources)
+    assert "Looks" not in str(without.resources)
+    assert allowed(without)["announcer"] == set()
+    more = added("Announcements")
+    assert more.keys() == {"announcer", "projector", "maintenance"}
+    assert more["projector"] == more["maintenance"] == {("sqs:SendMessage", "LooksQueue")}
 
 
 @pytest.mark.parametrize("function", ["projector", "announcer"])
