@@ -229,28 +229,6 @@ def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monke
     assert subject.scores("rolling") == {f"m{n}": n for n in range(12)}
 
 
-def test_hidden_and_back(subject: Subject) -> None:
-    shown, hidden, back = (image("m", 1, 10), image("m", 2, 10, hidden=True), image("m", 3, 10))
-    subject.project(record(None, shown), *history("n", 5))
-    subject.project(record(shown, hidden))
-    assert subject.scores() == {"n": 5}
-    subject.project(record(None, shown))
-    assert subject.scores() == {"n": 5}
-    subject.project(record(hidden, back))
-
-    assert subject.scores() == {"m": 10, "n": 5}
-
-
-def test_a_deleted_item_leaves_its_rankings(subject: Subject) -> None:
-    (one,) = history("m", 10, board="rolling")
-    subject.project(one)
-    seen = image("m", 1, 10, board="rolling")
-    subject.project(record(seen, seen.without_scores()))
-
-    assert entries(subject.client) == {}
-    assert_tiers_count_the_entries(subject.client)
-
-
 @pytest.mark.parametrize("can_park", [True, False])
 def test_an_unreadable_record_is_parked_or_delivered_again_and_the_rest_goes_on(
     subject: Subject, *, can_park: bool

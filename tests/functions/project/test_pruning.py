@@ -1,19 +1,17 @@
 """Dead nodes are removed, and whatever happens at the same time, the counters are those of the entries."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
 from standings.ports.rankings import Removal
-from standings.project.prune_tiers import PrunedRankings, PruneResult, prune
+from standings.project.prune_tiers import PrunedRankings, PruneResult
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
-from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, out_of_reach, ranking, tier_conflict
+from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, ranking, tier_conflict
 from tests.support.builders.stages.pruning_checks import check_proportion, interleaved
 from tests.support.thoroughness import seeds
 
@@ -94,63 +92,6 @@ def test_a_look_that_fails_fails_no_commit(
     monkeypatch.setattr(worker.trees, "lanes", fail)
     assert worker.move(moved("a", 300, 5, 2)).moves == 1
     assert worker.looks == [PruneResult(reason=str(error), unexpected=unexpected)]
-
-
-class Between:
-    """Trees whose removals come after something else has happened."""
-
-    def __init__(self, trees: DynamoTrees, happens: Callable[[], Any]) -> None:
-        self._trees = trees
-        self._happens = happens
-        self.lanes = trees.lanes
-
-    def remove(self, *asked: Any) -> list[CancelReason]:
-        self._happens()
-        return self._trees.remove(*asked)
-
-
-@pytest.mark.parametrize(
-    "back",
-    [
-        [("b", None, 300)],  # somebody comes in
-        [("b", None, 300), ("b", 300, None)],  # and leaves: the node has other versions
-        [("b", None, 20_000)],
-        [("b", None, 2**30)],
-    ],
-)
-@pytest.mark.parametrize("in_another_lane", [False, True])
-def test_who_comes_back_meanwhile_is_counted(
-    engine: Any, back: list[tuple[str, int | None, int | None]], *, in_another_lane: bool
-) -> None:
-    still, other = Worker(engine, chance=0), Worker(engine, seed=3, chance=0)
-    still.move(moved("a", None, 300, 1))
-    still.move(moved("a", 300, 5, 2))
-    if in_another_lane:
-        other.client.steps.extend([tier_conflict] * 2)
-
-    def happens() -> None:
-        for version, (member, old, new) in enumerate(back, start=1):
-            other.move(moved(member, old, new, version))
-
-    look = prune(Between(still.trees, happens), RANKING, [(66, 2)])
-    assert_tiers_count_the_entries(engine)
-    assert look.reason is not None or in_another_lane or back[0][2] != 300
-    # Whatever is left can still be found.
-    prune(still.trees, RANKING, [(66, 2)])
-    assert_tiers_count_the_entries(engine)
-    assert out_of_reach(engine) == set()
-
-
-def test_two_cleaners_remove_what_is_dead_once(engine: Any) -> None:
-    one, two = Worker(engine, chance=0), Worker(engine, chance=0)
-    one.move(moved("a", None, 300, 1), moved("b", None, 5, 1))
-    one.move(moved("a", 300, 5, 2))
-    again: list[PruneResult] = []
-    look = prune(Between(one.trees, lambda: again.append(prune(two.trees, RANKING, [(66, 2)]))), RANKING, [(66, 2)])
-
-    assert again == [PruneResult(removed=2)]
-    assert look.reason is not None
-    assert_tiers_count_the_entries(engine)
 
 
 def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> None:

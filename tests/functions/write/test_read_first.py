@@ -102,18 +102,6 @@ def test_an_item_that_was_seen_too_early_is_looked_at_again(subject: Subject, mo
     assert subject.total(metric="best") == 9
 
 
-def test_a_best_that_was_removed_meanwhile_is_not_taken_for_better(
-    subject: Subject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    subject.write(event("1", best=9))
-    stale = subject.scores.images([("b", "m")])
-    subject.admin.remove("b", "m")
-    keep_reading(subject, stale, monkeypatch)
-
-    assert subject.write(event("2", best=7)).applied == 1
-    assert subject.total(metric="best") == 7
-
-
 def test_whoever_is_just_registered_is_not_refused_by_an_old_look(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

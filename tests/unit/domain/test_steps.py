@@ -39,44 +39,26 @@ def drawn(seed: int) -> tuple[Random, RollingRankings, int]:
     return rng, rankings, random_now(rng, rankings)
 
 
-def all_periods(rankings: RollingRankings, steps: Steps, now: int) -> range:
-    """All periods from `low` on, and some in which nothing can count yet."""
+@pytest.mark.parametrize("seed", seeds(60, 150))
+def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None:
+    rng, rankings, now = drawn(seed)
+    image, slab_of = random_image(rng, rankings, now), rankings.window.slab_of
+    low, listed = steps = steps_of(image, rankings, now)
+
+    # They are complete from the slab of the first period that can still be read, or could an hour ago.
+    first = next(period for period in range(low, low + 1000) if now - SKIP_MARGIN < rankings.readable_until(period))
+    assert (rankings.first_open(now), slab_of(first).start) == (first, low)
+    assert all(rankings.readable_until(period) <= now - SKIP_MARGIN for period in range(low - 50, first))
+    # All periods from there on, and some in which nothing can count yet.
     newest = rankings.metric.timetable.index(rankings.unit, now + AHEAD_MARGIN)
-    return range(steps.low, newest + rankings.window.size + 2 * MAX_SLAB)
-
-
-@pytest.mark.parametrize("seed", seeds(60, 150))
-def test_steps_are_the_place_in_every_period(seed: int) -> None:
-    rng, rankings, now = drawn(seed)
-    image = random_image(rng, rankings, now)
-    steps = steps_of(image, rankings, now)
-
-    for period in all_periods(rankings, steps, now):
+    for period in range(low, newest + rankings.window.size + 2 * MAX_SLAB):
         assert steps.place(period) == rolling_sum.place(image, rankings.at(period)), period
-
-
-@pytest.mark.parametrize("seed", seeds(60, 150))
-def test_steps_are_in_order_and_as_long_as_slabs_allow(seed: int) -> None:
-    rng, rankings, now = drawn(seed)
-    low, steps = steps_of(random_image(rng, rankings, now), rankings, now)
-
-    assert low == rankings.window.slab_of(low).start
-    assert all(low <= step.first < step.until <= rankings.window.slab_of(step.first).stop for step in steps)
-    for one, following in pairwise(steps):
+    # They are in order, and as long as slabs allow.
+    assert all(low <= step.first < step.until <= slab_of(step.first).stop for step in listed)
+    for one, following in pairwise(listed):
         assert one.until <= following.first
         joins = one.until == following.first and one.place == following.place
-        assert not joins or following.first == rankings.window.slab_of(following.first).start
-
-
-@pytest.mark.parametrize("seed", seeds(40, 100))
-def test_steps_are_complete_in_every_period_that_can_be_read(seed: int) -> None:
-    _, rankings, now = drawn(seed)
-    low = steps_of(None, rankings, now).low
-    first = next(period for period in range(low, low + 1000) if now - SKIP_MARGIN < rankings.readable_until(period))
-
-    assert rankings.first_open(now) == first
-    assert low == rankings.window.slab_of(first).start
-    assert all(rankings.readable_until(period) <= now - SKIP_MARGIN for period in range(low - 50, first))
+        assert not joins or following.first == slab_of(following.first).start
 
 
 @pytest.mark.parametrize("seed", seeds(40, 100))
