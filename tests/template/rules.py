@@ -5,7 +5,6 @@ resources.
 """
 
 import ast
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +18,8 @@ from tests.template.expansion import Expanded, named
 FUNCTIONS: Final = Path(__file__).parents[2] / "functions"
 Rule = Callable[[Expanded], Iterator[str]]
 RULES: Final[list[Rule]] = []
+NAMESPACE: Final = "Standings/standings"
+"""That of the functions' metrics has the stack's name in it: otherwise two stacks would mix theirs."""
 
 
 def rule(checks: Rule) -> Rule:
@@ -97,23 +98,6 @@ def nobody_calls_queues_and_buckets_without_tls(template: Expanded) -> Iterator[
 
 
 @rule
-def statements_name_what_they_allow(template: Expanded) -> Iterator[str]:
-    """A statement has no wildcard, except the one that stands for all objects of a bucket."""
-    buckets = {name for name, _ in template.of("S3::Bucket")}
-    for role, statement in statements(template):
-        where = f"{role}, {statement.get('Sid', 'a statement')}"
-        if statement.keys() & {"NotAction", "NotResource"}:
-            yield f"{where}: expected Action and Resource, got NotAction or NotResource"
-        for action in listed(statement.get("Action", [])):
-            if "*" in str(action):
-                yield f"{where}: allows the action {action}"
-        for resource in listed(statement.get("Resource", [])):
-            objects = str(resource).endswith("/*") and named(resource) in buckets
-            if "*" in str(resource).removesuffix("/*" if objects else ""):
-                yield f"{where}: allows it on {resource}"
-
-
-@rule
 def buckets_of_others_are_out_of_reach(template: Expanded) -> Iterator[str]:
     """The name of a bucket that was deleted may be given to another account."""
     for role, statement in statements(template):
@@ -143,28 +127,6 @@ def the_query_function_cannot_write(template: Expanded) -> Iterator[str]:
     for role, statement in statements(template):
         if role == own and (more := {str(action) for action in listed(statement["Action"])} - reads):
             yield f"{role}: expected only reads, got {', '.join(sorted(more))}"
-
-
-@rule
-def routes_authenticate(template: Expanded) -> Iterator[str]:
-    for name, route in template.of("ApiGatewayV2::Route"):
-        kind = route.get("AuthorizationType", "NONE")
-        if kind not in {"AWS_IAM", "JWT"}:
-            yield f"{name}: {route['RouteKey']} needs no authentication"
-        if kind == "JWT" and not (route.get("AuthorizerId") and route.get("AuthorizationScopes")):
-            yield f"{name}: {route['RouteKey']} needs no token of an authorizer, or no scope"
-
-
-@rule
-def whoever_may_post_writes_for_their_member_alone(template: Expanded) -> Iterator[str]:
-    """A claim counts where the gateway has checked the token, and opens no call but those that look at the claim."""
-    claim = template.properties("CommandFunction")["Environment"]["Variables"]["JWT_MEMBER_CLAIM"]
-    own = {"POST /events", *(["PUT /members"] if claim else [])}
-    for name, route in template.of("ApiGatewayV2::Route"):
-        if "standings/write" in route.get("AuthorizationScopes", []) and route["RouteKey"] not in own:
-            yield f"{name}: {route['RouteKey']} is open to tokens that may only post"
-        if claim and route["RouteKey"] in own and route["AuthorizationType"] != "JWT" and not template.refusals:
-            yield f"{name}: {route['RouteKey']} takes requests without a token, so nothing checks the claim {claim}"
 
 
 @rule
@@ -270,33 +232,12 @@ def _watched(template: Expanded) -> set[tuple[str, str, str]]:
 
 
 @rule
-def metrics_exist(template: Expanded) -> Iterator[str]:
-    """Functions emit the metrics of ours that alarms and dashboards use, in the same namespace."""
-    namespaces = {
-        function["Environment"]["Variables"].get("POWERTOOLS_METRICS_NAMESPACE")
-        for _, function in template.of("Lambda::Function")
-    }
-    by_service = emitted()
-    for where, namespace, metric, service in _shown(template):
-        if namespace not in namespaces:
-            yield f"{where}: no function emits metrics in {namespace}"
-        elif metric not in by_service.get(service, set()):
-            yield f"{where}: no function emits {metric} as {service}"
-    for namespace in namespaces:
-        if "standings" not in str(namespace).split("/")[1:]:
-            yield f"{namespace}: expected the stack's name in the namespace: otherwise two stacks mix their metrics"
-
-
-def _shown(template: Expanded) -> Iterator[tuple[str, str, str, str]]:
-    """Yield our metrics that alarms and dashboards use: where, namespace, name, service."""
+def alarms_watch_metrics_that_functions_emit(template: Expanded) -> Iterator[str]:
     for name, alarm in template.of("CloudWatch::Alarm"):
         if not alarm["Namespace"].startswith("AWS/"):
-            yield name, alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"][0]["Value"]
-    for name, dashboard in template.of("CloudWatch::Dashboard"):
-        for widget in json.loads(dashboard["DashboardBody"])["widgets"]:
-            for namespace, metric, _, measured, *_ in widget["properties"]["metrics"]:
-                if not namespace.startswith("AWS/"):
-                    yield f"{name}, {widget['properties']['title']}", namespace, metric, measured
+            (service,) = (one["Value"] for one in alarm["Dimensions"])
+            if alarm["Namespace"] != NAMESPACE or alarm["MetricName"] not in emitted().get(service, set()):
+                yield f"{name}: no function emits {alarm['MetricName']} as {service} in {alarm['Namespace']}"
 
 
 def emitted() -> dict[str, set[str]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from tests.template.expansion import KEY, TOKENS, deployed, named, template
-from tests.template.rules import DAMAGE, FUNCTIONS, emitted
+from tests.template.rules import DAMAGE, FUNCTIONS, NAMESPACE, emitted
 
 READ, POST = "$default", "POST /events"
 ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
@@ -204,6 +204,7 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     # Lambda's own log groups never expire. Every function needs the first policy for its log, the second for traces.
     ("Lambda::Function/LoggingConfig.LogGroup.Ref", [f"{name}LogGroup" for name in SIX]),
     ("Logs::LogGroup/RetentionInDays", [30]),
+    ("Lambda::Function/Environment.Variables.POWERTOOLS_METRICS_NAMESPACE", [NAMESPACE]),
     ("IAM::Role/ManagedPolicyArns", [[f"{POLICIES}/service-role/AWSLambdaBasicExecutionRole", f"{POLICIES}/{TRACES}"]]),
     ("ApiStage/AccessLogSettings.DestinationArn", [arn("ApiLogGroup")]),
     # Only rules of the stack start tasks, which end by themselves. A run that fails is not repeated.
@@ -381,9 +382,11 @@ def test_parameters_that_do_not_fit_together_are_refused(parameters: dict[str, s
 def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid() -> None:
     widgets = json.loads(deployed(Announcements="true").properties("Dashboard")["DashboardBody"])["widgets"]
     metrics = [metric for widget in widgets for metric in widget["properties"]["metrics"]]
-    shown = {(metric[3], metric[1]) for metric in metrics if metric[0] == "Standings/standings"}
+    shown = {(metric[3], metric[1]) for metric in metrics if not metric[0].startswith("AWS/")}
+    namespaces = {metric[0] for metric in metrics if not metric[0].startswith("AWS/")}
     places = [(widget["x"], widget["y"]) for widget in widgets]
 
+    assert namespaces == {NAMESPACE}
     assert shown == {(service, name) for service, names in emitted().items() for name in names}
     assert len(set(places)) == len(places)
     assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
