@@ -118,21 +118,6 @@ def test_thousands_of_messages(engine: Any) -> None:
     assert len(counted) > COUNT / 100
 
 
-def test_noise_that_is_posted(engine: Any) -> None:
-    rng = random.Random(12)
-    with quiet_stack(engine) as stack:
-        for n in range(500):
-            body = mutations.body(rng, event(f"fuzz-{n}", f"f{n}"))
-            raw = rng.randbytes(rng.randrange(80)) if n % 4 == 0 else body.encode(errors="surrogatepass")
-            status, answer = stack.post("/events", raw)
-            assert status in {202, 400}, answer
-        queued = [entry["MessageBody"] for entry in stack.activity.messages]
-        assert queued
-        for body in queued:
-            parse_event(body, BOARDS, NOW_MS)
-        assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
-
-
 def parked(stack: Stack) -> list[Any]:
     found = [json.loads(content) for key, content in stack.bucket.objects.items() if key.startswith("parked/")]
     assert all(one["reason"] for one in found)
