@@ -88,8 +88,9 @@ OWN_KEY: Final = {
     "ServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY},
     "BucketKeyEnabled": True,
 }
-PLACES: Final = "RankingsTable/GlobalSecondaryIndexes.0"
-WARM: Final = {"WarmWriteUnits": "8000", "WarmReadUnits": "50000"}
+TABLES: Final = ("ScoresTable", "ReceiptsTable", "RankingsTable")
+PLACES: Final = "RankingsTable/GlobalSecondaryIndexes.0."
+WARM: Final = {"WarmWriteUnits": "8", "WarmReadUnits": "9"}
 SCALED: Final = {
     "TableCapacity": "provisioned",
     "ProvisionedMinimumUnits": "10",
@@ -128,20 +129,19 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         ({}, "DynamoDB::Table/BillingMode", ["PAY_PER_REQUEST"]),
         ({}, TARGET, []),
         # Profiles are read and written now and then: provisioned units would stand idle.
-        (SCALED, "DynamoDB::Table/BillingMode", ["PROVISIONED", "PAY_PER_REQUEST"]),
+        *((SCALED, f"{table}/BillingMode", ["PROVISIONED"]) for table in TABLES),
         (SCALED, "ProfilesTable/BillingMode", ["PAY_PER_REQUEST"]),
-        (SCALED, "DynamoDB::Table/ProvisionedThroughput", [TEN, None]),
-        (SCALED, f"{PLACES}.ProvisionedThroughput", [TEN]),
+        *((SCALED, f"{one}ProvisionedThroughput", [TEN]) for one in (*(f"{table}/" for table in TABLES), PLACES)),
         (SCALED, f"{TARGET}/MinCapacity", ["10"]),
         (SCALED, f"{TARGET}/MaxCapacity", ["500"]),
         (SCALED, f"{POLICY}.TargetValue", ["50"]),
         ({}, "DynamoDB::Table/WarmThroughput", [None]),
-        ({}, f"{PLACES}.WarmThroughput", [None]),
+        ({}, f"{PLACES}WarmThroughput", [None]),
         # Warm throughput cannot be lowered, so a side that nobody asked for is left as it is. Nothing waits for
         # profiles, and a stack without any would pay for their warmth.
-        ({"WarmWriteUnits": "8000"}, "DynamoDB::Table/WarmThroughput", [{"WriteUnitsPerSecond": "8000"}, None]),
-        ({"WarmReadUnits": "50000"}, "DynamoDB::Table/WarmThroughput", [{"ReadUnitsPerSecond": "50000"}, None]),
-        (WARM, f"{PLACES}.WarmThroughput", [{"WriteUnitsPerSecond": "8000", "ReadUnitsPerSecond": "50000"}]),
+        *(({"WarmWriteUnits": "8"}, f"{table}/WarmThroughput", [{"WriteUnitsPerSecond": "8"}]) for table in TABLES),
+        *(({"WarmReadUnits": "9"}, f"{table}/WarmThroughput", [{"ReadUnitsPerSecond": "9"}]) for table in TABLES),
+        (WARM, f"{PLACES}WarmThroughput", [{"WriteUnitsPerSecond": "8", "ReadUnitsPerSecond": "9"}]),
         (WARM, "ProfilesTable/WarmThroughput", [None]),
         (WARM, "ProfilesTable/GlobalSecondaryIndexes.0.WarmThroughput", [None]),
         ({}, "DynamoDB::Table/DeletionProtectionEnabled", [False]),
