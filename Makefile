@@ -124,7 +124,6 @@ check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml
 	$(TOOLS)/checkov/bin/checkov --file template.yaml
-	PYTHONPATH=layers/standings $(RUN) -m tests.template
 	$(call conforms,github-workflows,$(wildcard .github/workflows/*.yml examples/*/deploy.yml))
 	$(call conforms,github-issue-config,$(ISSUE_CONFIG))
 	$(call conforms,github-issue-forms,$(filter-out $(ISSUE_CONFIG),$(wildcard .github/ISSUE_TEMPLATE/*.yml)))

@@ -1,9 +1,26 @@
-"""The names of the demo's members are made up from their ids alone."""
+"""The demo's own model rounds as the API documents it, and its members' names follow from their ids alone."""
+
+from fractions import Fraction
+
+import pytest
 
 from demo import people
+from demo.model import Standing, percentile
 from standings.domain.profiles.profile import changes_of
 
 MEMBERS = [f"member-{number}" for number in range(300)]
+
+
+@pytest.mark.parametrize(("rank", "total", "expected"), [(32, 32, 3.13), (28, 32, 15.63), (1, 32, 100), (2, 3, 66.67)])
+def test_a_percentile_is_rounded_half_up(rank: int, total: int, expected: float) -> None:
+    assert percentile(Standing(rank, "m", 0), total) == expected
+
+
+def test_no_percentile_is_off_by_more_than_half_a_hundredth() -> None:
+    for total in range(1, 200):
+        for rank in range(1, total + 1):
+            off = Fraction(str(percentile(Standing(rank, "m", 0), total))) - Fraction(100 * (total - rank + 1), total)
+            assert Fraction(-1, 200) < off <= Fraction(1, 200), (rank, total)
 
 
 def test_most_members_have_a_name_and_a_country_that_the_api_takes() -> None:
