@@ -123,9 +123,7 @@ def test_a_queue_at_a_known_address_needs_the_client_of_the_queue_alone(clients:
     assert clients == ["sqs"]
 
 
-@pytest.mark.parametrize(
-    "command", [[], ["top"], ["rank"], ["history"], ["around"], ["boards"], ["boards", "check"]]
-)
+@pytest.mark.parametrize("command", [[], ["top"], ["rank"], ["history"], ["around"], ["boards"], ["boards", "check"]])
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*command, "--help"])

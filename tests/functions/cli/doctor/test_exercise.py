@@ -16,7 +16,7 @@ from standings_cli.doctor.finding import Finding, Verdict
 from standings_cli.stack.api import Api
 from standings_cli.stack.maintenance_function import Maintenance
 from standings_cli.stack.transport import Transport
-from tests.functions.cli.test_maintain import Lambda
+from tests.support.cli.command_line import Lambda
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.queues import Sqs
 from tests.support.aws.gateway import Gateway, serving

@@ -15,7 +15,7 @@ from standings_cli.stack.errors import StackError
 from standings_cli.stack.maintenance_function import Maintenance
 from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
-from tests.functions.cli.test_maintain import Lambda
+from tests.support.cli.command_line import Lambda
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
