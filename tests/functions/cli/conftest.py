@@ -14,6 +14,13 @@ REGISTERED = '[boards."club"]\nmembers = "registered"\nmetrics.points = { aggreg
 
 
 @pytest.fixture
+def clock(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    """The clock of the stack, which is also that of the command line."""
+    monkeypatch.setattr("time.time_ns", lambda: clock() * 1_000_000)
+    return clock
+
+
+@pytest.fixture
 def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
     with running(engine, clock, BOARDS + REGISTERED) as deployed:
         yield deployed
@@ -26,5 +33,7 @@ def connection(stack: Stack) -> Iterator[Any]:
 
 
 @pytest.fixture
-def run(connection: Any, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(connection: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    # The functions run in this process, and their logger may keep the closed standard output of an earlier test.
+    monkeypatch.setattr("logging.raiseExceptions", False)
     return runner(connection, capsys)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shlex
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ from standings_cli.stack.transport import Transport
 from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
+
+_LOGGED = re.compile(r'^\{"(_aws|level)":.*\n', re.MULTILINE)
+"""What functions that run in this process log to standard output."""
 
 
 class Ran(NamedTuple):
@@ -49,7 +53,8 @@ def runner(connection: Any, capsys: pytest.CaptureFixture[str]) -> Run:
             status = main(given) if connection is None else main(given, lambda _: connection)
         except SystemExit as ended:
             status = int(ended.code or 0)
-        return Ran(status, *capsys.readouterr())
+        out, err = capsys.readouterr()
+        return Ran(status, _LOGGED.sub("", out), err)
 
     return run
 
