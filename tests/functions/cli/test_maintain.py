@@ -1,5 +1,7 @@
-"""Tasks of the maintenance function by the command line: `audit`, `rebuild`, `delete`, `dlq`, `parked`, `settle`,
-`results`. The function is the real one."""
+"""Tasks of the real maintenance function by the command line: `audit`, `rebuild`, `parked`, `settle`, `results`.
+
+What `dlq` and `delete` print, and what all print where there is nothing to be done, is in `sessions/tasks.txt`.
+"""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +20,6 @@ from standings_cli.stack.errors import StackError
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
-from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.settling.leagues import BOARDS, DAY, FINAL, lose_a_row, play, winners, won
 from tests.support.builders.stages.streaming import apply, event
@@ -56,20 +57,6 @@ def test_an_audit_a_rebuild_and_an_audit(stack: Stack, run: Run) -> None:
     assert run("audit b --grace 60").status == OK
 
 
-def test_dead_letters(stack: Stack, run: Run) -> None:
-    bodies = [orjson.dumps(event("m1", points)).decode() for points in ("5", 1.005)]
-    records = [{"messageId": str(n), "body": body, "messageAttributes": {}} for n, body in enumerate(bodies)]
-    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
-    stack.clock.milliseconds += 1_000
-
-    ran = run("dlq list")
-    assert "1 × metrics.points: expected a number, got '5'" in ran.out
-    assert ran.err == "once the cause is fixed: `standings dlq replay`\n"
-    (listed,) = json.loads(run("--json dlq list --reason decimals").out)["messages"]
-    assert run("dlq replay", listed["id"]).out == "1 replayed, 0 refused, 0 failed\n"
-    assert [message["MessageBody"] for message in stack.activity.messages] == [bodies[1]]
-
-
 @pytest.mark.usefixtures("members")
 def test_parked_records(stack: Stack, run: Run) -> None:
     (record,) = stack.dynamodb.stream("Scores")[0][1:2]
@@ -81,31 +68,6 @@ def test_parked_records(stack: Stack, run: Run) -> None:
     assert "no bucket\n    1 records: b m0" in run("parked list").out
     assert run("parked replay") == (OK, "1 placed, 1 removed, 0 left\n", "")
     assert stack.bucket.objects == {}
-
-
-@pytest.mark.parametrize(
-    ("command", "failures"), [("dlq", "refused messages"), ("parked", "stream records that could not be applied")]
-)
-@pytest.mark.parametrize(
-    ("options", "status", "hint"),
-    [
-        ("", OK, ": nothing is to be done"),
-        ("--board b", OK, " that match: `standings {} list` shows all"),
-        ("--reason x", OK, " that match: `standings {} list` shows all"),
-        ("x", DIFFERS, " that match: `standings {} list` shows all"),
-    ],
-)
-def test_a_failure_that_is_not_there(
-    run: Run, command: str, failures: str, options: str, status: int, hint: str
-) -> None:
-    nothing = f"there are no {failures}{hint.format(command)}\n"
-    assert run(f"{command} list {options}") == (status, nothing, "")
-    replayed = run(f"{command} replay {options}")
-    assert (replayed.status, replayed.out.partition("\n")[2]) == (status, nothing)
-    as_json = run(f"{command} list {options} --json")
-    assert (as_json.status, json.loads(as_json.out)["done"], as_json.err) == (status, True, "")
-    if command == "dlq" and not options:
-        assert run("dlq list --limit 5").out == nothing, "a limit selects nothing"
 
 
 @pytest.mark.usefixtures("members")
@@ -200,12 +162,3 @@ def test_what_is_not_settled_is_said_with_its_reason(stack: Stack, run: Run) -> 
     assert "not settled: the audit found 1 missing" in ran.out
     assert '"member": "m003"' in ran.out
     assert stack.bucket.results == {}
-
-
-def test_a_window_that_is_not_settled(stack: Stack, run: Run) -> None:
-    apply(stack, [event("m", 5)])
-    ran = run("settle b --window day")
-    assert ran.status == WRONG
-    assert ran.err.startswith(
-        "standings: window: expected one that boards.toml settles for this board (none), got 'day'; "
-    )

@@ -15,12 +15,9 @@ from standings.aws.sqs.messages import size
 from standings.runtime.environment import BOARDS_FILE
 from standings_cli.post import outbox
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
-from tests.support.aws.fakes.queues import check_batch, delivered
+from tests.support.aws.fakes.queues import check_batch
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
-from tests.support.awslambda.pollers import Context
 from tests.support.builders.querying import NOW
-from tests.support.builders.stages.streaming import project
 from tests.support.cli.command_line import Run
 
 if TYPE_CHECKING:
@@ -84,20 +81,6 @@ def remembered(file: str = "rows.csv.posted") -> dict[str, Any]:
     return checkpoint
 
 
-def test_one_event(run: Run, queue: Queue) -> None:
-    event_id = run("post b 用户 points=3 distance=-11.20").out.strip()
-    (entry,) = queue.entries
-    assert entry["MessageBody"] == (
-        f'{{"at":"2026-11-21T10:15:00.000Z","id":"{event_id}","board":"b","member":"用户",'
-        '"metrics":{"distance":-11.20,"points":3}}'
-    )
-    assert entry["MessageAttributes"] == {"at_filled_in": {"DataType": "String", "StringValue": "true"}}
-
-    named = run("--json post b m points=3 --id x --at 2026-11-21T10:00:00Z")
-    assert named == (OK, '{"id": "x", "posted": 1}\n', "")
-    assert queue.entries[1]["MessageAttributes"] == {}
-
-
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -146,51 +129,6 @@ def test_an_event_that_the_queue_does_not_take_now_or_never(run: Run, queue: Que
     assert run("post b m points=1") == (WRONG, "", refused)
 
 
-def test_a_file_is_posted_once_and_what_is_appended_alone(run: Run, queue: Queue) -> None:
-    file = write(*(f"m{n:02},{n}" for n in range(25)))
-    ran = run(CSV)
-    assert (ran.status, ran.out.startswith("posted 25 events of rows.csv in ")) == (OK, True)
-    assert ran.err.endswith("`standings dlq list` shows events that the writer refuses\n")
-    assert "rows.csv:2: rows without `at` count as of now" in ran.err
-    assert queue.members() == [f"m{n:02}" for n in range(25)]
-    assert queue.requests == 3
-
-    assert run(CSV) == (OK, "all 25 events of rows.csv were posted before\n", "")
-    with file.open("a") as opened:
-        opened.write("m00,0\nlast,7\n")
-    summary = json.loads(run(f"{CSV} --json").out)
-    del summary["seconds"]
-    assert summary == {"source": "rows.csv", "posted": 2, "before": 25, "wrong": 0, "finished": True}
-    appended = queue.take()
-    assert [event["member"] for event in appended] == ["last", "m00"]
-
-    assert run(f"{CSV} --again").status == OK
-    ids = {event["id"] for event in queue.take()}
-    assert len(ids) == 27
-    assert {event["id"] for event in appended} < ids
-
-
-def test_a_file_that_changed_is_posted_from_the_start(run: Run, queue: Queue) -> None:
-    write("a,1", "b,2")
-    run(CSV)
-    before = queue.take()
-    write("a,1", "b,3", "c,4")
-    ran = run(CSV)
-    assert (ran.status, "rows.csv or the options have changed since its first 3 lines were posted" in ran.err) == (
-        OK,
-        1,
-    )
-    after = queue.take()
-    assert [(event["member"], event["metrics"]["points"]) for event in after] == [("a", 1), ("b", 3), ("c", 4)]
-    assert [earlier["id"] == later["id"] for earlier, later in zip(before, after, strict=False)] == [True, False]
-
-    write("a,1")
-    run(CSV)
-    assert queue.members() == ["a"], "it has become shorter"
-    run(f"{CSV} bonus=1")
-    assert queue.members() == ["a"], "the options have changed"
-
-
 def test_a_last_line_without_an_end_is_a_row_once(run: Run, queue: Queue) -> None:
     posted = []
     for more in ("", "\nc,1", "5"):
@@ -233,15 +171,6 @@ def test_standard_input(run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch)
     assert list(Path().iterdir()) == []
 
 
-def test_a_dry_run_sends_and_remembers_nothing(run: Run, queue: Queue) -> None:
-    write("a,1", "b,x")
-    ran = run(f"{CSV} --dry-run")
-    assert (ran.status, json.loads(ran.out)["member"]) == (DIFFERS, "a")
-    assert ran.err.endswith("events: 1; rows skipped: 1\n")
-    assert json.loads(run("post b m points=1 --dry-run").out)["member"] == "m"
-    assert (queue.requests, Path("rows.csv.posted").exists()) == (0, False)
-
-
 def test_batches_stay_within_what_a_queue_takes(run: Run, queue: Queue) -> None:
     updates = [{"board": f"{'b' * 100}{n}", "member": "用" * 80, "metrics": {"points": 1}} for n in range(20)]
     line = json.dumps({"updates": updates}, ensure_ascii=False)
@@ -251,38 +180,6 @@ def test_batches_stay_within_what_a_queue_takes(run: Run, queue: Queue) -> None:
     assert queue.requests == 3
     assert len({json.loads(entry["MessageBody"])["id"] for entry in queue.entries}) == 7
     assert size(queue.entries[0]["MessageBody"], {}) > 300_000
-
-
-def test_a_file_that_is_posted_again_a_day_later_counts_once(
-    run: Run, queue: Queue, clock: ManualClock, engine: Any
-) -> None:
-    write("a,1", "a,1", "b,2")
-    for options in ("", "--again"):
-        assert run(f"{CSV} {options}").status == OK
-        clock.milliseconds += DAY_MS
-    records = [delivered(number, entry) for number, entry in enumerate(queue.entries)]
-    assert len(records) == 6
-    with running(engine, clock) as stack:
-        assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
-        project(stack)
-        assert stack.dead_letters.reasons() == []
-        scores = {entry["member"]: entry["score"] for entry in stack.entries("/boards/b/points/all")}
-    assert scores == {"a": 2, "b": 2}
-
-
-def test_rows_that_are_no_events_are_named_and_the_rest_goes_on(run: Run, queue: Queue) -> None:
-    write("a,1", 'b,"3,5"', "c,3", "d")
-    ran = run(CSV)
-    assert "rows.csv:3: metrics.points: expected a plain number such as 3, -2 or 11.25, got '3,5'\n" in ran.err
-    assert "rows.csv:5: expected 2 columns as in the header, got 1\n" in ran.err
-    assert (ran.status, ran.out.endswith("; rows skipped: 2\n")) == (DIFFERS, True)
-    assert queue.members() == ["a", "c"]
-
-    again = run(f"{CSV} --json")
-    assert (again.status, json.loads(again.out)["wrong"]) == (DIFFERS, 2)
-    write("a,1", "b,3.5", "c,3", "d,4")
-    assert run(CSV).status == OK
-    assert queue.members() == ["a", "b", "c", "d"]
 
 
 def test_what_the_queue_never_takes_is_named_and_passed(run: Run, queue: Queue) -> None:

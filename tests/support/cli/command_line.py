@@ -17,9 +17,11 @@ from standings_cli.__main__ import main
 from standings_cli.stack.api import Api
 from standings_cli.stack.maintenance_function import Maintenance
 from standings_cli.stack.transport import Transport
+from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.streaming import project
 
 _LOGGED = re.compile(r'^\{"(_aws|level)":.*\n', re.MULTILINE)
 """What functions that run in this process log to standard output."""
@@ -34,8 +36,9 @@ class Ran(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What a person sees, without spaces at the ends of lines: standard output, standard error, `[status]`."""
-        lines = [line.rstrip(" ") for line in (self.out + self.err).splitlines()]
+        """What a person sees, without spaces at the ends of lines, those of standard error after `! `; `[status]`."""
+        lines = [line.rstrip(" ") for line in self.out.splitlines()]
+        lines += [f"! {line}" for line in self.err.splitlines()]
         return "".join(f"{line}\n" for line in (lines if self.status == 0 else [*lines, f"[{self.status}]"]))
 
 
@@ -53,6 +56,8 @@ def runner(connection: Any, capsys: pytest.CaptureFixture[str]) -> Run:
             status = main(given) if connection is None else main(given, lambda _: connection)
         except SystemExit as ended:
             status = int(ended.code or 0)
+        if connection is not None and hasattr(connection, "settle"):
+            connection.settle()
         out, err = capsys.readouterr()
         return Ran(status, _LOGGED.sub("", out), err)
 
@@ -87,7 +92,8 @@ class Lambda:
 def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Iterator[Any]:
     """Serve a stack over HTTP, and yield the connection to it. Time passes by `sleep`, or on the stack's clock.
 
-    Its `naps` are the waits of commands between attempts, whose random part is as long as it can be.
+    Its `naps` are the waits of commands between attempts, whose random part is as long as it can be. After each command
+    its `settle` brings what is in the queue and in the stream to the rankings.
     """
     naps: list[float] = []
 
@@ -95,9 +101,22 @@ def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Ite
         naps.append(seconds)
         (sleep or stack.clock.sleep)(seconds)
 
+    def settle() -> None:
+        while records := stack.activity.records():
+            assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+        project(stack)
+
     function = Lambda(stack)
     maintenance = Maintenance(function, "maintenance", nap, chance=lambda: 1.0)  # type: ignore[arg-type]
     with serving(stack) as gateway:
-        api = Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0)
-        yield SimpleNamespace(api=api, api_url=gateway.address, maintenance=maintenance, function=function, naps=naps)
+        yield SimpleNamespace(
+            api=Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0),
+            api_url=gateway.address,
+            maintenance=maintenance,
+            queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
+            client=lambda _: stack.activity,
+            function=function,
+            naps=naps,
+            settle=settle,
+        )
         assert gateway.raised == []
