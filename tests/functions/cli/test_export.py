@@ -22,7 +22,7 @@ from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, WRONG
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
-from tests.support.builders.stages.streaming import apply
+from tests.support.builders.stages.streaming import apply, event
 from tests.support.cli.command_line import Run
 from tests.support.thoroughness import seeds
 
@@ -55,31 +55,21 @@ class Session:
         self.before = before
 
 
-class Scores:
-    """Applies events, and knows each member's sum in hundredths."""
+class Board:
+    """The board `b`: moves its members, and reads its list from the handlers."""
 
     def __init__(self, stack: Stack, rng: Random) -> None:
         self._stack = stack
         self._rng = rng
-        self._count = 0
-        self.sums: dict[str, int] = {}
+        self._ids = count()
 
     def move(self, members: list[str]) -> None:
-        events = []
-        for member in members:
-            hundredths = self._rng.choice([100, 200, 250, self._rng.randrange(-500, 5_000)])
-            self.sums[member] = self.sums.get(member, 0) + hundredths
-            self._count += 1
-            at = "2026-11-21T10:00:00Z"
-            metrics = {"points": hundredths / 100}
-            events.append({"id": str(self._count), "board": "b", "member": member, "at": at, "metrics": metrics})
-        apply(self._stack, events)
+        hundredths = (self._rng.choice([100, 200, 250, self._rng.randrange(-500, 5_000)]) for _ in members)
+        points = dict(zip(members, (one / 100 for one in hundredths), strict=True))
+        apply(self._stack, [{**event(member, amount), "id": str(next(self._ids))} for member, amount in points.items()])
 
     def lines(self) -> list[tuple[int, str, float]]:
-        """Return the list, by a sort."""
-        ordered = sorted(self.sums.items(), key=lambda item: (-item[1], item[0].encode()))
-        ranks = {score: 1 + sum(other > score for other in self.sums.values()) for score in self.sums.values()}
-        return [(ranks[score], member, score / 100) for member, score in ordered]
+        return [(one["rank"], one["member"], one["score"]) for one in self._stack.entries("/boards/b/points/all")]
 
 
 def read_csv(text: str) -> list[tuple[int, str, float]]:
@@ -117,10 +107,10 @@ def connection(session: Session, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def scores(stack: Stack) -> Scores:
-    scores = Scores(stack, Random(7))
-    scores.move([*(f"m{n}" for n in range(40)), *HOSTILE])
-    return scores
+def board(stack: Stack) -> Board:
+    board = Board(stack, Random(7))
+    board.move([*(f"m{n}" for n in range(40)), *HOSTILE])
+    return board
 
 
 @pytest.fixture
@@ -129,14 +119,14 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_on_a_quiet_board_it_is_the_sorted_list(run: Run, scores: Scores, form: str, file: Path) -> None:
+def test_on_a_quiet_board_it_is_the_sorted_list(run: Run, board: Board, form: str, file: Path) -> None:
     ran = run(f"export b --format {form}")
     assert (ran.status, ran.err) == (OK, "")
-    assert READ[form](ran.out) == scores.lines()
+    assert READ[form](ran.out) == board.lines()
 
     ran = run(f"export b --format {form} --window day --period 2026-11-21 --output", str(file))
     assert ran == (OK, f"{file}: 49 members\n", "")
-    assert READ[form](file.read_bytes().decode()) == scores.lines()
+    assert READ[form](file.read_bytes().decode()) == board.lines()
     assert list(file.parent.iterdir()) == [file]
 
 
@@ -147,13 +137,12 @@ def test_a_board_with_nobody_is_a_header(run: Run, file: Path) -> None:
     assert file.read_bytes() == b""
 
 
-def test_a_terminal_gets_no_character_that_it_would_interpret(
-    run: Run, scores: Scores, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("board")
+def test_a_terminal_gets_no_character_that_it_would_interpret(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     out = run("export b").out
     assert "\x1b" not in out
-    assert len(out.splitlines()) == 1 + len(scores.sums)
+    assert len(out.splitlines()) == 1 + 49
 
 
 @pytest.mark.parametrize("seed", seeds(4, 60))
@@ -163,9 +152,9 @@ def test_on_a_moving_board_nobody_stands_twice_and_who_rests_stands_once(
     """Members move between pages, and the command is stopped between pages, its file cut or made longer by half a
     line: the lines that count are those of members that never moved, each there once."""
     rng = Random(seed)
-    scores = Scores(stack, rng)
+    board = Board(stack, rng)
     members = [*(f"m{n}" for n in range(rng.randrange(1, 60))), *HOSTILE]
-    scores.move(members)
+    board.move(members)
     moved: set[str] = set()
     form = rng.choice(["csv", "jsonl"])
 
@@ -173,7 +162,7 @@ def test_on_a_moving_board_nobody_stands_twice_and_who_rests_stands_once(
         if rng.random() < 0.5:
             some = rng.sample(members, rng.randrange(1, 4))
             moved.update(some)
-            scores.move(some)
+            board.move(some)
         if rng.random() < 0.3:
             raise KeyboardInterrupt
 
@@ -188,23 +177,23 @@ def test_on_a_moving_board_nobody_stands_twice_and_who_rests_stands_once(
     listed = [member for _, member, _ in lines]
     assert len(set(listed)) == len(listed), seed
     assert set(listed) <= set(members), seed
-    resting = [line[1:] for line in scores.lines() if line[1] not in moved]
+    resting = [line[1:] for line in board.lines() if line[1] not in moved]
     assert [line[1:] for line in lines if line[1] not in moved] == resting, seed
 
 
 def test_a_day_that_was_begun_goes_on_after_midnight(
-    run: Run, session: Session, scores: Scores, clock: ManualClock, file: Path
+    run: Run, session: Session, board: Board, clock: ManualClock, file: Path
 ) -> None:
     session.interrupt(4)
     assert run("export b --window day --output", str(file)).status == INTERRUPTED
     assert len(read_csv(file.read_bytes().decode())) == 3 * PAGE_SIZE
     clock.milliseconds += 86_400_000
     assert run("export b --window day --output", str(file)).status == OK
-    assert read_csv(file.read_bytes().decode()) == scores.lines()
+    assert read_csv(file.read_bytes().decode()) == board.lines()
 
 
 def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
-    run: Run, session: Session, scores: Scores, file: Path
+    run: Run, session: Session, board: Board, file: Path
 ) -> None:
     def refused(options: str, message: str) -> None:
         ran = run(f"export b {options} --output", str(file))
@@ -229,7 +218,7 @@ def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
     file.with_name("list.exporting").write_text("{}")
     refused("--window all", ".exporting: expected a record of an export, got TypeError(")
     assert run("export b --window all --again --output", str(file)).status == OK
-    assert read_csv(file.read_bytes().decode()) == scores.lines()
+    assert read_csv(file.read_bytes().decode()) == board.lines()
 
     nowhere = run("export b --output", str(file / "folder"))
     assert nowhere.status == WRONG
@@ -237,15 +226,15 @@ def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
 
 
 def test_no_line_is_lost_or_twice_when_the_process_is_killed(
-    stack: Stack, session: Session, scores: Scores, file: Path
+    stack: Stack, session: Session, board: Board, file: Path
 ) -> None:
     begun: list[subprocess.Popen[str]] = []
     query, requests = stack.query, count(1)
 
-    def killing(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    def killing(request: dict[str, Any], context: Any) -> dict[str, Any]:
         if next(requests) == 4:
             begun[-1].send_signal(signal.SIGKILL)
-        return query(event, context)
+        return query(request, context)
 
     stack.query = killing
     program = (
@@ -264,4 +253,4 @@ def test_no_line_is_lost_or_twice_when_the_process_is_killed(
     with file.open("ab") as opened:
         opened.write(b"61,half a li")
     assert run() == 0
-    assert read_csv(file.read_bytes().decode()) == scores.lines()
+    assert read_csv(file.read_bytes().decode()) == board.lines()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.session import Session
 
 from standings_cli import VERSION
 from standings_cli.__main__ import parser
@@ -26,6 +25,7 @@ PROJECT = Path(__file__).parents[3]
 LAYER = PROJECT / "layers" / "standings"
 BOARDS = LAYER / "boards.toml"
 SLOW = ("boto3", "botocore", "rich", "urllib3")
+LAYER_ALONE = ("standings.aws.dynamodb", "standings.wiring", "aws_lambda_powertools", "boto3", "rich")
 PROGRAM = """
 import atexit, json, sys; sys.argv[0] = 'standings'
 atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))
@@ -37,9 +37,9 @@ def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
     """Run a command line as a process; its last line on standard error names the modules that it has imported."""
     path = os.pathsep.join([str(PROJECT), str(LAYER)])
     environment = {**os.environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1", **options.pop("env", {})}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": PROJECT} | options
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     command = [sys.executable, "-c", PROGRAM, *arguments]
-    return subprocess.run(command, env=environment, text=True, check=False, **streams)
+    return subprocess.run(command, env=environment, cwd=PROJECT, text=True, check=False, **streams)
 
 
 def imported(done: subprocess.CompletedProcess[str], *packages: str) -> list[str]:
@@ -55,7 +55,8 @@ def imported(done: subprocess.CompletedProcess[str], *packages: str) -> list[str
         ("boards check", OK, SLOW),
         ("boards check none.toml", WRONG, SLOW),
         # `pip install .` installs no aws_lambda_powertools, and the store's adapters would only slow the start.
-        ("post b m p=1 --dry-run", OK, ("standings.aws.dynamodb", "standings.wiring", "aws_lambda_powertools", "rich")),
+        ("post b m p=1 --dry-run", OK, LAYER_ALONE),
+        ("post --csv - --source x --dry-run", WRONG, LAYER_ALONE),
     ],
 )
 def test_what_speaks_to_no_stack_starts_at_once(command: str, status: int, absent: tuple[str, ...]) -> None:
@@ -78,37 +79,12 @@ def test_reads_with_a_token_import_no_boto3_and_a_pipe_may_be_closed() -> None:
     assert "Traceback" not in closed.stderr
 
 
-@pytest.fixture
-def clients(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The services of the clients that are made."""
-    made: list[str] = []
-    create = Session.create_client
-
-    def create_client(session: Any, service: str, *args: Any, **kwargs: Any) -> Any:
-        made.append(service)
-        return create(session, service, *args, **kwargs)
-
-    monkeypatch.setattr(Session, "create_client", create_client)
-    return made
-
-
-def test_a_command_makes_only_the_clients_that_it_needs(
-    clients: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = tmp_path / "x"
-    rows.write_text("board,member,points\nb,m,1\n", encoding="utf-8")
-    for command in (f"boards check {BOARDS}", "post b m points=1 --dry-run", f"post --csv {rows} --dry-run"):
-        assert runner(None, capsys)(command).status == OK
-
-    def connection(*options: str) -> Connection:
-        return Connection(parser().parse_args([*options, "boards", "list"]))
-
-    assert connection("--api-url", "http://127.0.0.1:1").api.url == "http://127.0.0.1:1"
-    assert clients == []
-    known = connection("--queue-url", "https://queue.invalid/activity", "--region", "us-east-1")
+def test_a_queue_and_an_api_at_known_addresses_ask_for_no_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connection, "client", lambda *_: pytest.fail("a client was made"))
+    options = ["--queue-url", "https://queue.invalid/activity", "--api-url", "http://127.0.0.1:1", "boards", "list"]
+    known = Connection(parser().parse_args(options))
     assert known.queue_url == "https://queue.invalid/activity"
-    known.client("sqs")
-    assert clients == ["sqs"]
+    assert known.api.url == "http://127.0.0.1:1"
 
 
 def test_the_check_of_a_boards_toml(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

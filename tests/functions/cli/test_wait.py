@@ -1,6 +1,5 @@
 """`standings post --wait`: until the event is counted and ranked, or its refusal is known."""
 
-import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -10,13 +9,13 @@ import pytest
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
-from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
-from tests.support.aws.environment import ENVIRONMENT
+from standings_cli.terminal.exit_status import OK, UNREACHABLE
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.cli.command_line import Run, connected, runner
+from tests.support.cli.sessions import Step, replay, sessions
 
 BOARDS = """
 [boards."*"]
@@ -59,53 +58,19 @@ def later(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Later:
 @pytest.fixture
 def connection(stack: Stack, later: Later) -> Iterator[Any]:
     with connected(stack, later) as there:
-        there.queue_url = ENVIRONMENT["ACTIVITY_QUEUE_URL"]
-        there.client = lambda _: stack.activity
         receipts = {"TableName": "Receipts"}
         there.has_receipt = lambda event_id: "Item" in stack.dynamodb.get_item(**receipts, Key={"pk": {"S": event_id}})
         yield there
 
 
-def test_it_waits_for_the_rank(run: Run, later: Later) -> None:
-    ran = run("post b a points=5 --id x --wait")
-    assert (ran.status, later.naps, ran.err) == (OK, 4, "")
-    event_id, heading, rank = ran.out.splitlines()
-    assert event_id == "x"
-    assert heading.startswith("b · points · all · 1 member · last change 2026-11-21 10:15:0")
-    assert rank == "a: rank 1 of 1, score 5, percentile 100"
-
-    # A member that is ranked already: its old rank would not do.
-    assert run("post b c points=7 --wait").status == OK
-    said = json.loads(run("post b a points=4 --wait --json").out)
-    assert (said["posted"], said["counted"]) == (1, True)
-    assert (said["rank"]["rank"], said["rank"]["score"], said["rank"]["total"]) == (1, 9, 2)
+@pytest.mark.parametrize("session", sessions("wait.txt"))
+def test_it_waits_until_it_knows(run: Run, session: list[Step]) -> None:
+    replay(run, session)
 
 
-def test_an_event_that_is_refused_says_why(run: Run) -> None:
-    why = "metrics: board 'b' has no metric 'steps'; there are: best, kept, points"
-    refused = f"standings: the event is refused: {why}: correct it, and post it again\n"
-    assert run("post b a steps=5 --id x --wait") == (DIFFERS, "x\n", refused)
-    ran = run("post b a steps=5 --wait --json")
-    assert ran.status == DIFFERS
-    said = json.loads(ran.out)
-    assert (said["counted"], said["rank"], said["refused"]) == (False, None, why)
-
-
-def test_an_event_of_no_ranking_is_counted(run: Run, stack: Stack) -> None:
-    unranked = "standings: the event is counted; its member is hidden, or has no score in a ranking of these metrics\n"
-    ran = run("post b a kept=5 --wait")
-    assert (ran.status, ran.err) == (OK, unranked)
-    assert stack.put("/boards/b/member", {"hidden": True}, id="a")[0] == 200
-    ran = run("post b a points=5 --wait")
-    assert (ran.status, ran.err) == (OK, unranked)
-
-
-def test_an_id_that_was_used_is_told(run: Run) -> None:
+def test_it_has_the_rank_as_soon_as_there_is_one(run: Run, later: Later) -> None:
     assert run("post b a points=5 --id x --wait").status == OK
-    again = run("post b a points=5 --id x --wait")
-    used = "an event with the id x was counted before. It counts once; other content with this id is refused"
-    assert (again.status, again.err) == (OK, f"standings: {used}\n")
-    assert again.out.endswith("\na: rank 1 of 1, score 5, percentile 100\n")
+    assert later.naps == 4
 
 
 @pytest.mark.parametrize(

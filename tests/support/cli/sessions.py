@@ -51,7 +51,7 @@ def replay(run: Run, steps: list[Step]) -> None:
         assert program == "standings", step
         shown = run(rest).text
         if not re.fullmatch("".join(map(_pattern, step.lines)), shown):
-            assert shown == text, f"{step.place}: {step.typed}"
+            raise AssertionError(f"{step.place}: {step.typed} printed\n{shown}instead of\n{text}")
 
 
 def _pattern(line: str) -> str:
