@@ -136,7 +136,7 @@ def test_the_wheel_is_installed_and_runs_without_the_repository(wheel: Path, tmp
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def answer(program: str, *arguments: str) -> str:
-        command = [place / "bin" / program, *arguments]
+        command = [str(place / "bin" / program), *arguments]
         done = subprocess.run(command, cwd=place, env=environment | {"NO_PROXY": "127.0.0.1"}, text=True,
                               capture_output=True, check=True)  # fmt: skip
         return done.stdout
