@@ -3,11 +3,10 @@
 import io
 import json
 import tomllib
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from botocore.exceptions import ClientError
@@ -20,6 +19,9 @@ from standings_cli.stack.maintenance_function import Maintenance
 from standings_cli.terminal.exit_status import DIFFERS, OK
 from tests.support.builders.checks import rows
 from tests.support.cli.command_line import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEALTHY: Final = Path(__file__).with_name("healthy_stack.toml")
 GONE: Final = object()

@@ -89,7 +89,7 @@ def trial(engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity, "EVENTS", 200)
+    monkeypatch.setattr(activity, "EVENTS", 120)
     found = trial.findings()
 
     assert {finding.verdict for finding in found.values()} == {Verdict.OK}, found
