@@ -22,7 +22,7 @@ from botocore.credentials import RefreshableCredentials
 from standings_cli.__main__ import parser
 from standings_cli.stack.api import Api, Signature
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import NoAnswerError, StackError
+from standings_cli.stack.errors import ApiError, NoAnswerError, StackError
 from standings_cli.stack.transport import Request, Transport
 from standings_cli.terminal.exit_status import OK, UNREACHABLE, WRONG
 from tests.support.cli.command_line import Ran, runner
@@ -168,11 +168,9 @@ def test_what_does_not_pass_is_told(
     assert ran.err.startswith(f"standings: {words}")
 
 
-def test_an_answer_that_is_no_json_is_of_no_stack(capsys: pytest.CaptureFixture[str]) -> None:
-    with answering((200, "<!doctype html>")) as server:
-        ran = runner(SimpleNamespace(api=signed(server.address)), capsys)("boards list")
-    assert (ran.status, ran.out) == (WRONG, "")
-    assert ran.err.startswith(f"standings: {server.address} is not the API of a stack: expected JSON, ")
+def test_an_answer_that_is_no_json_is_of_no_stack() -> None:
+    with answering((200, "<!doctype html>")) as server, pytest.raises(ApiError, match="is not the API of a stack: exp"):
+        signed(server.address).read("boards")
 
 
 class Keeping(ThreadingHTTPServer):

@@ -72,6 +72,11 @@ def test_every_command_and_option_is_in_the_script(run: Run, shell: str) -> None
     for word in (*COMMANDS, "replay", "window", "jsonl", "api-url"):
         assert word in script
     assert "%(default)s" not in script
+    if shell == "fish":
+        of_export = "complete -c standings -n '__fish_seen_subcommand_from export'"
+        assert f"{of_export} -l format -x -a 'csv jsonl' -d 'the form of the lines (csv)'\n" in script
+        assert f"{of_export} -l output -r -d 'write to this file (standard output)'\n" in script
+        assert f"{of_export} -l again -d 'write the file anew, even if it exists'\n" in script
     program = shutil.which(shell)
     if program:
         assert subprocess.run([program, "-n"], input=script, text=True, check=False).returncode == 0
