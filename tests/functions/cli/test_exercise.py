@@ -13,20 +13,15 @@ from standings.wiring import projector
 from standings_cli.doctor.exercise import activity, exercise
 from standings_cli.doctor.exercise.exercise import Tools
 from standings_cli.doctor.finding import Finding, Verdict
-from standings_cli.stack.api import Api
-from standings_cli.stack.maintenance_function import Maintenance
-from standings_cli.stack.transport import Transport
-from tests.functions.cli.test_maintain import Lambda
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.queues import Sqs
-from tests.support.aws.gateway import Gateway, serving
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import BATCH, apply, event, project
+from tests.support.cli.command_line import connected
 
-NOW = 1_795_256_100_000
 BOARD = "doctor-1"
 BOARDS = """
 [boards."*"]
@@ -51,10 +46,10 @@ class Trial:
     """A stack whose queue and stream move on while the exercise waits."""
 
     stack: Stack
-    gateway: Gateway
-    said: list[str]
-    meddle: Callable[[Stack], None] = lambda _: None
-    """Called after each time that the pipeline has moved on."""
+    connection: Any = None
+    meddle: Callable[[Stack], bool] = lambda _: True
+    """Called after each time that the pipeline has moved on, until it has done something."""
+    is_meddled: bool = False
 
     def pass_time(self, seconds: float) -> None:
         self.stack.clock.milliseconds += round(seconds * 1000)
@@ -63,47 +58,38 @@ class Trial:
             batch = {"Records": records[start : start + BATCH]}
             assert self.stack.writer(batch, Context()) == {"batchItemFailures": []}
         project(self.stack)
-        self.meddle(self.stack)
+        self.is_meddled = self.is_meddled or self.meddle(self.stack)
 
     def findings(self, board: str = BOARD) -> dict[str, Finding]:
         stack = self.stack
         tools = Tools(
             sqs=Sqs(stack.activity, stack.dead_letters),
             queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
-            api=Api(self.gateway.address, Transport(local=True)),
-            maintenance=Maintenance(Lambda(stack), "maintenance", self.pass_time),  # type: ignore[arg-type]
+            api=self.connection.api,
+            maintenance=self.connection.maintenance,
             now=lambda: datetime.fromtimestamp(stack.clock() / 1000, UTC),
-            monotonic=lambda: stack.clock() / 1000,
+            monotonic=stack.clock.monotonic,
             sleep=self.pass_time,
             rng=Random(board),
-            say=self.said.append,
+            say=lambda _: None,
         )
         return {finding.about: finding for finding in exercise.exercise(tools, board)}
 
-    def is_clean(self) -> bool:
-        """Whether nothing is left but what expires: the versions of removed members, and receipts."""
-        left = [row for table in ("Scores", "Rankings") for row in rows(self.stack.dynamodb, table)]
-        lasting = [row for row in left if row["pk"]["S"].startswith(f"{BOARD}#") and "e" not in row]
-        print(lasting[:3], self.stack.dead_letters.messages[:1], self.stack.get("/boards", prefix=BOARD))
-        return not lasting and not self.stack.dead_letters.messages and not self._is_listed()
-
-    def _is_listed(self) -> bool:
-        status, answer = self.stack.get("/boards", prefix=BOARD)
-        return status != 200 or answer["boards"] != []
-
 
 @pytest.fixture
-def trial(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
-    clock = ManualClock(NOW)
+def trial(engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
-    monkeypatch.setattr(activity, "EVENTS", 300)
+    monkeypatch.setattr(activity, "EVENTS", 50)
     monkeypatch.setattr(exercise, "PROBES", 3)
-    monkeypatch.setattr(exercise, "PATIENCE_S", 10.0)
-    with running(engine, clock, BOARDS) as stack, serving(stack) as gateway:
-        yield Trial(stack, gateway, [])
+    monkeypatch.setattr(exercise, "PATIENCE_S", 4.0)
+    with running(engine, clock, BOARDS) as stack:
+        trial = Trial(stack)
+        with connected(stack, trial.pass_time) as trial.connection:
+            yield trial
 
 
-def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial) -> None:
+def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "EVENTS", 120)
     found = trial.findings()
 
     assert {finding.verdict for finding in found.values()} == {Verdict.OK}, found
@@ -111,63 +97,67 @@ def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial) -> Non
     assert "in 11 rankings: 0 wrong" in found["ranks"].detail
     assert "of 3 single events" in found["lag"].detail
     assert "5 minutes ahead" in found["a dead letter"].detail
-    assert trial.is_clean()
+    # Nothing is left but what expires: the versions of removed members, and receipts.
+    left = [row for table in ("Scores", "Rankings") for row in rows(trial.stack.dynamodb, table)]
+    assert [row for row in left if row["pk"]["S"].startswith(f"{BOARD}#") and "e" not in row] == []
+    assert trial.stack.dead_letters.messages == []
+    assert trial.stack.get("/boards", prefix=BOARD)[1]["boards"] == []
 
 
-def test_a_wrong_counter_is_found(trial: Trial) -> None:
-    def miscount(stack: Stack) -> None:
-        for row in rows(stack.dynamodb, "Rankings"):
-            if row["pk"]["S"].startswith(f"{BOARD}#") and row["pk"]["S"].endswith("/") and "e" not in row:
-                digit = next(name for name in row if name not in ("pk", "v", "t", "n", "c"))
-                stack.dynamodb.put_item(TableName="Rankings", Item={**row, digit: {"N": "1000"}})
+def miscount(stack: Stack) -> bool:
+    """Change what the roots of the board's tier trees count."""
+    roots = [row for row in rows(stack.dynamodb, "Rankings") if row["pk"]["S"].startswith(f"{BOARD}#")]
+    roots = [row for row in roots if row["pk"]["S"].endswith("/") and "e" not in row]
+    for row in roots:
+        digit = next(name for name in row if name not in ("pk", "v", "t", "n", "c"))
+        stack.dynamodb.put_item(TableName="Rankings", Item={**row, digit: {"N": "1000"}})
+    return bool(roots)
 
-    trial.meddle = miscount
+
+def lose(stack: Stack) -> bool:
+    """Delete a member with its scores."""
+    members = [row for row in rows(stack.dynamodb, "Scores") if row["pk"]["S"].startswith(f"{BOARD}#")]
+    for row in members[:1]:
+        stack.dynamodb.delete_item(TableName="Scores", Key={"pk": row["pk"], "sk": row["sk"]})
+        project(stack)
+    return bool(members)
+
+
+@pytest.mark.parametrize(("meddle", "also"), [(miscount, {"audit"}), (lose, set())])
+def test_what_is_wrong_is_found(trial: Trial, meddle: Callable[[Stack], bool], also: set[str]) -> None:
+    trial.meddle = meddle
     found = trial.findings()
-
-    assert found["ranks"].verdict == Verdict.FAILED
+    assert trial.is_meddled
+    failed = {about for about, finding in found.items() if finding.verdict == Verdict.FAILED}
+    assert failed >= {"ranks", "ranks after a replay"} | also
     assert "differences in" in found["ranks"].detail
-    assert found["audit"].verdict == Verdict.FAILED
-
-
-def test_a_lost_event_is_found(trial: Trial) -> None:
-    lost: list[str] = []
-
-    def lose(stack: Stack) -> None:
-        for row in rows(stack.dynamodb, "Scores"):
-            if not lost and row["pk"]["S"].startswith(f"{BOARD}#"):
-                lost.append(row["sk"]["S"])
-                stack.dynamodb.delete_item(TableName="Scores", Key={"pk": row["pk"], "sk": row["sk"]})
-                project(stack)
-
-    trial.meddle = lose
-    found = trial.findings()
-
-    assert found["ranks"].verdict == Verdict.FAILED
-    assert lost
 
 
 def test_a_pipeline_that_stands_still_is_found(trial: Trial) -> None:
     trial.stack.writer = lambda *_: {"batchItemFailures": []}
-
     found = trial.findings()
-
-    assert found["ranks"].verdict == found["lag"].verdict == Verdict.FAILED
-    assert found["a dead letter"].verdict == Verdict.FAILED
+    assert {found[about].verdict for about in ("ranks", "lag", "a dead letter")} == {Verdict.FAILED}
 
 
 def test_a_board_in_use_is_left_alone(trial: Trial) -> None:
+    def content() -> list[Any]:
+        return [row for table in ("Scores", "Rankings") for row in rows(trial.stack.dynamodb, table)]
+
     apply(trial.stack, [event("m", 5)])
-    before = [row for table in ("Scores", "Rankings") for row in rows(trial.stack.dynamodb, table)]
-
+    before = content()
     (found,) = trial.findings("b").values()
-
     assert found.verdict == Verdict.FAILED
     assert "expected a board without members, got 1 on b" in found.detail
-    assert [row for table in ("Scores", "Rankings") for row in rows(trial.stack.dynamodb, table)] == before
+    assert content() == before
 
 
-@pytest.mark.parametrize("board", ["registered", "narrow"])
-def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str) -> None:
+@pytest.mark.parametrize(
+    ("board", "words"),
+    [
+        ("registered", "registered takes registered members alone"),
+        ("narrow", "narrow takes no whole numbers for points"),
+    ],
+)
+def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str, words: str) -> None:
     (found,) = trial.findings(board).values()
-
-    assert (found.verdict, found.about) == (Verdict.FAILED, "exercise")
+    assert found == (Verdict.FAILED, "exercise", f"{words}: name another with --board")
