@@ -18,7 +18,7 @@ MODULES: Final = {
     "units": "benchmarks.measure.units",
     "reads": "benchmarks.measure.reads",
     "announcements": "benchmarks.measure.announcements",
-    "cost": "benchmarks.models.cost.cost",
+    "cost": "benchmarks.models.cost.cost_page",
     "lanes": "benchmarks.measure.lanes",
     "ceiling": "benchmarks.models.ceiling",
     "curves": "benchmarks.measure.curves",

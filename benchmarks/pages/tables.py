@@ -1,5 +1,6 @@
 """The two forms of the pages' tables: one line for each row of a result, or cells by line and column."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ class Table(NamedTuple):
         yield f"| {self.head} |"
         yield "|---" * (self.head.count(" | ") + 1) + "|"
         rows = result[self.rows] if isinstance(self.rows, str) else self.rows(result)
-        yield from (f"| {self.line.format_map(row)} |" for row in rows)
+        yield from (re.sub(r"(?<=\d)%", " %", f"| {self.line.format_map(row)} |") for row in rows)
 
 
 def crossed(corner: str, cells: Iterable[tuple[str, str, str]]) -> Iterator[str]:
