@@ -24,19 +24,21 @@ MODULES: Final = {
     "curves": "benchmarks.measure.curves",
     "compared": "benchmarks.pages.compared",
     "speed": "benchmarks.measure.speed.speed",
-    "command_line": "benchmarks.measure.speed.command_line",
+    "streams": "benchmarks.measure.rolling",
     "settlement": "benchmarks.measure.settlement",
     "tabs": "benchmarks.measure.live_page.tabs",
     "budgets": "benchmarks.pages.budgets",
 }
 """The modules of the benchmarks, in the order in which they run: later ones read the results of earlier ones."""
+NAMED: Final = {"serve": "benchmarks.measure.serve"}
+"""Benchmarks that run only if they are named: this one deploys the stack."""
 SAFEGUARDS: Final = "safeguards"
 """A program of the tests, which `make bench` runs too."""
 
 
 def load(name: str) -> Benchmark:
     """Return a benchmark by its name."""
-    benchmark: Benchmark = import_module(MODULES[name]).BENCHMARK
+    benchmark: Benchmark = import_module({**MODULES, **NAMED}[name]).BENCHMARK
     return benchmark
 
 
@@ -45,18 +47,18 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes below .local/bench only")
     parser.add_argument("--pages", action="store_true", help="only write the pages from the committed results")
-    known = (*MODULES, SAFEGUARDS)
+    known = (*MODULES, SAFEGUARDS, *NAMED)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(known)}")
     options = parser.parse_args(arguments)
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"expected names of benchmarks ({', '.join(known)}), got {', '.join(unknown)}")
-    names = [name for name in known if not options.names or name in options.names]
+    names = [name for name in known if (name in options.names if options.names else name not in NAMED)]
     out = Output(small=options.size == "small")
     if options.pages:
-        for name in MODULES.keys() & names:
+        for name in (one for one in names if one != SAFEGUARDS):
             load(name).show(out, load(name).committed())
         return 0
-    missing = {name: reason for name in names if name in MODULES and (reason := load(name).unavailable())}
+    missing = {name: reason for name in names if name != SAFEGUARDS and (reason := load(name).unavailable())}
     for name, reason in missing.items():
         print(f"{name} will be left out: {reason}", flush=True)
     present = [name for name in names if name not in missing]

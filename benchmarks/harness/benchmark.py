@@ -12,11 +12,12 @@ Result = dict[str, Any]
 class Benchmark(NamedTuple):
     """A result by its name, and its tables by page and by the name that stands in the page's marks.
 
-    `measure` returns the result, of a full or a small run. With `kept`, the result is written to a file.
+    `measure` returns the result, of a full or a small run. Without it the committed result stays, and only pages are
+    written. With `kept`, the result is written to a file.
     """
 
     name: str
-    measure: Callable[[Output], Result]
+    measure: Callable[[Output], Result] | None
     tables: Mapping[str, Mapping[str, Lines]]
     command: str = "make bench"
     pictures: Callable[[Result], Mapping[str, str]] = lambda _: {}
@@ -26,14 +27,14 @@ class Benchmark(NamedTuple):
 
     def run(self, out: Output) -> None:
         """Measure; write the result and the pages."""
-        result = self.measure(out)
+        result = self.measure(out) if self.measure else self.committed()
         if self.kept:
             out.keep(self.name, result)
         self.show(out, result)
 
     def committed(self) -> Result:
         """Return the committed result."""
-        return Output().result(self.name) if self.kept else self.measure(Output())
+        return Output().result(self.name) if self.kept or not self.measure else self.measure(Output())
 
     def show(self, out: Output, result: Result) -> None:
         """Write the tables and pictures of a result."""

@@ -134,7 +134,8 @@ def of_reads(result: Result) -> Iterator[str]:
         return f"{row['read_units_most']:g} ({row['round_trips_most']})" if "asked" in row else "refused"
 
     return crossed(
-        "scores | members", ((f"{row['shape']} | {row['members']:,}", row["read"], cell(row)) for row in result["reads"])
+        "scores | members",
+        ((f"{row['shape']} | {row['members']:,}", row["read"], cell(row)) for row in result["reads"]),
     )
 
 

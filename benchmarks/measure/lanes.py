@@ -1,6 +1,7 @@
 """Projectors side by side on one board, with lanes and without, and the cost of a rank on a board with lanes.
 
-`make lanes` writes `benchmarks/results/lanes.json` and the tables of `docs/lanes.md`. The projectors are the product's; they run in virtual time (`benchmarks/harness/virtual_time.py`).
+`make lanes` writes `benchmarks/results/lanes.json` and the tables of `docs/lanes.md`. The projectors are the product's;
+they run in virtual time (`benchmarks/harness/virtual_time.py`).
 """
 
 from collections.abc import Callable, Iterator

@@ -25,7 +25,7 @@ from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.members.rolling_board import ENDED, NOON, RollingBoard
 from benchmarks.members.rolling_board import SAMPLE as SINGLE
 from benchmarks.pages import peers
-from benchmarks.pages.tables import Result, Table, crossed
+from benchmarks.pages.tables import Lines, Result, Table, crossed
 from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
@@ -90,8 +90,9 @@ def deep(board: Board, truth: Truth) -> Answer:
     return costs
 
 
-def sharded(board: Board, truth: Truth) -> Iterator[Answer]:
+def sharded(count: int) -> Iterator[Answer]:
     """Measure the reads of a board whose index has several shards."""
+    board, truth = placed(count, POPULATIONS[MANY], SHARDS)
     ask = Questions(board, truth, Random(1))
     yield board.row("top 100", [ask.page(1)])
     yield board.row("top 1,000", [ask.page(1, limit=1_000)])
@@ -283,7 +284,7 @@ ROLLING_PERIODS: Final = 8
 DAYS: Final = 'keep = "120 days"\nmetrics.points = { aggregate = "sum", windows = ["day"] }'
 CALENDAR: Final = "`day`"
 ROLLING: Final = f"`{SHIPPED.names[-1]}`"
-WITH_ME: Final = {"`all`": 1, f"`all`, 4 shards": 4}
+WITH_ME: Final = {"`all`": 1, "`all`, 4 shards": 4}
 """Boards whose pages are read with `me`, and their shards."""
 
 
@@ -493,15 +494,13 @@ class WithProfiles:
             yield {"change": name, "write_units": cost.write, "round_trips": cost.round_trips}
 
 
-
-
 # ---- the result and its tables
 
 
 def boards(*, small: bool) -> Iterator[tuple[int, str, Callable[[], Iterable[Answer]]]]:
     """Yield the members and the name of each board whose reads are rows of one form, and what measures them."""
     for count in SMALL if small else SIZES:
-        yield count, f"{SHARDS} shards", lambda count=count: sharded(*placed(count, POPULATIONS[MANY], SHARDS))
+        yield count, f"{SHARDS} shards", partial(sharded, count)
         yield count, "`all` and `day`", partial(periods, count)
     yield 2 * EQUALS, "equals", equals
     yield 0, "boards", directory
@@ -514,8 +513,8 @@ def boards(*, small: bool) -> Iterator[tuple[int, str, Callable[[], Iterable[Ans
         yield count, ROLLING, partial(history_of_a_window, count)
         for board, shards in WITH_ME.items():
             yield count, board, partial(beside_pages, count, shards)
-    for board, kind in PROFILES.items():
-        yield MEMBERS, board, lambda kind=kind: WithProfiles(kind).rows()
+    for board, profile in PROFILES.items():
+        yield MEMBERS, board, WithProfiles(profile).rows
 
 
 def measure(out: Output) -> Answer:
@@ -580,7 +579,7 @@ def of_profiles(result: Result) -> Iterator[str]:
 
 
 OTHERS: Final = (f"{SHARDS} shards", "`all` and `day`", "equals", "boards")
-TABLES: Final = {
+TABLES: Final[dict[str, Lines]] = {
     "reads": of_rankings,
     "others": Table(
         "board | read | members | units (round trips) | entries",
@@ -589,8 +588,7 @@ TABLES: Final = {
     ),
     "depths": Table(
         "board | members | first page | at position 1,000 | at the middle",
-        "{board} | {members:,} | "
-        + " | ".join(f"{{{at}_read_units:g}} ({{{at}_entries:,}} entries)" for at in DEPTHS),
+        "{board} | {members:,} | " + " | ".join(f"{{{at}_read_units:g}} ({{{at}_entries:,}} entries)" for at in DEPTHS),
         "deep",
     ),
     "rolling": of_windows,

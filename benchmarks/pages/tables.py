@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 Result = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -10,7 +11,8 @@ Lines = Callable[[Result], Iterable[str]]
 """Makes the lines of a page's table from a result."""
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Table:
     """A table with a line for each row. `line` names the row's values as `str.format` does.
 
     `rows` is the name of a list in the result, or a function that returns the rows.

@@ -153,6 +153,5 @@ def as_table(costs: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"    {name:36}{dollars:>14,.2f} $" for name, dollars in costs["alternatives"].items())
 
 
-
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

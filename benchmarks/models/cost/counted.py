@@ -1,7 +1,7 @@
 """What one event uses, from a board's settings and traffic: counted in a short run of the real writer and projector.
 
 The run has some members who come as often as the traffic says, on a board whose tiers in `all` count everyone. They
-first live through the days (or hours) before, uncounted. Then their events are counted, on each day of a slab of the
+first live through the days (or hours) before, uncounted. Then their events are counted, on some days of a slab of the
 longest rolling window, because what an event changes depends on how far its slab is.
 """
 
@@ -40,6 +40,8 @@ MOST_BATCH: Final = 500
 """A larger batch is counted as one of this size: a projector's batch is not larger as shipped."""
 EVENTS: Final = 800
 """Events that are counted at least."""
+MONTH: Final = 30
+"""Steps that the members live through before now in a calendar window, at most."""
 POOL: Final = 250
 """Members in a run, at least: more than have events between two folds of a log, since these share no nodes."""
 
@@ -125,11 +127,8 @@ class Usage:
 def usage(settings: Settings, traffic: Traffic, seed: int = 1) -> Usage:
     """Return the average usage of one event."""
     run = _Run(settings, traffic, seed)
-    run.live()
-    run.fold()
     before = run.counted.meter.snapshot()
     run.count()
-    run.fold()
     spent, count = run.counted.meter.snapshot() - before, run.events
     write = {table: units.write / count for table, units in spent.tables.items()}
     requests = {name: units.round_trips / count for name, units in spent.operations.items()}
@@ -171,8 +170,8 @@ class _Run:
                 shapes.place(self.counted.client, Ranking(population.BOARD, metric, window, 0), everyone, ())
         self._everyone = everyone
         self._scores: dict[str, int] = {}
-        self._members = self._draw()
-        self._turns: Iterator[str] = cycle(self._members)
+        self._members = [] if traffic.daily is None else self._draw()
+        self._turns: Iterator[str] = iter(())
         self._posted = 0
         self.events = self.records = self.moves = 0
         self.projector_transactions = 0
@@ -189,48 +188,45 @@ class _Run:
         self._scores |= chosen
         return list(chosen)
 
-    def live(self) -> None:
-        """Let the members live until now; what they do today, too, if their life has no days."""
+    def count(self) -> None:
+        """Count events on some steps of a slab, each at another time of the day."""
         daily = self._traffic.daily
-        if daily is None:
-            self._live_through([(name, self._scores[name]) for name in self._members])
-            return
-        spans = [
-            window.size if window.rolling else LENGTH[window.unit] // self._step
+        slab = max((len(window.slab_of(0)) for window in self._windows if window.rolling), default=1)
+        turns = range(0, slab, max(1, slab // 4))
+        if daily is not None:
+            self._live(daily)
+        for turn, step in enumerate(turns):
+            passed = (turn + 0.5) / len(turns)
+            self._now = population.NOW // self._step * self._step + round((step + passed) * self._step)
+            if daily is not None:
+                self._come(1 - exp(-daily * passed * self._step / DAY), 0.05)
+            else:
+                self._members = self._draw()
+                self._come(1.0, 1.0)
+            self._fold(self._lived)
+            self._turns = cycle(self._members)
+            for _ in range(max(1, ceil(EVENTS / len(turns) / self._batch))):
+                self._count_batch()
+            self._fold(self.counted)
+
+    def _live(self, daily: float) -> None:
+        """Let the members live through the steps before now; their scores are about what was drawn for them."""
+        spans = (
+            window.size if window.rolling else min(MONTH, LENGTH[window.unit] // self._step)
             for window in self._windows
-            if window.unit
-        ]
-        steps = min(max(spans, default=1), 100) + 1
+            if window.unit is not None
+        )
+        steps = max(spans, default=1) + 1
         active = 1 - exp(-daily * self._step / DAY)
         for ago in range(steps, 0, -1):
             self._now = population.NOW - ago * self._step
-            share = 1.0 if ago == steps else active
-            self._come(share, 1 / (1 + active * (steps - 1)))
-        self._now = population.NOW
+            self._come(1.0 if ago == steps else active, 1 / (1 + active * (steps - 1)))
 
     def _come(self, share: float, part: float) -> None:
         """Let a share of the members come; a sum grows by this part of the score."""
         came = [name for name in self._members if self._rng.random() < share]
         adds = self._settings.aggregate == "sum"
         self._live_through([(name, max(1, round(self._scores[name] * (part if adds else 1)))) for name in came])
-
-    def count(self) -> None:
-        """Count events on some steps of a slab, each at another time of the day."""
-        daily = self._traffic.daily
-        slab = max((len(window.slab_of(0)) for window in self._windows if window.rolling), default=1)
-        turns = range(0, slab, max(1, slab // 4))
-        begin = population.NOW // self._step * self._step
-        for turn, step in enumerate(turns):
-            passed = (turn + 0.5) / len(turns)
-            self._now = begin + step * self._step + round(passed * self._step)
-            if daily is not None:
-                self._come(1 - exp(-daily * passed * self._step / DAY), 0.05)
-            elif turn:
-                self._members = self._draw()
-                self.live()
-            self._turns = cycle(self._members)
-            for _ in range(max(1, ceil(EVENTS / len(turns) / self._batch))):
-                self._count_batch()
 
     def _count_batch(self) -> None:
         if self._traffic.active is None:
@@ -264,9 +260,10 @@ class _Run:
 
     def _write(self, pipeline: Pipeline, came: Sequence[tuple[str, int]]) -> None:
         """Write one batch: an event for each member, which gives so many points in each metric."""
-        for_all = list(self._metrics)
         pipeline.write(
-            event(f"event-{self._posted + n:018}", population.BOARD, name, dict.fromkeys(for_all, points), self._now)
+            event(
+                f"event-{self._posted + n:018}", population.BOARD, name, dict.fromkeys(self._metrics, points), self._now
+            )
             for n, (name, points) in enumerate(came)
         )
         self._posted += len(came)
@@ -274,9 +271,9 @@ class _Run:
     def _transactions(self) -> int:
         return self.counted.meter.snapshot().operations.get("TransactWriteItems", Units()).round_trips
 
-    def fold(self) -> None:
-        """Fold what is left in the logs of rolling windows, so that every event bears its share."""
-        (projector,) = self.counted.projectors
+    def _fold(self, pipeline: Pipeline) -> None:
+        """Fold what is left in the logs of rolling windows, so that every event bears its own share."""
+        (projector,) = pipeline.projectors
         for rankings in self._rolling():
             projector.rankings.rolling.fold(rankings, 0)
 
@@ -314,7 +311,7 @@ class _Run:
         )
 
     def _kept(self, metric: Metric, window: Window) -> float:
-        """Return the expected number of a member's entries in a calendar window: of periods that are not yet removed."""
+        """Return the expected number of a member's entries in a calendar window: one for each period that is kept."""
         if window.unit is None:
             return 1.0
         first = last = metric.timetable.current(window, self._now)

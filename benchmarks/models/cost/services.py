@@ -12,8 +12,8 @@ from math import ceil, exp
 from typing import Final
 
 from benchmarks.models import assumed
-from benchmarks.models.cost.prices import Bill
 from benchmarks.models.cost.counted import LENGTH
+from benchmarks.models.cost.prices import Bill
 from benchmarks.models.cost.spending import GIGABYTE, Load, of_event, of_read, used_by
 from standings.domain.windows.calendar import DAY, SECOND
 
