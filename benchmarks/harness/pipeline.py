@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import orjson
 
-from benchmarks.harness import population, shapes
+from benchmarks.harness import population
 from benchmarks.harness.meter import Meter, Snapshot
 from benchmarks.harness.shapes import Scores
+from benchmarks.harness.truth import ByName
 from benchmarks.harness.virtual_time import conflict
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
@@ -144,7 +145,9 @@ class ShapedPipeline(Pipeline):
 
     def __init__(self, definition: str, scores: Scores, chosen: Sequence[int], lanes: int = 1) -> None:
         super().__init__(parse_boards(definition))
-        shapes.place(self.client, population.ranking_of(population.family(definition)), scores, chosen)
+        ranking = population.ranking_of(population.family(definition))
+        entries = list(map(population.member, chosen))
+        population.place_members(self.client, ranking, ByName(scores), entries=entries)
         self.projectors = [self._projector(lane, lanes) for lane in range(lanes)]
         self._batches = 0
         for start in range(0, len(chosen), BEFORE):

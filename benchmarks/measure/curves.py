@@ -14,7 +14,8 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import ShapedPipeline
 from benchmarks.harness.questions import Board, Question, Questions
 from benchmarks.harness.results_file import Output
-from benchmarks.harness.shapes import SHAPES, Sorted
+from benchmarks.harness.shapes import SHAPES
+from benchmarks.harness.truth import ByName, MemberTruth
 from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Result, crossed
 from standings.domain.errors import RequestError
@@ -51,7 +52,7 @@ Row = dict[str, Any]
 def reads(shape: str, count: int) -> Iterator[Row]:
     """Measure the reads of a board of a shape; its tiers count all members, its list has the entries that are read."""
     scores = SHAPES[shape](count)
-    truth = Sorted(scores)
+    truth = MemberTruth(scores)
     board = Board(population.boards())
     middle = count // 2
     members = sorted({number * (count - 1) // (SAMPLE - 1) for number in range(SAMPLE)} | {middle})
@@ -61,7 +62,8 @@ def reads(shape: str, count: int) -> Iterator[Row]:
     for number in members:
         listed |= set(range(max(0, number - RADIUS - 2), min(count, number + RADIUS + 3)))
     listed |= set(range(first if is_deep else middle - 1, min(count, middle + 2 * PAGE_SIZE + RADIUS + 3)))
-    shapes.place(board.client, board.ranking("all"), scores, listed)
+    entries = list(map(population.member, listed))
+    population.place_members(board.client, board.ranking("all"), ByName(scores), entries=entries)
     board.read_record()
     ask = Questions(board, truth, Random(1))
     names = [population.member(number) for number in members]

@@ -123,7 +123,7 @@ def projector_seconds(scene: Scene, projectors: int, records: float, tiers: Tier
     if scene.boards == 1:
         near = min(tiers, key=lambda run: (abs(run[0] - projectors), abs(run[1] - records)))
         return own + records * near[0] / tiers[near]
-    boards = scene.boards * (1 - (1 - 1 / scene.boards) ** records)
+    boards: float = scene.boards * (1 - (1 - 1 / scene.boards) ** records)
     return own + ceil(boards * scene.windows / assumed.SIDE_BY_SIDE) * assumed.TRANSACTION
 
 

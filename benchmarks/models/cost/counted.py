@@ -14,9 +14,10 @@ from random import Random
 from statistics import mean
 from typing import Final
 
-from benchmarks.harness import population, shapes
+from benchmarks.harness import population
 from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.pipeline import Pipeline, event
+from benchmarks.harness.truth import ByName
 from benchmarks.models.assumed import PER_ITEM
 from standings.aws.dynamodb.rankings.rankings import entry_action
 from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN
@@ -167,7 +168,8 @@ class _Run:
         everyone = sorted((traffic.score(self._rng) for _ in range(min(traffic.members, MOST_MEMBERS))), reverse=True)
         for metric in self._metrics.values():
             for window in filter(lambda one: one.unit is None, metric.windows):
-                shapes.place(self.counted.client, Ranking(population.BOARD, metric, window, 0), everyone, ())
+                ranking = Ranking(population.BOARD, metric, window, 0)
+                population.place_members(self.counted.client, ranking, ByName(everyone), entries=())
         self._everyone = everyone
         self._scores: dict[str, int] = {}
         self._members = [] if traffic.daily is None else self._draw()
