@@ -39,11 +39,11 @@ MOST_MEMBERS: Final = 200_000
 """Members that the tiers of a run count at most; of more members an event costs the same, or slightly less."""
 MOST_BATCH: Final = 500
 """A larger batch is counted as one of this size: a projector's batch is not larger as shipped."""
-EVENTS: Final = 800
+EVENTS: Final = 400
 """Events that are counted at least."""
 MONTH: Final = 30
 """Steps that the members live through before now in a calendar window, at most."""
-POOL: Final = 250
+POOL: Final = 120
 """Members in a run, at least: more than have events between two folds of a log, since these share no nodes."""
 
 
@@ -194,12 +194,13 @@ class _Run:
         """Count events on some steps of a slab, each at another time of the day."""
         daily = self._traffic.daily
         slab = max((len(window.slab_of(0)) for window in self._windows if window.rolling), default=1)
-        turns = range(0, slab, max(1, slab // 4))
+        every = max(1, slab // 4)
+        turns = max(ceil(slab / every), ceil(EVENTS / max(POOL, self._batch)))
         if daily is not None:
             self._live(daily)
-        for turn, step in enumerate(turns):
-            passed = (turn + 0.5) / len(turns)
-            self._now = population.NOW // self._step * self._step + round((step + passed) * self._step)
+        for turn in range(turns):
+            passed = (turn + 0.5) / turns
+            self._now = population.NOW // self._step * self._step + round((turn * every + passed) * self._step)
             if daily is not None:
                 self._come(1 - exp(-daily * passed * self._step / DAY), 0.05)
             else:
@@ -207,7 +208,7 @@ class _Run:
                 self._come(1.0, 1.0)
             self._fold(self._lived)
             self._turns = cycle(self._members)
-            for _ in range(max(1, ceil(EVENTS / len(turns) / self._batch))):
+            for _ in range(ceil(EVENTS / turns / self._batch)):
                 self._count_batch()
             self._fold(self.counted)
 
