@@ -71,19 +71,19 @@ bench: $(DEV_INSTALLED) ## every figure of the pages; SIZE=small sees in minutes
 
 .PHONY: units
 units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/results and docs/performance.md
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.units --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) units
 
 .PHONY: reads
 reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) reads rolling_reads member_reads profiles
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) reads
 
 .PHONY: lanes
 lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.lanes --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) lanes
 
 .PHONY: pictures
 pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon after `make serve` it shows standings
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.serve --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) serve
 
 .PHONY: replay
 replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz

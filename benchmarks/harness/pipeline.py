@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import orjson
 
-from benchmarks.harness import population, shapes
+from benchmarks.harness import population
 from benchmarks.harness.meter import Meter, Snapshot
 from benchmarks.harness.shapes import Scores
+from benchmarks.harness.truth import ByName
 from benchmarks.harness.virtual_time import conflict
 from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
@@ -54,22 +55,32 @@ def refuse_to_park(sequence: str, reason: str, bug: Exception | None) -> None:
 class Pipeline:
     """A writer and one projector. `prune` has the projector look for dead tiers, as the deployed one does.
 
+    With `counted` false no request is counted, which is much faster. `engine` is one that another pipeline has filled.
     Board records are read uncounted: a process reads each once a minute.
     """
 
-    def __init__(self, boards: Boards, tools: Clock | None = None, *, prune: bool = False) -> None:
+    def __init__(
+        self,
+        boards: Boards,
+        tools: Clock | None = None,
+        *,
+        prune: bool = False,
+        counted: bool = True,
+        engine: Engine | None = None,
+    ) -> None:
         tools = tools or still_clock()
-        self.client = Engine()
-        create_tables(self.client)
+        self.client = engine or Engine()
+        if engine is None:
+            create_tables(self.client)
         self.meter = Meter(self.client)
+        client: Any = self.meter if counted else self.client
         self.catalog = BoardCatalog(boards, DynamoBoards(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
-        self._writer = Writer(self.catalog, DynamoScores(self.meter, "Scores", "Receipts", tools), tools)  # type: ignore[arg-type]
-        rankings: Any = DynamoRankings(self.meter, "Rankings", tools)  # type: ignore[arg-type]
+        self._writer = Writer(self.catalog, DynamoScores(client, "Scores", "Receipts", tools), tools)
+        rankings: Any = DynamoRankings(client, "Rankings", tools)
         if prune:
-            trees = DynamoTrees(self.meter, "Rankings", tools)  # type: ignore[arg-type]
-            rankings = PrunedRankings(rankings, trees, tools, lambda _: None)
+            rankings = PrunedRankings(rankings, DynamoTrees(client, "Rankings", tools), tools, lambda _: None)
         self.projectors = [Projector(self.catalog, rankings, tools)]
-        self._projected = 0
+        self._projected = len(self.stream)
 
     def write(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Apply one batch of events; AssertionError if one was not applied."""
@@ -78,12 +89,14 @@ class Pipeline:
         if result.applied != len(messages):
             raise AssertionError(f"expected {len(messages)} applied events, got {result}")
 
-    def project(self, size: int) -> None:
-        """Project the new records of the stream in batches of `size`; the projectors take turns."""
+    def project(self, size: int) -> int:
+        """Project the new records of the stream in batches of `size`; the projectors take turns. Return the moves."""
+        moves = 0
         for turn, start in enumerate(range(self._projected, len(self.stream), size)):
             projector = self.projectors[turn % len(self.projectors)]
-            project_batch(projector, self.stream[start : start + size])
+            moves += project_batch(projector, self.stream[start : start + size])
         self._projected = len(self.stream)
+        return moves
 
     def skip(self) -> None:
         """Do not project the records of what was loaded."""
@@ -96,12 +109,13 @@ class Pipeline:
         return shard
 
 
-def project_batch(projector: Projector, records: Iterable[dict[str, Any]]) -> None:
-    """Project one batch of stream records; AssertionError if it failed."""
+def project_batch(projector: Projector, records: Iterable[dict[str, Any]]) -> int:
+    """Project one batch of stream records and return its moves; AssertionError if it failed."""
     batch = [Record(one["dynamodb"]["SequenceNumber"], decode_change(one["dynamodb"])) for one in records]
     result = projector.project(batch, refuse_to_park, _NEVER)
     if result.failed is not None:
         raise AssertionError(f"expected a projected batch, got {result}")
+    return result.moves
 
 
 class _Met:
@@ -131,7 +145,9 @@ class ShapedPipeline(Pipeline):
 
     def __init__(self, definition: str, scores: Scores, chosen: Sequence[int], lanes: int = 1) -> None:
         super().__init__(parse_boards(definition))
-        shapes.place(self.client, population.ranking_of(population.family(definition)), scores, chosen)
+        ranking = population.ranking_of(population.family(definition))
+        entries = list(map(population.member, chosen))
+        population.place_members(self.client, ranking, ByName(scores), entries=entries)
         self.projectors = [self._projector(lane, lanes) for lane in range(lanes)]
         self._batches = 0
         for start in range(0, len(chosen), BEFORE):

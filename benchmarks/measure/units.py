@@ -1,23 +1,23 @@
 """What ranks and events cost: read and write units and round trips, counted over the real requests.
 
-`make units` (or `python -m benchmarks.measure.units`) writes `benchmarks/results/units.json` and the table in the
-README. The result also says what the units of an event are for.
+`make units` writes `benchmarks/results/units.json` and a table of `docs/performance.md`. The result also says what the
+units of an event are for.
 """
 
-import sys
 from collections.abc import Iterator
 from random import Random
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
+from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.questions import Board, Questions
-from benchmarks.harness.results_file import output
+from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.members.events import AMOUNTS, Scene, cost
 from benchmarks.members.histories import LIVES, ONE_DAY, TWO_OF_SEVEN, points
+from benchmarks.pages.tables import Result
 from standings.domain.windows.window import MAX_SLAB, parse_window
 
-PAGE: Final = "docs/performance.md"
 SIZES: Final = (1_000, 10_000, 100_000)
 MEMBERS: Final = 200_000
 SMALL: Final = 10_000
@@ -109,7 +109,7 @@ def line(row: dict[str, Any]) -> str:
     return f"| an event, {what} | {row['members']:,} | {row['write_units_per_event']:.1f} write units |"
 
 
-def table(result: dict[str, Any]) -> Iterator[str]:
+def table(result: Result) -> Iterator[str]:
     """Return the lines of the table of `docs/performance.md`."""
     yield "| what | members | units |"
     yield "|---|---|---|"
@@ -123,23 +123,13 @@ def table(result: dict[str, Any]) -> Iterator[str]:
     yield from map(line, result["writes"])
 
 
-def measure(*, small: bool) -> dict[str, Any]:
+def measure(out: Output) -> dict[str, Any]:
     """Return the whole result."""
-    members = SMALL if small else MEMBERS
+    members = SMALL if out.small else MEMBERS
     return {
-        "reads": [reads(size, seed=1) for size in (SIZES[:2] if small else SIZES)],
+        "reads": [reads(size, seed=1) for size in (SIZES[:2] if out.small else SIZES)],
         "writes": [row for windows in WINDOWS for row in writes(windows, members)],
     }
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, write the result and update the README."""
-    out = output(arguments, __doc__)
-    result = measure(small=out.small)
-    out.publish("units", result, PAGE, "make units", {"units": table})
-    print("\n".join(table(result)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCHMARK: Final = Benchmark("units", measure, {"docs/performance.md": {"units": table}}, "make units")

@@ -7,13 +7,11 @@ from itertools import combinations
 from random import Random
 from typing import Final, NamedTuple
 
-from benchmarks.harness.population import BOUND
+from benchmarks.harness.population import BOUND, Tree, tree_of
 from standings.domain.scoring.sort_order import sort_value
 from standings.domain.tiers.tier_path import Path, path
 from standings.domain.windows.window import MAX_SLAB
 
-Tree = Mapping[Path, Mapping[int, int]]
-"""The counters of a ranking's nodes, by path and digit."""
 EARLIER: Final = 13
 """Days before today of which something is stored: `late` as shipped, a day of reading, a margin, and days until TTL."""
 WEEK: Final = 7
@@ -92,17 +90,6 @@ class Histories:
             members, sums = self._days[age]
             for number, points in zip(members, sums, strict=True):
                 scores[number] += sign * points
-
-
-def tree_of(scores: Iterable[int]) -> Tree:
-    """The tree that counts these scores, the highest first; those of 0 are no scores."""
-    nodes: defaultdict[Path, Counter[int]] = defaultdict(Counter)
-    for score, count in Counter(scores).items():
-        if score:
-            digits = path(sort_value(score, descending=True))
-            for length, digit in enumerate(digits):
-                nodes[digits[:length]][digit] += count
-    return nodes
 
 
 def _nodes_of(scores: Iterable[int], wanted: Collection[Path]) -> Tree:

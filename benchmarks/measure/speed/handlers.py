@@ -14,7 +14,6 @@ from botocore.awsrequest import AWSResponse
 
 from benchmarks.harness.results_file import REPOSITORY
 from standings.domain.boards.boards_toml import parse_boards
-from standings.project.outcome import one_by_one
 from standings.wiring import building_blocks, projector, writer
 
 ENVIRONMENT: Final = {
@@ -100,10 +99,10 @@ class Context:
         return 600_000
 
 
-def load(function: str, boards: str, transport: Transport | None, *, one_thread: bool = False) -> ModuleType:
+def load(function: str, boards: str, transport: Transport | None) -> ModuleType:
     """Import a function's `app.py` with a `boards.toml` of this text.
 
-    Requests go to `transport`; with None the stores are stubbed. `one_thread` keeps the projector from using a pool.
+    Requests go to `transport`; with None the stores are stubbed.
     """
     spec = importlib.util.spec_from_file_location(function, REPOSITORY / "functions" / function / "app.py")
     if spec is None or spec.loader is None:
@@ -111,8 +110,6 @@ def load(function: str, boards: str, transport: Transport | None, *, one_thread:
     app = importlib.util.module_from_spec(spec)
     with ExitStack() as stubs:
         stubs.enter_context(mock.patch.object(building_blocks, "boards", return_value=parse_boards(boards)))
-        if one_thread:
-            stubs.enter_context(mock.patch.object(projector, "run_parallel", return_value=one_by_one))
         if transport is None:
             for module, store in _STORES:
                 stubs.enter_context(mock.patch.object(module, store, return_value=Accepting()))

@@ -11,10 +11,10 @@ import pytest
 from benchmarks.harness import population
 from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.truth import Truth
-from benchmarks.measure import reads, rolling, rolling_reads, units
+from benchmarks.measure import reads, rolling, units
 from benchmarks.members.events import AMOUNTS, Scene, cost
 from benchmarks.members.histories import LIVES, points
-from benchmarks.pages.rolling_budgets import EVENTS, TRANSACTIONS, Kind
+from benchmarks.pages.budgets import EVENTS, TRANSACTIONS, Kind
 from standings.domain.windows.calendar import DAY
 from tests.support.thoroughness import TIMES
 
@@ -81,11 +81,11 @@ def test_the_first_thousand_of_ten_shards_are_merged_from_little_more(members: i
     assert 1_000 < read["entries_most"] <= 1_300
 
 
-@pytest.mark.parametrize("kind", rolling_reads.KINDS)
+@pytest.mark.parametrize("kind", reads.KINDS)
 def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: str) -> None:
-    read = {row["read"]: row for row in rolling_reads.rolling(400, kind)}
+    read = {row["read"]: row for row in reads.rolling(400, kind)}
 
-    for when in rolling_reads.WHEN:
+    for when in reads.WHEN:
         rank = read[f"rank of a member, {when}"]
         assert rank["read_units_most"] <= 7
         assert rank["round_trips_most"] == 2

@@ -9,15 +9,14 @@ import gc
 import gzip
 import os
 import resource
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any, Final
 
 import orjson
 
 from benchmarks.harness import population
-from benchmarks.harness.results_file import output
+from benchmarks.harness.benchmark import Benchmark
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.aws.dynamodb.scores.board_records import encode_record
 from standings.aws.dynamodb.scores.member_items import encode_image
@@ -33,8 +32,6 @@ from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
-PAGE: Final = "docs/how-to/seasons-and-prizes.md"
-COMMAND: Final = "python -m benchmarks settlement"
 MEMBERS: Final = 1_000_000
 SMALL: Final = 5_000
 BOARDS: Final = """
@@ -131,7 +128,7 @@ def _lines(results: dict[str, bytes]) -> Iterator[bytes]:
             yield from gzip.decompress(results[key]).splitlines()
 
 
-def line(result: dict[str, Any]) -> Iterator[str]:
+def line(result: Mapping[str, Any]) -> Iterator[str]:
     """What operations say of it."""
     yield (
         f"With {result['members']:,} members: {result['files']} files with {result['files_mb']} MB in all, "
@@ -139,13 +136,9 @@ def line(result: dict[str, Any]) -> Iterator[str]:
     )
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, and write the result and the page."""
-    out = output(arguments, __doc__)
-    result = measure(SMALL if out.small else MEMBERS)
-    out.publish("settlement", result, PAGE, COMMAND, {"settlement": line})
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCHMARK: Final = Benchmark(
+    "settlement",
+    lambda out: measure(SMALL if out.small else MEMBERS),
+    {"docs/how-to/seasons-and-prizes.md": {"settlement": line}},
+    "python -m benchmarks settlement",
+)

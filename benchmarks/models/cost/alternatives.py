@@ -12,8 +12,7 @@ from typing import Final
 from benchmarks.harness.capacity_units import READ_BYTES
 from benchmarks.models import assumed
 from benchmarks.models.cost.prices import Bill
-from benchmarks.models.cost.spending import GIGABYTE, Load, of_event, of_read
-from benchmarks.models.cost.usage import storage
+from benchmarks.models.cost.spending import GIGABYTE, Load, of_event, of_read, used_by
 
 ENTRY: Final = 70.0
 """Bytes of a row in a sorted index: the keys, and a member's id of 20 bytes."""
@@ -31,7 +30,7 @@ def _event(load: Load) -> Bill:
 
 def _stored(load: Load, *, indexed: bool) -> Bill:
     members = load.boards * load.traffic.members
-    bytes_each = storage(load.settings, load.traffic).member + indexed * 2 * (ENTRY + assumed.PER_ITEM)
+    bytes_each = used_by(load).member_bytes + indexed * 2 * (ENTRY + assumed.PER_ITEM)
     return Bill(stored_gigabytes=members * bytes_each / GIGABYTE)
 
 

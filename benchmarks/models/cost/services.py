@@ -12,9 +12,9 @@ from math import ceil, exp
 from typing import Final
 
 from benchmarks.models import assumed
+from benchmarks.models.cost.counted import LENGTH
 from benchmarks.models.cost.prices import Bill
-from benchmarks.models.cost.spending import GIGABYTE, Load, of_event, of_read
-from benchmarks.models.cost.usage import LENGTH, storage
+from benchmarks.models.cost.spending import GIGABYTE, Load, of_event, of_read, used_by
 from standings.domain.windows.calendar import DAY, SECOND
 
 HOURS: Final = assumed.MONTH / 3600
@@ -91,9 +91,6 @@ def sets_of(load: Load) -> Sets:
             stored += active(window.size * length)
             merged += window.size * active(length) * assumed.MONTH * SECOND / length
     sums = sum(window.rolling for window in windows)
-    stored = totals + sum(
-        active(window.size * LENGTH[window.unit]) for window in windows if window.rolling and window.unit
-    )
     stored += sum(periods * active(LENGTH[unit]) for unit, periods in kept.items())
     periods = len(kept) + bool(totals)
     return Sets(metrics * periods, metrics * sums, metrics * stored, metrics * shown, metrics * merged)
@@ -109,7 +106,7 @@ def _served(load: Load, write_units: float) -> Bill:
 
 def _beside_a_table(load: Load) -> Bill:
     members = load.boards * load.traffic.members
-    stored = Bill(stored_gigabytes=members * storage(load.settings, load.traffic).member / GIGABYTE)
+    stored = Bill(stored_gigabytes=members * used_by(load).member_bytes / GIGABYTE)
     return _served(load, write_units=1.0) + stored
 
 

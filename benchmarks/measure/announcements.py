@@ -1,21 +1,22 @@
 """What a look at the top of a ranking costs, with and without an announcement.
 
-`make bench` (or `python -m benchmarks.measure.announcing.looks`) writes `benchmarks/results/announcements.json` and a
-table of `docs/cost.md`. It compares every announced top with a sorted list.
+`python -m benchmarks announcements` writes `benchmarks/results/announcements.json` and a table of `docs/cost.md`. It
+compares every announced top with a sorted list.
 """
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from random import Random
 from typing import Any, Final
 
 import orjson
 
 from benchmarks.harness import population
+from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import event
 from benchmarks.harness.questions import Answer, Board
-from benchmarks.harness.results_file import output
+from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
+from benchmarks.pages.tables import Table
 from standings.announce.announcer import AT_MOST_EVERY_MS, Announcer
 from standings.aws.dynamodb.announced_tops import DynamoAnnouncedTops
 from standings.aws.dynamodb.rankings.top_reads import DynamoTopReads
@@ -26,8 +27,6 @@ from standings.ports.announcements import Look, RankingName
 from standings.runtime.retry import Clock
 from tests.support.aws.fakes.bus import Bus
 
-PAGE: Final = "docs/cost.md"
-COMMAND: Final = "make bench"
 MEMBERS: Final = 10_000
 LENGTHS: Final = (3, 10, 100)
 LOOK: Final = Look(RankingName(population.BOARD, "points", "all", 0))
@@ -99,29 +98,14 @@ class Measured:
             raise AssertionError(f"announced {announced}")
 
 
-def measure(lengths: Sequence[int] = LENGTHS) -> Answer:
+def measure(_: Output) -> Answer:
     """Return the whole result."""
-    return {"members": MEMBERS, "looks": [row for length in lengths for row in Measured(length).rows()]}
+    return {"members": MEMBERS, "looks": [row for length in LENGTHS for row in Measured(length).rows()]}
 
 
-def table(result: Answer) -> Iterator[str]:
-    """Return the table of looks."""
-    yield "| top | a look at which | read units | write units | requests of DynamoDB | bytes of the event |"
-    yield "|---" * 6 + "|"
-    for row in result["looks"]:
-        units = f"{row['read_units']:g} | {row['write_units']:g} | {row['requests']}"
-        yield f"| {row['top']} | {row['look']} | {units} | {row['event_bytes'] or ''} |"
-
-
-TABLES: Final = {"announcements": table}
-
-
-def main(arguments: list[str]) -> int:
-    """Measure, write the result and update its page."""
-    out = output(arguments, __doc__)
-    out.publish("announcements", measure(), PAGE, COMMAND, TABLES)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+LOOKS: Final = Table(
+    "top | a look at which | read units | write units | requests of DynamoDB | bytes of the event",
+    "{top} | {look} | {read_units:g} | {write_units:g} | {requests} | {bytes}",
+    lambda result: ({**row, "bytes": row["event_bytes"] or ""} for row in result["looks"]),
+)
+BENCHMARK: Final = Benchmark("announcements", measure, {"docs/cost.md": {"announcements": LOOKS}})
