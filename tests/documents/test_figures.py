@@ -33,7 +33,6 @@ TABLES = {
         for mark, lines in tables.items()
     },
     "noticed": (search.PAGE, search.noticed(search.read(COMMITTED))),
-    "unneeded": (search.PAGE, search.unneeded(search.read(COMMITTED))),
 }
 PICTURES = {
     path: (svg, *bench.load(name).tables)

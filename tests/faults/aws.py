@@ -18,8 +18,8 @@ from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes with
 from standings.wiring import building_blocks
 from tests.faults.clockwork import SECOND, Died
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.table import item_of
 from tests.support.dynamodb.tables import create_tables
 

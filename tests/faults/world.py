@@ -26,8 +26,8 @@ from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
 from tests.support.dynamodb.errors import client_error
-from tests.support.dynamodb.request_checks import checked
 from tests.support.dynamodb.items import encode_item
+from tests.support.dynamodb.request_checks import checked
 from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
 
 from .aws import Sdk, Server, Services, Store

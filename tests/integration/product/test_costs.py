@@ -108,9 +108,9 @@ def test_a_stream_is_counted() -> None:
     stream = [rolling.Event(day * DAY + number, f"m{number}", 5) for day in range(34) for number in range(15)]
     counted = [rolling.Run("last-7-days").apply(cut(stream)) for cut in rolling.KINDS.values()]
 
-    for stream in counted:
-        assert stream["events"] == 4 * 15
-        assert stream["write_units_per_event"] == pytest.approx(sum(stream["parts"].values()), abs=0.03)
+    for row in counted:
+        assert row["events"] == 4 * 15
+        assert row["write_units_per_event"] == pytest.approx(sum(row["parts"].values()), abs=0.03)
     assert counted[0]["write_units_per_event"] < counted[1]["write_units_per_event"]
 
 
