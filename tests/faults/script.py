@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo
 
 import orjson
 
+from tests.support.machine.boards import BERLIN, Board
 from tests.support.oracle.model import BoardModel, Calendar, Metric
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND
@@ -31,6 +31,8 @@ CLANS = "clans"
 CUP = "cup"
 """A board that only the later definition has."""
 NARROW = "last-2-days"
+A_DAY = timedelta(days=1)
+HALF_AN_HOUR = timedelta(minutes=30)
 
 
 @dataclass(frozen=True)
@@ -39,30 +41,21 @@ class Family:
 
     name: str
     metrics: Mapping[str, Metric]
-    timezone: str = "UTC"
-    late: str = "1 day"
-    keep: str = "1 day"
+    calendar: Calendar = field(default_factory=lambda: Calendar(late=A_DAY, keep=A_DAY))
     registered: bool = False
     shards: int = 1
 
     def text(self) -> str:
         """Return the family as TOML."""
-        lines = [
-            f'[boards."{self.name}"]',
-            f'timezone = "{self.timezone}"',
-            f'late = "{self.late}"',
-            f'keep = "{self.keep}"',
-            f"shards = {self.shards}",
-            f'members = "{"registered" if self.registered else "open"}"',
-        ]
-        for name, metric in self.metrics.items():
-            windows = ", ".join(f'"{window}"' for window in metric.windows)
-            order = "descending" if metric.descending else "ascending"
-            lines.append(
-                f'metrics.{name} = {{ aggregate = "{metric.aggregate}", order = "{order}", '
-                f'ties = "{metric.ties}", windows = [{windows}]{", notes = true" if metric.notes else ""} }}'
-            )
-        return "\n".join(lines)
+        return self._board.toml(self.name, self.shards)
+
+    def model(self) -> BoardModel:
+        """Return an empty model of the board."""
+        return self._board.model()
+
+    @property
+    def _board(self) -> Board:
+        return Board(self.metrics, self.calendar, self.registered)
 
     def with_rolling(self, window: str) -> Family:
         """Return the family with another rolling window in place of `NARROW`."""
@@ -76,11 +69,6 @@ class Family:
     def ranked(self) -> set[tuple[str, str]]:
         """Pairs of a metric and a window in which it is ranked."""
         return {(name, window) for name, metric in self.metrics.items() for window in metric.windows}
-
-    def model(self) -> BoardModel:
-        """Return an empty model of the board."""
-        zone = UTC if self.timezone == "UTC" else ZoneInfo(self.timezone)
-        return BoardModel(self.metrics, Calendar(zone, 0, _span(self.late), _span(self.keep)), self.registered)
 
 
 @dataclass(frozen=True)
@@ -146,17 +134,20 @@ def shape(rng: Random, *, changed: bool) -> Shape:
         metrics["latest"] = Metric("last", windows=("all",))
     elif other == "unranked":
         metrics["runs"] = Metric("sum", windows=())
-    zone = rng.choice(["Europe/Berlin", "UTC"])
+    zone = rng.choice([BERLIN, UTC])
+    late = HALF_AN_HOUR if hours else rng.choice([timedelta(hours=2), A_DAY])
+    keep = HALF_AN_HOUR if hours else rng.choice([A_DAY, timedelta(hours=36)])
+    of_a_day = Calendar(zone, late=A_DAY, keep=A_DAY)
     league = Family(
         LEAGUE,
         metrics,
-        zone,
-        late="30 minutes" if hours else rng.choice(["2 hours", "1 day"]),
-        keep="30 minutes" if hours else rng.choice(["1 day", "36 hours"]),
+        Calendar(zone, late=late, keep=keep),
         registered=rng.random() < 0.2,
         shards=rng.choice([1, 1, 1, 2]),
     )
-    clans = Family(CLANS, {"points": Metric("sum", windows=("all", "day") if rng.random() < 0.4 else ("all",))}, zone)
+    clans = Family(
+        CLANS, {"points": Metric("sum", windows=("all", "day") if rng.random() < 0.4 else ("all",))}, of_a_day
+    )
     if not changed:
         return Shape((league, clans), width=width)
     added = rng.choice(["last-3-days", "week", "day", "month"])
@@ -172,13 +163,8 @@ def shape(rng: Random, *, changed: bool) -> Shape:
         wider["points"] = replace(wider["points"], windows=tuple(w for w in wider["points"].windows if w != NARROW))
     later = [replace(league, metrics=wider), clans]
     if rng.random() < 0.6:
-        later.append(Family(CUP, {"points": Metric("sum", windows=("all", "day"))}, zone))
+        later.append(Family(CUP, {"points": Metric("sum", windows=("all", "day"))}, of_a_day))
     return Shape((league, clans), tuple(later), width)
-
-
-def _span(text: str) -> timedelta:
-    number, unit = text.split()
-    return timedelta(**{unit if unit.endswith("s") else f"{unit}s": int(number)})
 
 
 # ---- notes

@@ -32,8 +32,8 @@ class Board:
             f'[boards."{name}"]',
             f'timezone = "{self.calendar.zone}"',
             f'week_start = "{WEEKDAYS[self.calendar.week_start]}"',
-            f'late = "{self.calendar.late.days} days"',
-            f'keep = "{self.calendar.keep.days} days"',
+            f'late = "{self.calendar.late // timedelta(minutes=1)} minutes"',
+            f'keep = "{self.calendar.keep // timedelta(minutes=1)} minutes"',
             f"shards = {shards}",
             f"seasons = [{', '.join(map(_season, self.calendar.seasons))}]",
         ]
