@@ -107,9 +107,9 @@ def test_a_stream_is_counted() -> None:
     stream = [rolling.Event(day * DAY + number, f"m{number}", 5) for day in range(34) for number in range(15)]
     counted = [rolling.Run("last-7-days").apply(cut(stream)) for cut in rolling.KINDS.values()]
 
-    for stream in counted:
-        assert stream["events"] == 4 * 15
-        assert stream["write_units_per_event"] == pytest.approx(sum(stream["parts"].values()), abs=0.03)
+    for result in counted:
+        assert result["events"] == 4 * 15
+        assert result["write_units_per_event"] == pytest.approx(sum(result["parts"].values()), abs=0.03)
     assert counted[0]["write_units_per_event"] < counted[1]["write_units_per_event"]
 
 
