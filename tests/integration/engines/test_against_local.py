@@ -41,7 +41,7 @@ A: dict[str, Any] = {
     "ma": {"M": {"inner": {"S": "side"}, "nil": {"NULL": True}}},
 }
 FULL = {**key("full"), "x": {"S": "x" * (409_600 - 11)}}
-SOME = {**numbers(v=1, w=2, o=5), **texts(a="te", b="S")}
+SOME: dict[str, Any] = {**numbers(v=1, w=2, o=5), **texts(a="te", b="S")}
 SOME |= {
     ":by": {"B": b"\x01"},
     ":no": {"BOOL": False},
@@ -215,7 +215,7 @@ def _writes(*entries: dict[str, Any]) -> Request:
 
 
 MANY = [key(str(number)) for number in range(101)]
-SHOWN = "ReturnValuesOnConditionCheckFailure"
+OLD: Any = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 REQUESTS: list[Request] = [
     *(_update("REMOVE nothing", _used(text), ConditionExpression=text) for text in map(str.strip, CONDITIONS)),
     *(_update(text, _used(text)) for text in map(str.strip, UPDATES)),
@@ -228,8 +228,8 @@ REQUESTS: list[Request] = [
     _update("REMOVE t", ConditionExpression="n = :n", ExpressionAttributeNames={"#n": "n"}),
     _update("SET n = :n", numbers(n=1, m=2)),
     _update("REMOVE n", {}),
-    _update("REMOVE n", numbers(n=2), ConditionExpression="n = :n", **{SHOWN: "ALL_OLD"}),
-    _update("REMOVE n", Key=key("none"), ConditionExpression="attribute_exists(pk)", **{SHOWN: "ALL_OLD"}),
+    _update("REMOVE n", numbers(n=2), ConditionExpression="n = :n", **OLD),
+    _update("REMOVE n", Key=key("none"), ConditionExpression="attribute_exists(pk)", **OLD),
     _update("REMOVE #l[0]", ExpressionAttributeNames={"#l": "li"}),
     *(_update(text, Key=key("none")) for text in ("REMOVE li[0]", "REMOVE n", None)),
     _update("ADD n :v", numbers(v=0), Key=key("none")),
@@ -245,7 +245,7 @@ REQUESTS: list[Request] = [
     # puts and deletes
     *(_put(ReturnValues=values) for values in ("NONE", "ALL_OLD", "ALL_NEW")),
     _put(ExpressionAttributeValues=numbers(v=1)),
-    _put(ConditionExpression="attribute_not_exists(pk)", **{SHOWN: "ALL_OLD"}),
+    _put(ConditionExpression="attribute_not_exists(pk)", **OLD),
     _put(ConditionExpression="attribute_not_exists(pk)"),
     *(
         _put(Item={**key("a"), "x": {"L": [{"B": b"x" * 200_000}, {"S": "x" * size}, {"N": "1"}]}})

@@ -90,8 +90,8 @@ def test_only_reported_messages_are_delivered_again() -> None:
     assert sorted(seen) == ["0", "1", "2", "2", "2", "3"]
 
 
-NOTHING_FAILED = [None, {}, {"batchItemFailures": []}, {"batchItemFailures": None}]
-MALFORMED = [
+NOTHING_FAILED: list[Any] = [None, {}, {"batchItemFailures": []}, {"batchItemFailures": None}]
+MALFORMED: list[Any] = [
     _failures("nobody"),
     _failures(""),
     _failures(None),

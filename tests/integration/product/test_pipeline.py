@@ -60,7 +60,13 @@ GOOD: dict[str, Any] = {
     "at": "2026-11-21T10:00:00Z",
     "metrics": {"points": 1},
 }
-BROKEN = ({"id": None}, {"board": "a/b"}, {"member": "x" * 257}, {"at": "yesterday"}, {"metrics": {"points": 1.5}})
+BROKEN: list[dict[str, Any]] = [
+    {"id": None},
+    {"board": "a/b"},
+    {"member": "x" * 257},
+    {"at": "yesterday"},
+    {"metrics": {"points": 1.5}},
+]
 BAD = [
     *("", "null", "[]", "{", '"text"', "\u0000", "{}" * 2, "[" * 10_000, "x" * 1_048_576),
     '{"id":"' + "y" * 1_048_000 + '"}',

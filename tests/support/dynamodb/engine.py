@@ -351,12 +351,11 @@ class Engine:
 
     # Reads
 
-    def _get(self, table: Table, request: Mapping[str, Any]) -> tuple[Answer, int]:
-        """Return the answer, and the size of the item."""
+    def _get(self, table: Table, request: Mapping[str, Any]) -> tuple[Answer, Stored | None]:
         projection = read_expressions(request, ("ProjectionExpression",)).plan.projection
         key = table.schema.key.of(table.schema.key.read_key(request["Key"]))
         stored = table.rows.get(key)
-        return ({}, 0) if stored is None else ({"Item": _shown(stored.item, projection)}, stored.size)
+        return ({} if stored is None else {"Item": _shown(stored.item, projection)}), stored
 
     @_operation("GetItem", ("TableName", "Key"), ("ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames"))
     def get_item(self, request: dict[str, Any]) -> Answer:
@@ -376,9 +375,9 @@ class Engine:
             if (get["TableName"], key) in seen:
                 raise Invalid("Transaction request cannot include multiple operations on one item")
             seen[get["TableName"], key] = None
-            answer, size = self._get(table, get)
+            answer, stored = self._get(table, get)
             answers.append(answer)
-            units[get["TableName"]] += 2 * int(read_units(size, consistent=True))
+            units[get["TableName"]] += 2 * int(read_units(stored.size if stored else 0, consistent=True))
         if not self.unfinished.keys().isdisjoint(seen):
             conflict = {"Code": CONFLICT, "Message": HELD}
             raise cancelled([conflict if identity in self.unfinished else {"Code": "None"} for identity in seen])

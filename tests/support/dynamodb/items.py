@@ -186,7 +186,11 @@ def _encode_other(value: Value) -> dict[str, Any]:
 
 def encode_item(item: Mapping[str, Value]) -> dict[str, dict[str, Any]]:
     """Encode a whole item. The result shares nothing mutable with the stored item."""
-    return {name: encode(value) for name, value in item.items()}
+    wire: dict[str, dict[str, Any]] = {}
+    for name, value in item.items():
+        python = type(value)
+        wire[name] = {"S": value} if python is str else {"N": str(value)} if python is int else _encode_other(value)
+    return wire
 
 
 def json_value(wire: Wire) -> dict[str, Any]:

@@ -421,7 +421,7 @@ class Index(Ordered):
         self.schema = schema
         self._table = table
         self._marked: dict[Key, float] = {}
-        self._entries: dict[Key, Item] = {}
+        self._entries: dict[Key, Stored] = {}
         self.behind = 0.0
         self.clock = table.clock
 
@@ -442,7 +442,7 @@ class Index(Ordered):
             del self._marked[key]
             stored = self._table.rows.get(key)
             new = stored.item if stored and self.key.is_in(stored.item) else None
-            old = self._entries.get(key)
+            old = item_of(self._entries.get(key))
             if old is not None and (new is None or self._moved(old, new)):
                 self.remove(old[self.key.hash], self.place_of(old))
             if new is not None and (old is None or self._moved(old, new)):
@@ -450,7 +450,7 @@ class Index(Ordered):
             if new is None:
                 self._entries.pop(key, None)
             else:
-                self._entries[key] = new
+                self._entries[key] = Stored(self.schema.project(new), ITEM_LIMIT)
         for value, places in added.items():
             self.add_all(value, places)
 
@@ -464,8 +464,7 @@ class Index(Ordered):
     def row(self, value: Value, place: Place) -> Stored:
         del value  # the place alone identifies the item
         key = place if self.key.range is None else place[1:]
-        item = self.schema.project(self._entries[key])
-        return Stored(item)
+        return self._entries[key]
 
 
 class Table(Ordered):
