@@ -63,6 +63,6 @@ BOARDS: Final = (
         "readers use longer limits only after a rebuild",
         "closed periods can be read again",
         (Change("domain.boards.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),),
-        written="definitions_36",
+        written="definitions_3",
     ),
 )
