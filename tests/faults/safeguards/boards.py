@@ -135,10 +135,10 @@ def definitions_0() -> None:
         live(0, patches)
 
 
-def definitions_36() -> None:
+def definitions_3() -> None:
     """Another such history."""
     with pytest.MonkeyPatch.context() as patches:
-        live(36, patches)
+        live(3, patches)
 
 
 AUTUMN: Final = '{ name = "autumn", starts = "2026-11-01", ends = "2026-11-23" }'
@@ -235,7 +235,7 @@ BOARDS: Final = (
         "readers use longer limits only after a rebuild",
         "closed periods can be read again",
         (Change("domain.boards.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),),
-        written=definitions_36,
+        written=definitions_3,
     ),
 )
 
