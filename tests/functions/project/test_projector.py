@@ -114,6 +114,7 @@ def test_a_rolling_window_is_moved_ahead(subject: Subject) -> None:
     ("points", "deliveries", "last"),
     [
         ((10, 12), [[0, 1], [0, 1]], (0, 1, 0)),
+        ((10, 12, 14), [[2, 0, 1]], (1, 0, 0)),
         ((10, 11, 12, 13), [[0, 1], [3], [2]], (0, 1, 0)),
         ((10, 400, 9, 8), [[0], [2, 3]], (1, 0, 1)),
         ((10, 12, 10), [[1, 2], [0], [1]], (0, 1, 0)),
@@ -124,6 +125,7 @@ def test_a_rolling_window_is_moved_ahead(subject: Subject) -> None:
     ],
     ids=[
         "a batch again",
+        "a batch in another order",
         "a late hand",
         "a missing record is healed by the next",
         "there and back, the first late",
