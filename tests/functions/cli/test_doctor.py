@@ -173,6 +173,7 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ),
     ({"statuses.GET": NoAnswerError("Could not connect")}, "signatures", "could not look: Could not connect"),
     ({"statuses.GET": 200}, "unsigned reads", "expected 401 or 403, got 200: deploy again with OpenReads=false"),
+    ({"statuses.POST": 404}, "unsigned writes", "expected 401 or 403, got 404: deploy again with OpenWrites=false"),
     ({"statuses.POST": 400}, "unsigned writes", "expected 401 or 403, got 400: deploy again with OpenWrites=false"),
     ({"alarms.drift.StateValue": "ALARM"}, "alarms", "ringing: DriftAlarm"),
     ({"alarms.drift.AlarmActions": []}, "topic of the alarms", "without an action: DriftAlarm"),
@@ -228,6 +229,7 @@ def test_one_thing_is_found_alone(
         {"resources.AnnouncerFunction": GONE, "resources.LooksQueue": GONE},
         {"tasks.settlements": {"families": [], "settles": False}, "tasks.announcements.families": []},
         {"tasks.runtime.botocore": "1.31.0"},
+        {"statuses": {"GET": 401, "POST": 403}},
     ],
     ids=str,
 )

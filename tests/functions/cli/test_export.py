@@ -145,7 +145,7 @@ def test_a_terminal_gets_no_character_that_it_would_interpret(run: Run, monkeypa
     assert len(out.splitlines()) == 1 + 49
 
 
-@pytest.mark.parametrize("seed", seeds(4, 60))
+@pytest.mark.parametrize("seed", seeds(6, 60))
 def test_on_a_moving_board_nobody_stands_twice_and_who_rests_stands_once(
     run: Run, session: Session, stack: Stack, seed: int, file: Path
 ) -> None:
@@ -179,6 +179,22 @@ def test_on_a_moving_board_nobody_stands_twice_and_who_rests_stands_once(
     assert set(listed) <= set(members), seed
     resting = [line[1:] for line in board.lines() if line[1] not in moved]
     assert [line[1:] for line in lines if line[1] not in moved] == resting, seed
+
+
+def test_who_moves_down_between_two_pages_is_written_once(
+    run: Run, session: Session, stack: Stack, board: Board
+) -> None:
+    first = board.lines()[0][1]
+    requests = count()
+
+    def before() -> None:
+        if next(requests) == 2:
+            apply(stack, [event(first, -10_000)])
+
+    session.before = before
+    listed = [member for _, member, _ in read_csv(run("export b --window all").out)]
+    assert (listed[0], listed.count(first), len(listed)) == (first, 1, 49)
+    assert board.lines()[-1][1] == first
 
 
 def test_a_day_that_was_begun_goes_on_after_midnight(

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,9 @@ def is_there(stack: Stack, member: str) -> bool:
     return stack.get("/boards/b/member", id=member)[0] == 200
 
 
-def test_an_erasure_goes_on_until_it_is_done(stack: Stack, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_erasure_goes_on_until_it_is_done(
+    stack: Stack, run: Run, connection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for board in ("b", "b-2", "b-3"):
         post(stack, {"a": 5}, board=board)
     monkeypatch.setattr(erasing, "MAX_ACTIONS", 1)
@@ -34,6 +37,9 @@ def test_an_erasure_goes_on_until_it_is_done(stack: Stack, run: Run, monkeypatch
 
     assert [answer["boards"] for answer in answers] == [["b"], ["b-2"], ["b-3"], []]
     assert [answer["done"] for answer in answers] == [False, False, False, True]
+    cursors = [payload["erase"].get("cursor") for payload in connection.function.payloads]
+    assert cursors == [None, *(answer["cursor"] for answer in answers[:-1])]
+    assert len(set(cursors)) == 4
     assert not is_there(stack, "a")
 
 

@@ -54,18 +54,18 @@ def signed(address: str, region: str = "eu-central-1") -> Api:
 )
 def test_the_signature_is_over_what_is_sent(stage: str, member: str) -> None:
     with answering((200, "{}")) as server:
-        path = ("boards", "Otters:2026.a-b_c", "points", "last-7-days", "rank")
+        path = ("boards", "Otters:2026.a-b_c", "a/b points", "last-7-days", "rank")
         signed(server.address + stage).read(*path, member=member, previous="true")
 
     (request,) = server.requests
     target, headers = parts(request)
     assert target.decode() == (
-        f"{stage.rstrip('/')}/boards/Otters%3A2026.a-b_c/points/last-7-days/rank"
+        f"{stage.rstrip('/')}/boards/Otters%3A2026.a-b_c/a%2Fb%20points/last-7-days/rank"
         f"?member={quote(member, safe='')}&previous=true"
     )
     assert headers["x-amz-security-token"] == KEYS.token
     assert signature_of(request) == expected_signature(request, "eu-central-1")
-    for old, new in ((b"points", b"pointS"), (b"previous", b"Previous"), (b"127", b"128")):
+    for old, new in ((b"boards", b"boardS"), (b"previous", b"Previous"), (b"127", b"128")):
         changed = request.replace(old, new)
         assert signature_of(changed) != expected_signature(changed, "eu-central-1")
 
