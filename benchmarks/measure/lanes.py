@@ -120,7 +120,6 @@ class Run:
 
 
 def busy(seconds: float) -> Iterator[dict[str, Any]]:
-    """Measure projectors that always have work."""
     for most in (1, MAX_LANES):
         for count in PROJECTORS:
             yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
@@ -133,7 +132,6 @@ def quiet(seconds: float) -> Iterator[dict[str, Any]]:
 
 
 def reads() -> Iterator[dict[str, Any]]:
-    """Measure a member's rank on a board with one, two and four lanes."""
     for lanes in (1, 2, 4):
         yield _shown(_rank(lanes))
 
@@ -160,7 +158,6 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_busy(result: Result) -> Iterator[Row]:
-    """Return the rows of projectors that always have work, with lanes and without."""
     alone = {row["projectors"]: row for row in result["busy"] if row["most_lanes"] == 1}
     for row in result["busy"]:
         if row["most_lanes"] > 1:
@@ -196,7 +193,6 @@ TABLES: Final = {
 
 
 def measure(out: Output) -> dict[str, Any]:
-    """Return the whole result."""
     seconds = 0.5 if out.small else SECONDS
     return {
         "seconds": seconds,

@@ -35,12 +35,10 @@ class Windows(NamedTuple):
 
     @property
     def slab(self) -> int:
-        """The days of a slab of the longest window."""
         return len(parse_window(self.names[-1]).slab_of(0))
 
     @property
     def text(self) -> str:
-        """The windows as a table names them."""
         *most, last = (f"`{name}`" for name in self.names)
         return f"{', '.join(most)} and {last}" if most else last
 
@@ -102,7 +100,6 @@ def writes(windows: Windows, members: int) -> Iterator[dict[str, Any]]:
 
 
 def line(row: dict[str, Any]) -> str:
-    """Return the line of an event in the table of `docs/performance.md`."""
     amounts = "" if tuple(row["amounts"]) == AMOUNTS else "amounts of {:,}–{:,}".format(*row["amounts"])
     life = row["life"] if row["life"] == TWO_OF_SEVEN else ""
     what = ", ".join(filter(None, (row["windows"], amounts, row["kind"], life)))
@@ -110,7 +107,6 @@ def line(row: dict[str, Any]) -> str:
 
 
 def table(result: Result) -> Iterator[str]:
-    """Return the lines of the table of `docs/performance.md`."""
     yield "| what | members | units |"
     yield "|---|---|---|"
     for one in result["reads"]:
@@ -124,7 +120,6 @@ def table(result: Result) -> Iterator[str]:
 
 
 def measure(out: Output) -> dict[str, Any]:
-    """Return the whole result."""
     members = SMALL if out.small else MEMBERS
     return {
         "reads": [reads(size, seed=1) for size in (SIZES[:2] if out.small else SIZES)],

@@ -34,7 +34,6 @@ from benchmarks.models.cost.spending import (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
     parsed = argparse.ArgumentParser(prog="make cost COST_ARGS=", description=__doc__)
     board = parsed.add_argument_group("settings in boards.toml")
     board.add_argument("--windows", default="all,day,last-7-days", help="separated by commas (%(default)s)")
@@ -71,7 +70,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def load_of(options: argparse.Namespace) -> Load:
-    """Return the load of a command line."""
     settings = Settings(
         tuple(options.windows.split(",")),
         # A min costs the same as a max.
@@ -89,7 +87,6 @@ def load_of(options: argparse.Namespace) -> Load:
 
 
 def main(arguments: list[str]) -> int:
-    """Print what a load costs."""
     options = parser().parse_args(arguments)
     load, prices, reads = load_of(options), read_prices(options.price_file), counted_reads(Output())
     costs = estimate(load, prices, reads)
@@ -131,7 +128,6 @@ def _parts(prices: Prices, bill: Bill) -> dict[str, float]:
 
 
 def as_table(costs: Mapping[str, Any]) -> Iterator[str]:
-    """Return the lines that the command prints."""
     units = costs["units_per_event"]
     yield f"{costs['prices']['region']}, prices of {costs['prices']['read_on']}; batches of {costs['batch']} events"
     yield f"an event: {units['write']:g} write units, {units['read']:g} read units"

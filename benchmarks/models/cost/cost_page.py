@@ -174,7 +174,6 @@ def _services(prices: Prices, load: Load, reads: Counted) -> dict[str, float | N
 
 
 def of_events(result: Result) -> Iterator[str]:
-    """Return the table of a million events, with the write units of one, by batch."""
     return crossed(
         "board | amounts",
         (
@@ -190,7 +189,6 @@ def of_events(result: Result) -> Iterator[str]:
 
 
 def of_services(result: Result) -> Iterator[str]:
-    """Return the table of months of ours and of theirs."""
     return crossed(
         "board | events/s | reads/s | members",
         (
@@ -224,13 +222,11 @@ def _dollars(amount: float | None) -> str:
 
 
 def of_traces(result: Result) -> Iterator[Row]:
-    """Return the rows of what traces add to a month, on a board with `all` alone."""
     for row, month in zip(result["tracing"], result["months"], strict=False):
         yield {**row, "share": row["dollars"] / sum(month["month"].values())}
 
 
 def of_prices(result: Result) -> Iterator[Row]:
-    """Return the rows of prices."""
     for one in result["prices"]["of"]:
         read = f"[{one['read_on']}]({one['read']})" if one["confirmed"] else "not confirmed"
         yield {**one, "name": one["name"].replace("_", " "), "seen": read}
@@ -288,7 +284,6 @@ TARGETS: Final = Table(
 
 
 def pictures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the plot of dollars a month by events a second, by path."""
     lines: dict[str, list[tuple[float, float]]] = {f"{OURS}, as shipped": [], f"{OURS}, all": []}
     for row in result["services"]:
         for name in (OURS, *(DRAWN if row["board"] == "as shipped" else ())):
