@@ -19,6 +19,7 @@ from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.pipeline import Pipeline, event
 from benchmarks.harness.truth import ByName
 from benchmarks.models.assumed import PER_ITEM
+from standings.aws.dynamodb.keys import log_key
 from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Family, Ranking
@@ -38,7 +39,7 @@ EVENTS: Final = 400
 """Events that are counted at least."""
 MONTH: Final = 30
 """Steps that the members live through before now in a calendar window, at most."""
-POOL: Final = 120
+POOL: Final = 200
 """Members in a run, at least: more than have events between two folds of a log, since these share no nodes."""
 
 
@@ -197,11 +198,12 @@ class _Run:
             else:
                 self._members = self._draw()
                 self._come(1.0, 1.0)
-            self._fold(self._lived)
+            self._fold()
             self._turns = cycle(self._members)
-            for _ in range(ceil(EVENTS / turns / self._batch)):
+            left = EVENTS / turns
+            while left > 0 or not self._is_folded():
                 self._count_batch()
-            self._fold(self.counted)
+                left -= self._batch
 
     def _live(self, daily: float) -> None:
         """Let the members live through the steps before now; their scores are about what was drawn for them."""
@@ -265,11 +267,17 @@ class _Run:
     def _transactions(self) -> int:
         return self.counted.meter.snapshot().operations.get("TransactWriteItems", Units()).round_trips
 
-    def _fold(self, pipeline: Pipeline) -> None:
-        """Fold what is left in the logs of rolling windows, so that every event bears its own share."""
-        projector = pipeline.projector
+    def _fold(self) -> None:
+        """Fold what the members' life has left in the logs of rolling windows."""
+        projector = self._lived.projector
         for rankings in self._rolling():
             projector.rankings.rolling.fold(rankings, 0)
+
+    def _is_folded(self) -> bool:
+        """Whether every log is empty: events are counted until then, so that each bears its share of a fold."""
+        keys = ({"pk": {"S": log_key(rankings.key, 0)}} for rankings in self._rolling())
+        logs = (self.counted.client.get_item(TableName="Rankings", Key=key)["Item"] for key in keys)
+        return all(int(log["z"]["N"]) == 0 for log in logs)
 
     def _rolling(self) -> Iterator[RollingRankings]:
         for metric in self._metrics.values():
