@@ -74,12 +74,13 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     }
 
 
-def writes(windows: Windows, members: int) -> Iterator[dict[str, Any]]:
+def writes(windows: Windows, members: int, counted: int | None = None) -> Iterator[dict[str, Any]]:
     """Measure the units of an event on a board with these windows, for each life of its members.
 
-    How many steps an event changes depends on how far its slab is, so events are counted on many days of one.
+    How many steps an event changes depends on how far its slab is, so events are counted on many days of one, or on
+    `counted`.
     """
-    days = range(0, windows.slab, max(1, windows.slab // windows.counted))
+    days = range(0, windows.slab, max(1, windows.slab // (counted or windows.counted)))
     for life, draw in LIVES.items():
         if windows == ALL and life != ONE_DAY:
             continue
@@ -120,10 +121,10 @@ def table(result: Result) -> Iterator[str]:
 
 
 def measure(out: Output) -> dict[str, Any]:
-    members = SMALL if out.small else MEMBERS
+    members, counted = (SMALL, 1) if out.small else (MEMBERS, None)
     return {
         "reads": [reads(size, seed=1) for size in (SIZES[:2] if out.small else SIZES)],
-        "writes": [row for windows in WINDOWS for row in writes(windows, members)],
+        "writes": [row for windows in WINDOWS for row in writes(windows, members, counted)],
     }
 
 
