@@ -108,7 +108,6 @@ class Run:
 
     def row(self) -> dict[str, Any]:
         root = next(row for row in self.engine.scan(TableName="Rankings")["Items"] if row["pk"]["S"].endswith("/"))
-        """Return the figures of the run."""
         tried = self.client.committed + self.client.cancelled
         return {
             "lanes": int(root["l"]["N"]) if "l" in root else 1,
@@ -140,6 +139,7 @@ def _rank(lanes: int) -> dict[str, Any]:
     board = Board(population.boards())
     scores = population.finegrained(Random(1), READ_MEMBERS)
     population.place_members(board.client, board.ranking("all"), scores, lanes=lanes)
+    board.about("all")  # Reads the board's record, which no figure includes
     ask = Questions(board, Truth(scores), Random(1))
     first, *others = map(ask.rank, ask.sample())
     first_row = board.row("first", [first])

@@ -13,7 +13,6 @@ from typing import Any
 
 from benchmarks.harness.results_file import Output
 from benchmarks.models.cost import provisioned
-from benchmarks.models.cost.alternatives import ALTERNATIVES
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_prices
 from benchmarks.models.cost.services import SERVICES
@@ -108,10 +107,8 @@ def estimate(load: Load, prices: Prices, reads: Counted) -> dict[str, Any]:
         "million_reads": _parts(prices, read.times(MILLION)),
         "month": {name: round(prices.total(bill), 2) for name, bill in month.items()},
         "options": {name: round(dollars, 2) for name, dollars in _options(prices, load).items()},
-        "alternatives": {
-            name: round(prices.total(bill), 2)
-            for name, ask in {**SERVICES, **ALTERNATIVES}.items()
-            if (bill := ask(load)) is not None
+        "services": {
+            name: round(prices.total(bill), 2) for name, ask in SERVICES.items() if (bill := ask(load)) is not None
         },
     }
 
@@ -145,8 +142,8 @@ def as_table(costs: Mapping[str, Any]) -> Iterator[str]:
             f"    provisioned, {shape:15}{tables[shape]:>10,.2f} $ ({100 * tables[shape] / tables['on demand']:.0f} %)"
             for shape in provisioned.SHAPES
         )
-    yield "a month with other ways to rank"
-    yield from (f"    {name:36}{dollars:>14,.2f} $" for name, dollars in costs["alternatives"].items())
+    yield "a month on other services"
+    yield from (f"    {name:36}{dollars:>14,.2f} $" for name, dollars in costs["services"].items())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from typing import Any, Final
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
 from benchmarks.models.cost import provisioned, settlements
-from benchmarks.models.cost.alternatives import ALTERNATIVES
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, Prices, read_prices
 from benchmarks.models.cost.services import CHEAP, SERVICES
@@ -59,7 +58,6 @@ MONTHS: Final[tuple[tuple[float, float, int], ...]] = (
     (1_000.0, 10_000.0, 1_000_000),
 )
 """Events per second, reads per second, members."""
-PEERED: Final[tuple[tuple[float, float, int], ...]] = ((1.0, 10.0, 1_000), *MONTHS)
 SERVED: Final[tuple[tuple[float, float, int], ...]] = ((0.1, 1.0, 10_000), *MONTHS)
 SERVED_BOARDS: Final = {"`all`": ALL, "as shipped": SHIPPED}
 SHORT: Final = (1.0, 10.0, 100.0)
@@ -78,7 +76,7 @@ def measure(out: Output) -> dict[str, Any]:
     """Return the costs of loads at the shipped prices; small: of fewer loads."""
     prices, reads = read_prices(), counted_reads(Output())
     few = slice(0, 1 if out.small else None)
-    months, peered, served, batches = MONTHS[few], PEERED[few], MONTHS[few] if out.small else SERVED, BATCHES[few]
+    months, served, batches = MONTHS[few], MONTHS[few] if out.small else SERVED, BATCHES[few]
     boards = dict(list(BOARDS.items())[few])
     return {
         "prices": {
@@ -112,14 +110,6 @@ def measure(out: Output) -> dict[str, Any]:
             {"board": board, **rates, "dollars": _services(prices, load, reads)}
             for board, settings in SERVED_BOARDS.items()
             for rates, load in loads(settings, served)
-        ],
-        "peers": [
-            {
-                **rates,
-                OURS: sum(_month(prices, load, reads).values()),
-                **{name: round(prices.total(ask(load)), 2) for name, ask in ALTERNATIVES.items()},
-            }
-            for rates, load in loads(ALL, peered)
         ],
     }
 
@@ -262,11 +252,6 @@ TABLES: Final[dict[str, Lines]] = {
         f"events/s | reads/s | on demand | {' | '.join(f'provisioned, {shape}' for shape in provisioned.SHAPES)}",
         f"{RATES} | ${{on demand:,.0f}} | {' | '.join(f'${{{shape}:,.0f}}' for shape in provisioned.SHAPES)}",
         lambda result: result["provisioned"]["months"],
-    ),
-    "peers": Table(
-        f"events/s | reads/s | members | {OURS} | {' | '.join(ALTERNATIVES)}",
-        f"{LOAD} | {' | '.join(f'${{{name}:,.0f}}' for name in (OURS, *ALTERNATIVES))}",
-        "peers",
     ),
     "services": of_services,
     "sizes": of_sizes,
