@@ -22,7 +22,6 @@ MODULES: Final = {
     "lanes": "benchmarks.measure.lanes",
     "ceiling": "benchmarks.models.ceiling",
     "curves": "benchmarks.measure.curves",
-    "compared": "benchmarks.pages.compared",
     "speed": "benchmarks.measure.speed.speed",
     "streams": "benchmarks.measure.rolling",
     "settlement": "benchmarks.measure.settlement",
@@ -37,7 +36,6 @@ SAFEGUARDS: Final = "safeguards"
 
 
 def load(name: str) -> Benchmark:
-    """Return a benchmark by its name."""
     benchmark: Benchmark = import_module({**MODULES, **NAMED}[name]).BENCHMARK
     return benchmark
 
@@ -74,7 +72,6 @@ def main(arguments: list[str]) -> int:
 
 
 def run(name: str, size: str) -> int:
-    """Run one benchmark in a process of its own; return its exit status."""
     print(f"== {name}", flush=True)
     began = time.monotonic()
     program = ["tests.faults.safeguards"] if name == SAFEGUARDS else ["benchmarks", name]

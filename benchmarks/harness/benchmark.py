@@ -26,18 +26,15 @@ class Benchmark(NamedTuple):
     kept: bool = True
 
     def run(self, out: Output) -> None:
-        """Measure; write the result and the pages."""
         result = self.measure(out) if self.measure else self.committed()
         if self.kept:
             out.keep(self.name, result)
         self.show(out, result)
 
     def committed(self) -> Result:
-        """Return the committed result."""
         return Output().result(self.name) if self.kept or not self.measure else self.measure(Output())
 
     def show(self, out: Output, result: Result) -> None:
-        """Write the tables and pictures of a result."""
         for page, tables in self.tables.items():
             for mark, lines in tables.items():
                 out.table(page, mark, self.command, lines(result))

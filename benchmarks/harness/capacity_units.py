@@ -78,7 +78,6 @@ class Schema:
 
     @staticmethod
     def of(description: Mapping[str, Any]) -> Schema:
-        """Return the schema in an answer of DescribeTable."""
         key = _key_names(description["KeySchema"])
         indexes = []
         for index in description.get("GlobalSecondaryIndexes", ()):

@@ -17,7 +17,6 @@ _SHAPING: Final = ("ProjectionExpression", "FilterExpression", "Select")
 
 
 def text_of(value: Mapping[str, Any]) -> str:
-    """Return the text of a typed value."""
     ((_, plain),) = value.items()
     return plain if isinstance(plain, str) else repr(plain)
 
@@ -49,7 +48,6 @@ class Lookup:
         return item
 
     def items(self, targets: Iterable[tuple[str, Key]]) -> dict[Identity, Item]:
-        """Return the current items with these keys."""
         by_identity: dict[Identity, Item] = {}
         keys = list({self.identity(table, key): (table, key) for table, key in targets}.values())
         for start in range(0, len(keys), _BATCH):

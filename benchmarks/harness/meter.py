@@ -50,7 +50,6 @@ class Snapshot:
 
     @property
     def total(self) -> Units:
-        """The sum over all operations."""
         return sum(self.operations.values(), Units())
 
     @property
@@ -196,7 +195,6 @@ class Meter:
         return answer
 
     def _with_items(self, writes: Iterable[_Write]) -> list[_Write]:
-        """Fill in the items before the writes."""
         listed = list(writes)
         try:
             items = self._lookup.items((write.table, write.key) for write in listed)

@@ -44,7 +44,6 @@ def family(definition: str = BOARDS) -> Family:
 
 
 def member(number: int) -> str:
-    """Return a member's id, of 20 bytes."""
     return f"member-{number:013}"
 
 
@@ -122,5 +121,4 @@ def _nodes(ranking: Ranking, tree: Tree, expiry: int | None, lane: int, lanes: i
 
 
 def sample(rng: Random, names: Iterable[str], count: int) -> list[str]:
-    """Draw `count` different members."""
     return rng.sample(sorted(names), count)

@@ -23,7 +23,6 @@ class Output:
         self._root = root or (APART if small else REPOSITORY)
 
     def keep(self, name: str, result: dict[str, Any]) -> None:
-        """Write a benchmark's result to `benchmarks/results/NAME.json`."""
         self.place(f"benchmarks/results/{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
     def result(self, name: str) -> dict[str, Any]:

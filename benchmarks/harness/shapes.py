@@ -23,7 +23,6 @@ Scores = Sequence[int]
 
 
 def tied(count: int) -> Scores:
-    """Return equal scores."""
     return array("q", [MIDDLE]) * count
 
 

@@ -23,15 +23,12 @@ class Truth:
 
     @property
     def total(self) -> int:
-        """The number of members."""
         return len(self.order)
 
     def ahead(self, score: int) -> int:
-        """Count the members with a higher score."""
         return bisect_left(self._behind, -score)
 
     def at_or_ahead(self, score: int) -> int:
-        """Count the members with this score or a higher one."""
         return bisect_right(self._behind, -score)
 
     def position(self, member: str) -> int:
@@ -41,14 +38,12 @@ class Truth:
         return self.ahead(score) + bisect_left(group, member) + 1
 
     def rank(self, member: str, method: str = "competition") -> int:
-        """Return a member's rank."""
         if method == "ordinal":
             return self.position(member)
         score = self.scores[member]
         return 1 + (self.distinct_ahead(score) if method == "dense" else self.ahead(score))
 
     def distinct_ahead(self, score: int) -> int:
-        """Count the different scores above this one."""
         return bisect_left(self._distinct, -score)
 
     def with_distinct_ahead(self, count: int) -> str | None:
@@ -58,12 +53,10 @@ class Truth:
         return self.order[self.ahead(-self._distinct[count])]
 
     def lines(self, first: int, count: int) -> list[Line]:
-        """Return `count` lines from a position on."""
         names = self.order[max(0, first - 1) : first - 1 + count]
         return [(self.ahead(self.scores[name]) + 1, name, self.scores[name]) for name in names]
 
     def shows(self, page: Mapping[str, Any], first: int, count: int) -> bool:
-        """Check that a page is this part of the list."""
         shown = [(entry["rank"], entry["member"], entry["score"]) for entry in page["entries"]]
         return shown == self.lines(first, count) and page["total"] == self.total
 
@@ -79,7 +72,6 @@ class Truth:
         return counted == [one["members"] for one in buckets] and sum(counted) == self.total
 
     def group_ranks(self, members: Sequence[str]) -> list[int]:
-        """Return the ranks of these members among themselves."""
         behind = sorted(-self.scores[name] for name in members)
         return [bisect_left(behind, -self.scores[name]) + 1 for name in members]
 

@@ -99,7 +99,6 @@ class Measured:
 
 
 def measure(_: Output) -> Answer:
-    """Return the whole result."""
     return {"members": MEMBERS, "looks": [row for length in LENGTHS for row in Measured(length).rows()]}
 
 

@@ -16,7 +16,6 @@ from benchmarks.harness.questions import Board, Question, Questions
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.shapes import SHAPES
 from benchmarks.harness.truth import ByName, MemberTruth
-from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Result, crossed
 from standings.domain.errors import RequestError
 from standings.read import pages
@@ -39,11 +38,8 @@ EVENTS: Final = 2_000
 """Events of a ceiling; they are spread over the shards of the index."""
 AMOUNTS: Final = (1, 100)
 SHARDS: Final = (1, 2, 4, 8)
-LANES: Final = (1, 2, 4)
-ALONE: Final = 1
-"""A projector's batch of one record, with which the tiers are written most often."""
-TOGETHER: Final = 100
-"""A projector's batch on a busy board."""
+BATCHES: Final = (1, 100)
+"""Records in a projector's batch: one, with which the tiers are written most often, and those of a busy board."""
 LIMIT: Final = 1_000
 """Write units per second that one partition key takes."""
 Row = dict[str, Any]
@@ -100,25 +96,22 @@ def ceilings(count: int, members: int) -> Iterator[Row]:
     scores = shapes.points(members)
     chosen = Random(1).sample(range(members), count)
     names = [population.member(number) for number in chosen]
-    for batch, most in ((ALONE, LANES[-1]), (TOGETHER, 1)):
-        for lanes in (one for one in LANES if one <= most):
-            for shards in SHARDS:
-                cost = ShapedPipeline(population.sharded(shards), scores, chosen, lanes).cost(names, batch, AMOUNTS)
-                (table, key), units = max(cost.targets.items(), key=lambda one: one[1].write)
-                row = {
-                    "batch": batch,
-                    "lanes": lanes,
-                    "shards": shards,
-                    "events_per_second": round(LIMIT * count / units.write),
-                    "first": "index" if "places" in table else "tier" if "/" in key else table,
-                    "write_units": round(cost.total.write / count, 2),
-                }
-                print(row, flush=True)
-                yield row
+    for batch in BATCHES:
+        for shards in SHARDS:
+            cost = ShapedPipeline(population.sharded(shards), scores, chosen).cost(names, batch, AMOUNTS)
+            (table, key), units = max(cost.targets.items(), key=lambda one: one[1].write)
+            row = {
+                "batch": batch,
+                "shards": shards,
+                "events_per_second": round(LIMIT * count / units.write),
+                "first": "index" if "places" in table else "tier" if "/" in key else table,
+                "write_units": round(cost.total.write / count, 2),
+            }
+            print(row, flush=True)
+            yield row
 
 
 def measure(out: Output) -> Row:
-    """Return the whole result."""
     gc.disable()  # it would search a million rows for cycles again and again
     rows: list[Row] = []
     for shape in SHAPES:
@@ -130,8 +123,6 @@ def measure(out: Output) -> Row:
 
 
 def of_reads(result: Result) -> Iterator[str]:
-    """Return the table of reads: read units at most and round trips."""
-
     def cell(row: Row) -> str:
         return f"{row['read_units_most']:g} ({row['round_trips_most']})" if "asked" in row else "refused"
 
@@ -152,19 +143,17 @@ def flatness(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def of_flatness(result: Result) -> Iterator[str]:
-    """Return the table of these quotients."""
     most = max(row["members"] for row in result["reads"])
     column = f"a rank at {most:,} members ÷ at {BASE:,}, in read units"
     return crossed("scores", ((shape, column, f"{share:.2f}") for shape, share in flatness(result).items()))
 
 
 def of_ceilings(result: Result) -> Iterator[str]:
-    """Return the table of events per second until a key is hot, and which key."""
     return crossed(
-        "records in a batch | lanes",
+        "records in a batch",
         (
             (
-                f"{row['batch']} | {row['lanes']}",
+                str(row["batch"]),
                 f"{row['shards']} shard{'s' if row['shards'] > 1 else ''}",
                 f"{row['events_per_second']:,} ({row['first']})",
             )
@@ -173,19 +162,8 @@ def of_ceilings(result: Result) -> Iterator[str]:
     )
 
 
-def pictures(result: Result) -> dict[str, str]:
-    """Return the plot of the ceilings, by path."""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for row in result["ceilings"]:
-        name = f"batches of {row['batch']}, {row['lanes']} lane{'s' if row['lanes'] > 1 else ''}"
-        lines.setdefault(name, []).append((row["shards"], row["events_per_second"]))
-    title = "Events per second when the first key takes 1,000 write units"
-    return {"docs/pictures/ceilings.svg": plot(title, "shards of the index", "events/s", lines)}
-
-
 BENCHMARK: Final = Benchmark(
     "curves",
     measure,
     {"docs/performance.md": {"reads": of_reads, "flat": of_flatness, "ceilings": of_ceilings}},
-    pictures=pictures,
 )

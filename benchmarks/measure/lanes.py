@@ -108,7 +108,6 @@ class Run:
 
     def row(self) -> dict[str, Any]:
         root = next(row for row in self.engine.scan(TableName="Rankings")["Items"] if row["pk"]["S"].endswith("/"))
-        """Return the figures of the run."""
         tried = self.client.committed + self.client.cancelled
         return {
             "lanes": int(root["l"]["N"]) if "l" in root else 1,
@@ -120,7 +119,6 @@ class Run:
 
 
 def busy(seconds: float) -> Iterator[dict[str, Any]]:
-    """Measure projectors that always have work."""
     for most in (1, MAX_LANES):
         for count in PROJECTORS:
             yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
@@ -133,7 +131,6 @@ def quiet(seconds: float) -> Iterator[dict[str, Any]]:
 
 
 def reads() -> Iterator[dict[str, Any]]:
-    """Measure a member's rank on a board with one, two and four lanes."""
     for lanes in (1, 2, 4):
         yield _shown(_rank(lanes))
 
@@ -142,6 +139,7 @@ def _rank(lanes: int) -> dict[str, Any]:
     board = Board(population.boards())
     scores = population.finegrained(Random(1), READ_MEMBERS)
     population.place_members(board.client, board.ranking("all"), scores, lanes=lanes)
+    board.about("all")  # Reads the board's record, which no figure includes
     ask = Questions(board, Truth(scores), Random(1))
     first, *others = map(ask.rank, ask.sample())
     first_row = board.row("first", [first])
@@ -160,7 +158,6 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_busy(result: Result) -> Iterator[Row]:
-    """Return the rows of projectors that always have work, with lanes and without."""
     alone = {row["projectors"]: row for row in result["busy"] if row["most_lanes"] == 1}
     for row in result["busy"]:
         if row["most_lanes"] > 1:
@@ -196,7 +193,6 @@ TABLES: Final = {
 
 
 def measure(out: Output) -> dict[str, Any]:
-    """Return the whole result."""
     seconds = 0.5 if out.small else SECONDS
     return {
         "seconds": seconds,

@@ -55,7 +55,6 @@ EQUALS: Final = 10_000
 
 
 def usual(board: Board, truth: Truth) -> Iterator[Answer]:
-    """Measure the reads of a ranking."""
     ask = Questions(board, truth, Random(1))
     middle = truth.total // 2
     yield board.row("top 100", [ask.page(1)])
@@ -91,7 +90,6 @@ def deep(board: Board, truth: Truth) -> Answer:
 
 
 def sharded(count: int) -> Iterator[Answer]:
-    """Measure the reads of a board whose index has several shards."""
     board, truth = placed(count, POPULATIONS[MANY], SHARDS)
     ask = Questions(board, truth, Random(1))
     yield board.row("top 100", [ask.page(1)])
@@ -175,7 +173,6 @@ def equals() -> Iterator[Answer]:
 
 
 def directory() -> Iterator[Answer]:
-    """Measure the list of boards and the description of one."""
     board = Board(population.boards())
     names = [f"board-{number:04}" for number in range(2_000)]
     board.pipeline.catalog.register(names)
@@ -228,7 +225,6 @@ def rolling(count: int, kind: str) -> Iterator[Answer]:
 
 
 def _current(of: RollingBoard, offset: int, when: str) -> Iterator[Answer]:
-    """Measure reads of the current period."""
     ask, truth = of.ask(offset), of.truths[offset]
     single, group = of.members[:SINGLE], of.members[SINGLE:]
     row = of.board.row
@@ -241,7 +237,6 @@ def _current(of: RollingBoard, offset: int, when: str) -> Iterator[Answer]:
 
 
 def _at_noon(of: RollingBoard, windows: Windows) -> Iterator[Answer]:
-    """Measure a card, and reads of an ended period."""
     if windows == SHIPPED:
         yield of.board.row(
             "a member's scores and ranks in 3 windows", (_card(of, name) for name in of.members[:SINGLE])
@@ -407,7 +402,6 @@ class WithProfiles:
         self.board.pipeline.write(event(name, self.board.name, name, {"points": 1}) for name in first)
 
     def admin(self, client: Any) -> ProfileAdmin:
-        """Return the service that changes profiles."""
         return ProfileAdmin(DynamoProfiles(client, "Profiles", self._clock), self._clock)
 
     def people(self) -> People:
@@ -416,7 +410,6 @@ class WithProfiles:
         return People(store, self._clock)
 
     def rows(self) -> Iterator[Answer]:
-        """Measure the reads, then the changes."""
         yield self.board.row("a profile", [self.profile(number) for number in range(MAX_MEMBERS)])
         for limit in (100, SHOWN):
             people = self.people()
@@ -433,7 +426,6 @@ class WithProfiles:
         yield from self.changes()
 
     def profile(self, number: int) -> Question:
-        """Read a profile by itself."""
         member, expected = self.order[number], self.kind(number)
         return (
             lambda: self.people().profile(Request(self.board.reader), member),
@@ -451,8 +443,6 @@ class WithProfiles:
         return ask, lambda answer: self.is_right(answer["entries"], shown=people is not None)
 
     def rank(self, people: People | None) -> Question:
-        """Read the rank of the first member."""
-
         def ask() -> Answer:
             question = self.board.about("all")
             answer = member_ranks.rank(question, member=self.order[0])
@@ -478,7 +468,6 @@ class WithProfiles:
         )
 
     def changes(self) -> Iterator[Answer]:
-        """Measure the writes of a profile."""
         meter = self.board.pipeline.meter
         admin, another = self.admin(meter), self.kind(SHOWN + 1)
         changes: dict[str, Callable[[], Any]] = {
@@ -518,7 +507,6 @@ def boards(*, small: bool) -> Iterator[tuple[int, str, Callable[[], Iterable[Ans
 
 
 def measure(out: Output) -> Answer:
-    """Return the whole result."""
     gc.disable()  # it would search a million rows for cycles again and again
     result: Answer = {"reads": [], "deep": [], "changes": []}
 
@@ -540,7 +528,6 @@ def measure(out: Output) -> Answer:
 
 
 def of_boards(result: Result, names: Iterable[str]) -> list[Mapping[str, Any]]:
-    """Return the rows of some boards, board by board."""
     return [row for name in names for row in result["reads"] if row["board"] == name]
 
 
@@ -549,7 +536,6 @@ def _cost(row: Mapping[str, Any]) -> str:
 
 
 def of_rankings(result: Result) -> Iterator[str]:
-    """Return the table of the reads of a ranking, by size and population."""
     rows = of_boards(result, POPULATIONS)
     return crossed("read", ((row["read"], f"{row['board']}, {row['members']:,}", _cost(row)) for row in rows))
 
@@ -569,7 +555,6 @@ def of_windows(result: Result) -> Iterator[str]:
 
 
 def of_profiles(result: Result) -> Iterator[str]:
-    """Return the table of reads and changes of profiles, by their kind."""
     reads = ((row["read"], row["board"], _cost(row)) for row in of_boards(result, PROFILES))
     changes = (
         (f"change: {row['change']}", row["board"], f"{row['write_units']:g} write units (1)")

@@ -64,7 +64,6 @@ Batches = Iterable[tuple[bool, Sequence[Event]]]
 
 
 def read_stream(path: Path, points: str | None = None) -> list[Event]:
-    """Read a CSV file, gzipped or not."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         return [
             Event(int(row["epoch_seconds"]) * SECOND, row["member"], int(row[points]) if points else 1)
@@ -84,7 +83,6 @@ def laid(stream: Sequence[Event]) -> Iterator[tuple[int, list[Event]]]:
 
 
 def together(stream: Sequence[Event]) -> Batches:
-    """Cut each day into batches."""
     for day, events in laid(stream):
         for start in range(0, len(events), BATCH):
             yield day >= WARM, events[start : start + BATCH]
@@ -169,7 +167,6 @@ class Run:
 
 
 def measure(stream: Sequence[Event]) -> dict[str, Any]:
-    """Return the whole result."""
     rows = []
     for window in WINDOWS:
         for kind, cut in KINDS.items():
@@ -193,7 +190,6 @@ BENCHMARK: Final = Benchmark("streams", None, {"docs/performance.md": {"streams"
 
 
 def main(arguments: list[str]) -> int:
-    """Count a stream."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.measure.rolling", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--points", help="the column with the points of an event; without it each has one")

@@ -47,7 +47,6 @@ SHOWN: Final = 1_000  # Lines at both ends of the files that are compared with a
 
 
 def measure(members: int) -> dict[str, Any]:
-    """Settle a day with so many members."""
     engine = Engine()
     create_tables(engine)
     scores = population.lognormal(Random(1), members)
@@ -106,7 +105,6 @@ def settle(stack: Stack, day: str) -> tuple[int, int, dict[str, Any]]:
 
 
 def compare(stack: Stack, scores: dict[str, int]) -> None:
-    """Compare both ends of the files with a sort."""
     ordered = sorted(scores.items(), key=lambda one: (-one[1], one[0]))
     lines = list(_lines(stack.bucket.results))
     if len(lines) != len(ordered):
@@ -118,7 +116,6 @@ def compare(stack: Stack, scores: dict[str, int]) -> None:
 
 
 def _most_memory() -> int:
-    """Return the most bytes that this process has held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -129,7 +126,6 @@ def _lines(results: dict[str, bytes]) -> Iterator[bytes]:
 
 
 def line(result: Mapping[str, Any]) -> Iterator[str]:
-    """What operations say of it."""
     yield (
         f"With {result['members']:,} members: {result['files']} files with {result['files_mb']} MB in all, "
         f"{result['read_units']:,} read units, and {result['peak_mb']} MB of memory beside what it starts with."

@@ -35,12 +35,10 @@ class Windows(NamedTuple):
 
     @property
     def slab(self) -> int:
-        """The days of a slab of the longest window."""
         return len(parse_window(self.names[-1]).slab_of(0))
 
     @property
     def text(self) -> str:
-        """The windows as a table names them."""
         *most, last = (f"`{name}`" for name in self.names)
         return f"{', '.join(most)} and {last}" if most else last
 
@@ -76,12 +74,13 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     }
 
 
-def writes(windows: Windows, members: int) -> Iterator[dict[str, Any]]:
+def writes(windows: Windows, members: int, counted: int | None = None) -> Iterator[dict[str, Any]]:
     """Measure the units of an event on a board with these windows, for each life of its members.
 
-    How many steps an event changes depends on how far its slab is, so events are counted on many days of one.
+    How many steps an event changes depends on how far its slab is, so events are counted on many days of one, or on
+    `counted`.
     """
-    days = range(0, windows.slab, max(1, windows.slab // windows.counted))
+    days = range(0, windows.slab, max(1, windows.slab // (counted or windows.counted)))
     for life, draw in LIVES.items():
         if windows == ALL and life != ONE_DAY:
             continue
@@ -102,7 +101,6 @@ def writes(windows: Windows, members: int) -> Iterator[dict[str, Any]]:
 
 
 def line(row: dict[str, Any]) -> str:
-    """Return the line of an event in the table of `docs/performance.md`."""
     amounts = "" if tuple(row["amounts"]) == AMOUNTS else "amounts of {:,}–{:,}".format(*row["amounts"])
     life = row["life"] if row["life"] == TWO_OF_SEVEN else ""
     what = ", ".join(filter(None, (row["windows"], amounts, row["kind"], life)))
@@ -110,7 +108,6 @@ def line(row: dict[str, Any]) -> str:
 
 
 def table(result: Result) -> Iterator[str]:
-    """Return the lines of the table of `docs/performance.md`."""
     yield "| what | members | units |"
     yield "|---|---|---|"
     for one in result["reads"]:
@@ -124,11 +121,10 @@ def table(result: Result) -> Iterator[str]:
 
 
 def measure(out: Output) -> dict[str, Any]:
-    """Return the whole result."""
-    members = SMALL if out.small else MEMBERS
+    members, counted = (SMALL, 1) if out.small else (MEMBERS, None)
     return {
         "reads": [reads(size, seed=1) for size in (SIZES[:2] if out.small else SIZES)],
-        "writes": [row for windows in WINDOWS for row in writes(windows, members)],
+        "writes": [row for windows in WINDOWS for row in writes(windows, members, counted)],
     }
 
 

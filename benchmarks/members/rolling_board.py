@@ -56,7 +56,6 @@ class RollingBoard:
         self.board.pipeline.catalog.register([population.BOARD])
 
     def at(self, now: int) -> None:
-        """Move the clock."""
         self._now = now
         self.board.read_record()
 

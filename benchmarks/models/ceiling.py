@@ -188,7 +188,6 @@ def tier_runs(*, small: bool) -> Iterator[dict[str, Any]]:
 
 
 def measure(out: Output) -> dict[str, Any]:
-    """Return the whole result."""
     runs = list(tier_runs(small=out.small))
     tiers = {(row["projectors"], row["batch"]): row["moves_per_second"] for row in runs}
     return {"runs": runs, "limits": limits(tiers), "scenes": list(scenes(tiers, small=out.small))}
@@ -249,7 +248,6 @@ def _parameters(rate: float, deployment: Deployment, lag: Lag) -> dict[str, Any]
 
 
 def of_limits(result: Result) -> Iterator[str]:
-    """Return the table of what each part takes."""
     at = {name: f"{rate:,}" for name, rate in result["limits"].items()}
     yield "| part | events/s as shipped | events/s at most | raised by |"
     yield "|---" * 4 + "|"
@@ -262,7 +260,6 @@ def of_limits(result: Result) -> Iterator[str]:
 
 
 def of_scenes(result: Result) -> Iterator[Row]:
-    """Return the rows of lags as shipped, and of the parameters to set."""
     set_ = (
         "{WriterMaximumConcurrency} | {ProjectorParallelizationFactor} | {shards} | {stream_shards} | "
         "{average:.1f} s, {most:.1f} s | {functions:,}"

@@ -14,7 +14,6 @@ from benchmarks.measure.speed import speed
 from benchmarks.measure.units import ALL, MONTH, QUARTER, SHIPPED, WIDE, Windows
 from benchmarks.members.events import AMOUNTS, BATCH
 from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
-from benchmarks.pages.compared import COUNTING, OURS
 from benchmarks.pages.tables import Result, Table
 
 ENOUGH: Final = 1.75
@@ -75,7 +74,6 @@ def at_most(subject: str, unit: str, most: float, figure: float, trips: tuple[in
 
 
 def of_curves(result: Result) -> Iterator[Budget]:
-    """Return the budgets of reads at every size, and those of the hottest key."""
     most = max(row["members"] for row in result["reads"])
     done = [row for row in result["reads"] if "asked" in row]
     of = {read: [row for row in done if row["read"] == read] for read in curves.READS}
@@ -106,16 +104,14 @@ def of_curves(result: Result) -> Iterator[Budget]:
 
 
 def of_compared(result: Result) -> Iterator[Budget]:
-    """Return the budget of a rank compared with counting everyone above."""
     most = max(row["members"] for row in result["ranks"])
     costs = {row["method"]: row["read_units"] for row in result["ranks"] if row["members"] == most}
-    share = costs[COUNTING] / costs[OURS]
+    share = costs["count everyone above"] / costs["Standings"]
     subject = f"the median of {most:,} members: counting everyone above ÷ a rank, in read units"
     yield Budget(subject, "≥ 1,000", f"{share:,.0f}", share >= 1_000)
 
 
 def of_reads(result: Result) -> Iterator[Budget]:
-    """Return the budgets of previous ranks, and of lists from several shards."""
     rows = [row for row in result["reads"] if row["read"] == "rank of a member with the previous rank"]
     units, trips = _most([row for row in rows if row["board"] == "`all` and `day`"])
     yield at_most("a rank with the previous rank", " read units", 6, units, (2, trips))
@@ -125,12 +121,10 @@ def of_reads(result: Result) -> Iterator[Budget]:
 
 
 def _most(rows: list[Mapping[str, Any]]) -> tuple[float, int]:
-    """Return the most read units and round trips of some reads."""
     return max(row["read_units_most"] for row in rows), max(row["round_trips_most"] for row in rows)
 
 
 def of_lanes(result: Result) -> Iterator[Budget]:
-    """Return the budgets of a rank on a hot board."""
     for row in result["reads"]:
         if row["lanes"] > 1:
             trips = (3, row["round_trips_first"])
@@ -139,7 +133,6 @@ def of_lanes(result: Result) -> Iterator[Budget]:
 
 
 def of_rolling_reads(result: Result) -> Iterator[Budget]:
-    """Return the budgets of reads of rolling windows, at every size, at noon and in the first second of a period."""
     for read, board in product(READS, reads.KINDS):
         rows = reads.of_boards(result, [board])
         units, trips = _most([row for row in rows if row["read"] in {f"{read}, {when}" for when in reads.WHEN}])
@@ -149,7 +142,6 @@ def of_rolling_reads(result: Result) -> Iterator[Budget]:
 
 
 def of_events(result: Result) -> Iterator[Budget]:
-    """Return the budgets of an event, by windows."""
     rows = {(row["windows"], row["kind"], row["life"], tuple(row["amounts"])): row for row in result["writes"]}
     for kind, most in EVENTS.items():
         row = rows[kind.windows.text, kind.kind, kind.life, kind.amounts]
@@ -163,7 +155,6 @@ def of_events(result: Result) -> Iterator[Budget]:
 
 
 def of_streams(result: Result) -> Iterator[Budget]:
-    """Return the budgets of a real stream."""
     for window, most in STREAMS.items():
         units = max(row["write_units_per_event"] for row in result["rows"] if row["window"] == window)
         subject = f"a real stream of {result['events']:,} events, `{window}` by itself, each event alone"
@@ -171,7 +162,6 @@ def of_streams(result: Result) -> Iterator[Budget]:
 
 
 def of_speed(result: Result) -> Iterator[Budget]:
-    """Return the budgets of the pace of one core, and of the starts of functions."""
     for row in result["paces"]:
         least, pace = speed.BUDGETS[row["level"]], row["records_per_second"]
         subject = f"{row['function']}, one core, {speed.STUBBED[row['level']]} stubbed"
@@ -200,7 +190,8 @@ def measure(out: Output) -> dict[str, Any]:
     budgets: list[dict[str, Any]] = []
     for name, lines in FROM:
         try:
-            budgets += [one._asdict() for one in lines(out.result(name))]
+            results = Output() if name == "compared" else out
+            budgets += [one._asdict() for one in lines(results.result(name))]
         except FileNotFoundError:
             print(f"{name}: no result yet")
     return {"budgets": budgets}

@@ -124,7 +124,6 @@ def measure(out: Output) -> dict[str, Any]:
 
 
 def of_tabs(result: Result) -> Iterator[str]:
-    """Return the table of requests in a minute."""
     return Table(
         f"a tab on a weekly list, in a minute | before (`{result['commit']}`) | now | of these, pages",
         "{situation} | {before} | {requests} | {pages}",

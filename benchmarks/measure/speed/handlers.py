@@ -15,6 +15,7 @@ from botocore.awsrequest import AWSResponse
 from benchmarks.harness.results_file import REPOSITORY
 from standings.domain.boards.boards_toml import parse_boards
 from standings.wiring import building_blocks, projector, writer
+from tests.support.awslambda.context import Context
 
 ENVIRONMENT: Final = {
     "AWS_DEFAULT_REGION": "eu-central-1",
@@ -87,18 +88,6 @@ class Transport:
         return AWSResponse(request.url, 200, headers, _Raw(body))
 
 
-class Context:
-    """The context of an invocation that has ten minutes left."""
-
-    function_name = "speed"
-    memory_limit_in_mb = 1024
-    invoked_function_arn = "arn:aws:lambda:eu-central-1:000000000000:function:speed"
-    aws_request_id = "00000000-0000-0000-0000-000000000000"
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 600_000
-
-
 def load(function: str, boards: str, transport: Transport | None) -> ModuleType:
     """Import a function's `app.py` with a `boards.toml` of this text.
 
@@ -124,6 +113,6 @@ def load(function: str, boards: str, transport: Transport | None) -> ModuleType:
 def run(app: ModuleType, batches: Iterable[dict[str, Any]]) -> None:
     """Pass batches to the handler; AssertionError if it reports a failed record."""
     for batch in batches:
-        answer = app.handler(batch, Context())
+        answer = app.handler(batch, Context(seconds=600))
         if answer["batchItemFailures"]:
             raise AssertionError(f"expected no failed records, got {answer}")

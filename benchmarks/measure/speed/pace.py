@@ -60,7 +60,6 @@ def pace(function: str, level: str, members: int, count: int, repeats: int) -> d
 
 
 def _seconds(job: Callable[[], None]) -> float:
-    """Return the CPU time of a job."""
     began = time.process_time()
     job()
     return time.process_time() - began
@@ -116,7 +115,6 @@ def memory(function: str, boards: str) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Answer one question, on one core."""
     question, function, *rest = arguments
     os.environ.update(ENVIRONMENT)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

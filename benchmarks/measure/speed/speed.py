@@ -45,7 +45,6 @@ def _ask_pace(*question: str) -> dict[str, Any]:
 
 
 def measure(out: Output) -> dict[str, Any]:
-    """Return the whole result."""
     processes, repeats, rounds, command_rounds = (1, 2, 2, 2) if out.small else (3, 6, 25, 40)
     board = ("10000", "1") if out.small else (str(MEMBERS), str(BATCHES))
     with tempfile.TemporaryDirectory() as directory:

@@ -13,7 +13,6 @@ from typing import Any
 
 from benchmarks.harness.results_file import Output
 from benchmarks.models.cost import provisioned
-from benchmarks.models.cost.alternatives import ALTERNATIVES
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_prices
 from benchmarks.models.cost.services import SERVICES
@@ -34,7 +33,6 @@ from benchmarks.models.cost.spending import (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
     parsed = argparse.ArgumentParser(prog="make cost COST_ARGS=", description=__doc__)
     board = parsed.add_argument_group("settings in boards.toml")
     board.add_argument("--windows", default="all,day,last-7-days", help="separated by commas (%(default)s)")
@@ -71,7 +69,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def load_of(options: argparse.Namespace) -> Load:
-    """Return the load of a command line."""
     settings = Settings(
         tuple(options.windows.split(",")),
         # A min costs the same as a max.
@@ -89,7 +86,6 @@ def load_of(options: argparse.Namespace) -> Load:
 
 
 def main(arguments: list[str]) -> int:
-    """Print what a load costs."""
     options = parser().parse_args(arguments)
     load, prices, reads = load_of(options), read_prices(options.price_file), counted_reads(Output())
     costs = estimate(load, prices, reads)
@@ -111,10 +107,8 @@ def estimate(load: Load, prices: Prices, reads: Counted) -> dict[str, Any]:
         "million_reads": _parts(prices, read.times(MILLION)),
         "month": {name: round(prices.total(bill), 2) for name, bill in month.items()},
         "options": {name: round(dollars, 2) for name, dollars in _options(prices, load).items()},
-        "alternatives": {
-            name: round(prices.total(bill), 2)
-            for name, ask in {**SERVICES, **ALTERNATIVES}.items()
-            if (bill := ask(load)) is not None
+        "services": {
+            name: round(prices.total(bill), 2) for name, ask in SERVICES.items() if (bill := ask(load)) is not None
         },
     }
 
@@ -131,7 +125,6 @@ def _parts(prices: Prices, bill: Bill) -> dict[str, float]:
 
 
 def as_table(costs: Mapping[str, Any]) -> Iterator[str]:
-    """Return the lines that the command prints."""
     units = costs["units_per_event"]
     yield f"{costs['prices']['region']}, prices of {costs['prices']['read_on']}; batches of {costs['batch']} events"
     yield f"an event: {units['write']:g} write units, {units['read']:g} read units"
@@ -149,8 +142,8 @@ def as_table(costs: Mapping[str, Any]) -> Iterator[str]:
             f"    provisioned, {shape:15}{tables[shape]:>10,.2f} $ ({100 * tables[shape] / tables['on demand']:.0f} %)"
             for shape in provisioned.SHAPES
         )
-    yield "a month with other ways to rank"
-    yield from (f"    {name:36}{dollars:>14,.2f} $" for name, dollars in costs["alternatives"].items())
+    yield "a month on other services"
+    yield from (f"    {name:36}{dollars:>14,.2f} $" for name, dollars in costs["services"].items())
 
 
 if __name__ == "__main__":

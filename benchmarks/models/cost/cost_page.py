@@ -8,7 +8,6 @@ from typing import Any, Final
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
 from benchmarks.models.cost import provisioned, settlements
-from benchmarks.models.cost.alternatives import ALTERNATIVES
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, Prices, read_prices
 from benchmarks.models.cost.services import CHEAP, SERVICES
@@ -59,7 +58,6 @@ MONTHS: Final[tuple[tuple[float, float, int], ...]] = (
     (1_000.0, 10_000.0, 1_000_000),
 )
 """Events per second, reads per second, members."""
-PEERED: Final[tuple[tuple[float, float, int], ...]] = ((1.0, 10.0, 1_000), *MONTHS)
 SERVED: Final[tuple[tuple[float, float, int], ...]] = ((0.1, 1.0, 10_000), *MONTHS)
 SERVED_BOARDS: Final = {"`all`": ALL, "as shipped": SHIPPED}
 SHORT: Final = (1.0, 10.0, 100.0)
@@ -78,7 +76,7 @@ def measure(out: Output) -> dict[str, Any]:
     """Return the costs of loads at the shipped prices; small: of fewer loads."""
     prices, reads = read_prices(), counted_reads(Output())
     few = slice(0, 1 if out.small else None)
-    months, peered, served, batches = MONTHS[few], PEERED[few], MONTHS[few] if out.small else SERVED, BATCHES[few]
+    months, served, batches = MONTHS[few], MONTHS[few] if out.small else SERVED, BATCHES[few]
     boards = dict(list(BOARDS.items())[few])
     return {
         "prices": {
@@ -112,14 +110,6 @@ def measure(out: Output) -> dict[str, Any]:
             {"board": board, **rates, "dollars": _services(prices, load, reads)}
             for board, settings in SERVED_BOARDS.items()
             for rates, load in loads(settings, served)
-        ],
-        "peers": [
-            {
-                **rates,
-                OURS: sum(_month(prices, load, reads).values()),
-                **{name: round(prices.total(ask(load)), 2) for name, ask in ALTERNATIVES.items()},
-            }
-            for rates, load in loads(ALL, peered)
         ],
     }
 
@@ -174,7 +164,6 @@ def _services(prices: Prices, load: Load, reads: Counted) -> dict[str, float | N
 
 
 def of_events(result: Result) -> Iterator[str]:
-    """Return the table of a million events, with the write units of one, by batch."""
     return crossed(
         "board | amounts",
         (
@@ -190,7 +179,6 @@ def of_events(result: Result) -> Iterator[str]:
 
 
 def of_services(result: Result) -> Iterator[str]:
-    """Return the table of months of ours and of theirs."""
     return crossed(
         "board | events/s | reads/s | members",
         (
@@ -224,13 +212,11 @@ def _dollars(amount: float | None) -> str:
 
 
 def of_traces(result: Result) -> Iterator[Row]:
-    """Return the rows of what traces add to a month, on a board with `all` alone."""
     for row, month in zip(result["tracing"], result["months"], strict=False):
         yield {**row, "share": row["dollars"] / sum(month["month"].values())}
 
 
 def of_prices(result: Result) -> Iterator[Row]:
-    """Return the rows of prices."""
     for one in result["prices"]["of"]:
         read = f"[{one['read_on']}]({one['read']})" if one["confirmed"] else "not confirmed"
         yield {**one, "name": one["name"].replace("_", " "), "seen": read}
@@ -267,11 +253,6 @@ TABLES: Final[dict[str, Lines]] = {
         f"{RATES} | ${{on demand:,.0f}} | {' | '.join(f'${{{shape}:,.0f}}' for shape in provisioned.SHAPES)}",
         lambda result: result["provisioned"]["months"],
     ),
-    "peers": Table(
-        f"events/s | reads/s | members | {OURS} | {' | '.join(ALTERNATIVES)}",
-        f"{LOAD} | {' | '.join(f'${{{name}:,.0f}}' for name in (OURS, *ALTERNATIVES))}",
-        "peers",
-    ),
     "services": of_services,
     "sizes": of_sizes,
     "prices": Table(
@@ -288,7 +269,6 @@ TARGETS: Final = Table(
 
 
 def pictures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the plot of dollars a month by events a second, by path."""
     lines: dict[str, list[tuple[float, float]]] = {f"{OURS}, as shipped": [], f"{OURS}, all": []}
     for row in result["services"]:
         for name in (OURS, *(DRAWN if row["board"] == "as shipped" else ())):

@@ -19,16 +19,12 @@ from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.pipeline import Pipeline, event
 from benchmarks.harness.truth import ByName
 from benchmarks.models.assumed import PER_ITEM
-from standings.aws.dynamodb.rankings.rankings import entry_action
-from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN
+from standings.aws.dynamodb.keys import log_key
 from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Family, Metric, Ranking
-from standings.domain.members.moves import Move
+from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.scoring.sort_order import Place, sort_value
 from standings.domain.windows.calendar import DAY, HOUR
-from standings.domain.windows.window import Window
 from standings.runtime.retry import Clock
 from tests.support.dynamodb.items import item_size
 
@@ -43,7 +39,7 @@ EVENTS: Final = 400
 """Events that are counted at least."""
 MONTH: Final = 30
 """Steps that the members live through before now in a calendar window, at most."""
-POOL: Final = 120
+POOL: Final = 200
 """Members in a run, at least: more than have events between two folds of a log, since these share no nodes."""
 
 
@@ -59,7 +55,6 @@ class Settings:
 
     @property
     def toml(self) -> str:
-        """The settings as text of a `boards.toml`."""
         windows = ", ".join(f'"{name}"' for name in self.windows)
         settings = f'aggregate = "{self.aggregate}", ties = "{self.ties}", windows = [{windows}]'
         lines = [f"metrics.points{n or ''} = {{ {settings} }}" for n in range(self.metrics)]
@@ -67,7 +62,6 @@ class Settings:
 
     @property
     def family(self) -> Family:
-        """The family of a board with these settings."""
         (family,) = parse_boards(self.toml).families
         return family
 
@@ -92,7 +86,6 @@ class Traffic:
     improving: float = 0.5
 
     def score(self, rng: Random) -> int:
-        """Draw the score of a member."""
         return max(1, round(rng.lognormvariate(log(self.median), SIGMA)))
 
 
@@ -120,7 +113,6 @@ class Usage:
 
     @property
     def write_units(self) -> float:
-        """The sum of all write units."""
         return self.receipts + self.scores + self.rankings + self.places
 
 
@@ -206,11 +198,12 @@ class _Run:
             else:
                 self._members = self._draw()
                 self._come(1.0, 1.0)
-            self._fold(self._lived)
+            self._fold()
             self._turns = cycle(self._members)
-            for _ in range(ceil(EVENTS / turns / self._batch)):
+            left = EVENTS / turns
+            while left > 0 or not self._is_folded():
                 self._count_batch()
-            self._fold(self.counted)
+                left -= self._batch
 
     def _live(self, daily: float) -> None:
         """Let the members live through the steps before now; their scores are about what was drawn for them."""
@@ -274,11 +267,17 @@ class _Run:
     def _transactions(self) -> int:
         return self.counted.meter.snapshot().operations.get("TransactWriteItems", Units()).round_trips
 
-    def _fold(self, pipeline: Pipeline) -> None:
-        """Fold what is left in the logs of rolling windows, so that every event bears its own share."""
-        (projector,) = pipeline.projectors
+    def _fold(self) -> None:
+        """Fold what the members' life has left in the logs of rolling windows."""
+        projector = self._lived.projector
         for rankings in self._rolling():
             projector.rankings.rolling.fold(rankings, 0)
+
+    def _is_folded(self) -> bool:
+        """Whether every log is empty: events are counted until then, so that each bears its share of a fold."""
+        keys = ({"pk": {"S": log_key(rankings.key, 0)}} for rankings in self._rolling())
+        logs = (self.counted.client.get_item(TableName="Rankings", Key=key)["Item"] for key in keys)
+        return all(int(log["z"]["N"]) == 0 for log in logs)
 
     def _rolling(self) -> Iterator[RollingRankings]:
         for metric in self._metrics.values():
@@ -292,35 +291,8 @@ class _Run:
         return mean(item_size(item) + PER_ITEM for item in items if table != "Scores" or "member-" in str(item["sk"]))
 
     def entries_bytes(self) -> float:
-        """Return the bytes of a member's entries and their rows in the index, in all periods that are kept."""
-        items = self.counted.client.scan(TableName="Rankings")["Items"]
-        total = 0.0
-        for rankings in self._rolling():
-            kept = [item for item in items if item["pk"]["S"].startswith(rankings.key) and ("s" in item or "p" in item)]
-            total += sum((2 if "s" in item else 1) * (item_size(item) + PER_ITEM) for item in kept) / len(self._scores)
-        for metric in self._metrics.values():
-            for window in metric.windows:
-                if not window.rolling:
-                    total += self._kept(metric, window) * 2 * (self._entry_size(metric, window) + PER_ITEM)
-        return total
-
-    def _entry_size(self, metric: Metric, window: Window) -> int:
-        ranking = Ranking(population.BOARD, metric, window, metric.timetable.current(window, self._now))
-        place = Place(
-            sort_value(round(self._traffic.median), descending=True), self._now if metric.ties_by_instant else None
-        )
-        return item_size(
-            entry_action("", ranking, Move(ranking, population.member(0), None, place, 1, self._now), 1)["Put"]["Item"]
-        )
-
-    def _kept(self, metric: Metric, window: Window) -> float:
-        """Return the expected number of a member's entries in a calendar window: one for each period that is kept."""
-        if window.unit is None:
-            return 1.0
-        first = last = metric.timetable.current(window, self._now)
-        while True:
-            until = metric.timetable.readable_until(window, first - 1)
-            if until is None or until + EXPIRY_MARGIN <= self._now:
-                break
-            first -= 1
-        return (last - first + 1) * (1 - exp(-(self._traffic.daily or 1.0) * LENGTH[window.unit] / DAY))
+        """Return the bytes of a member's rows and entries that the run has left, twice for those in the index."""
+        items = [
+            item for item in self.counted.client.scan(TableName="Rankings")["Items"] if "member-" in str(item["pk"])
+        ]
+        return sum((2 if "s" in item else 1) * (item_size(item) + PER_ITEM) for item in items) / len(self._scores)

@@ -111,7 +111,6 @@ def _beside_a_table(load: Load) -> Bill:
 
 
 def commands(load: Load) -> float:
-    """Return the commands of a month."""
     sets = sets_of(load)
     each_second = load.events_per_second * (sets.periods + sets.sums) + load.reads_per_second * COMMANDS_OF_A_RANK
     return each_second * assumed.MONTH
@@ -126,7 +125,6 @@ def valkey_serverless(load: Load) -> Bill:
 
 
 def redis_serverless(load: Load) -> Bill:
-    """Return a month of Redis OSS Serverless beside a table."""
     sets = sets_of(load)
     gigabytes = max(LEAST_REDIS, sets.entries * CACHED / GIGABYTE)
     units = commands(load) + sets.merged

@@ -42,7 +42,6 @@ LOOKS: Final = 5
 
 
 def rows(prices: Prices) -> Iterator[dict[str, Any]]:
-    """Yield what settlements of some sizes cost."""
     for members, winners in SIZES:
         bill = of_settlement(members, winners)
         yield {

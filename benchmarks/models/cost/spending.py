@@ -102,7 +102,6 @@ def of_event(load: Load) -> Bill:
 
 
 def of_read(read_units: float) -> Bill:
-    """Return the amounts of one read over the API."""
     return Bill(
         read_units=read_units,
         api_requests=1,
@@ -156,7 +155,6 @@ def of_table_keys() -> Bill:
 
 
 def of_month(load: Load, reads: Counted) -> dict[str, Bill]:
-    """Return the amounts of a month by its parts."""
     events = load.events_per_second * assumed.MONTH
     units = units_of_reads(load, reads)
     return {
@@ -185,7 +183,6 @@ def traces(load: Load) -> float:
 
 
 def of_tracing(load: Load) -> Bill:
-    """Return the amounts of a month with `Tracing: Active`."""
     return Bill(traces=traces(load) * assumed.MONTH)
 
 

@@ -77,7 +77,7 @@ def _lived() -> Pipeline:
             for number, amount in active.items()
         )
         pipeline.project(max(1, len(active)))
-    (projector,) = pipeline.projectors
+    projector = pipeline.projector
     projector.rankings.rolling.fold(ROLLING, 0)
     pipeline.client.expire("Rankings", NOW / SECOND)
     return pipeline

@@ -9,7 +9,6 @@ from benchmarks.harness.results_file import REPOSITORY
 from benchmarks.measure.speed import starts
 from benchmarks.pages.plots import COLOURS, DASHES, plot
 from benchmarks.pages.tables import Table, crossed
-from tests.support.browser import chromium
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(bench, "run", run)
     monkeypatch.setattr(starts, "BUILDER", REPOSITORY)
-    monkeypatch.setattr(chromium.shutil, "which", lambda _: "/usr/bin/chromium")
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/chromium")
     return names
 
 

@@ -1,4 +1,4 @@
-"""What boards cost: counted events, bills, other services, and the options of the template."""
+"""What boards cost: counted events, bills, other services, options of the template; and what a deployment bears."""
 
 import json
 from collections.abc import Iterator
@@ -9,11 +9,10 @@ import pytest
 
 from benchmarks.harness.results_file import Output
 from benchmarks.models import assumed, ceiling
-from benchmarks.models.cost import alternatives, cost, counted, provisioned, services, spending
+from benchmarks.models.cost import cost, counted, provisioned, services, spending
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
-from benchmarks.models.cost.provisioned import SHAPES
-from benchmarks.models.cost.spending import Load, counted_reads, of_event, of_month, of_storage
+from benchmarks.models.cost.spending import Load, counted_reads, of_event, of_month
 from tests.support.documents.pages import PROJECT
 
 ALL = Settings(windows=("all",))
@@ -38,18 +37,13 @@ def _short() -> Iterator[None]:
 # ---- what an event uses
 
 
-def test_an_event_alone_is_a_receipt_an_item_an_entry_a_place_and_its_tiers() -> None:
-    used = usage(ALL, ALONE)
-
-    assert (used.receipts, used.scores, used.places, used.records, used.moves) == (2, 2, 2, 1, 1)
-    assert 2 + 2 <= used.rankings <= 2 + 6
-    assert used.read_units < 1
-    assert (used.writer_transactions, used.single_writes) == (1, 0)
-
-
-def test_metrics_share_the_receipt_and_the_item_and_events_of_one_batch_the_tiers() -> None:
+def test_an_event_is_a_receipt_an_item_an_entry_a_place_and_its_tiers() -> None:
     one, three = usage(ALL, ALONE), usage(replace(ALL, metrics=3), ALONE)
 
+    assert (one.receipts, one.scores, one.places, one.records, one.moves) == (2, 2, 2, 1, 1)
+    assert 2 + 2 <= one.rankings <= 2 + 6
+    assert (one.writer_transactions, one.single_writes) == (1, 0)
+    # Metrics share the receipt and the item, and events of one batch the tiers.
     assert three.write_units - 4 == pytest.approx(3 * (one.write_units - 4), rel=0.03)
     assert usage(ALL, replace(ALONE, batch=100)).rankings < one.rankings - 1
 
@@ -85,37 +79,28 @@ def test_a_longer_rolling_window_changes_more_steps_and_stores_more() -> None:
 # ---- dollars
 
 
-def test_a_batch_of_many_boards_costs_more() -> None:
-    load = Load(ALL, replace(ALONE, batch=100))
-
-    assert of_event(replace(load, boards=100)).write_units == of_event(Load(ALL, ALONE)).write_units
-    assert of_event(replace(load, boards=100)).write_units > of_event(load).write_units
-
-
 def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
     month = of_month(LOAD, READS)
-    rolling = replace(LOAD, settings=Settings())
 
     assert set(month) == {"events", "reads", "storage", "at rest"}
-    assert PRICES.total(month["events"]) > 100 * PRICES.total(of_storage(LOAD))
+    assert PRICES.total(month["events"]) > 100 * PRICES.total(month["storage"])
     assert spending.units_of_reads(LOAD, READS) == 3
-    assert spending.units_of_reads(rolling, READS) == pytest.approx((3 + 3 + 7) / 3)
+    assert spending.units_of_reads(replace(LOAD, settings=Settings()), READS) == pytest.approx((3 + 3 + 7) / 3)
     assert [spending.gathered(rate, 1) for rate in (10, 1_000_000)] == [2, 1_000]
+    # The events of a batch are divided among boards.
+    boards = Load(ALL, replace(ALONE, batch=100), boards=100)
+    assert of_event(boards).write_units == of_event(Load(ALL, ALONE)).write_units
 
 
-def test_every_field_of_a_bill_has_a_price_of_a_seller() -> None:
+def test_every_field_of_a_bill_has_a_price_of_a_seller(tmp_path: Path) -> None:
     sellers = ("https://aws.amazon.com/", "https://upstash.com/", "https://developers.cloudflare.com/")
+    file = tmp_path / "prices.toml"
+    file.write_text(SHIPPED.read_text().replace("[prices.invocations]", "[prices.calls]"))
 
     assert set(PRICES.of) == {one.name for one in fields(Bill)}
     assert all(one.source.startswith(sellers) for one in PRICES.of.values())
     assert all(one.read.startswith("https://") for one in PRICES.of.values() if one.confirmed)
     assert PRICES.total(Bill(write_units=2 * MILLION, read_units=MILLION)) == pytest.approx(2 * 0.625 + 0.125)
-
-
-def test_a_price_file_without_a_price_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "prices.toml"
-    file.write_text(SHIPPED.read_text().replace("[prices.invocations]", "[prices.calls]"))
-
     with pytest.raises(ValueError, match="calls, invocations"):
         read_prices(file)
 
@@ -134,10 +119,9 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
 
     usual, other = answers
-    assert usual["million_events"]["total"] == pytest.approx(sum(usual["million_events"].values()) / 2, abs=0.01)
-    assert other["million_events"]["write_units"] == pytest.approx(
-        10 * usual["million_events"]["write_units"], rel=1e-3
-    )
+    (units, dear), total = (one["million_events"]["write_units"] for one in answers), usual["million_events"]["total"]
+    assert total == pytest.approx(sum(usual["million_events"].values()) / 2, abs=0.01)
+    assert dear == pytest.approx(10 * units, rel=1e-3)
     assert other["million_reads"] == usual["million_reads"]
     assert ("tables" in usual, other["options"]) == (False, usual["options"])
     for begin in ("million events", "a cache node and a replica", "with Tracing=Active", "provisioned, daily wave"):
@@ -149,15 +133,14 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
 
 def test_provisioned_units_are_those_of_events_and_reads() -> None:
     writes, reads = (sum(side) for side in zip(*provisioned.by_table(LOAD, READS).values(), strict=True))
-    event = of_event(LOAD)
-
-    assert writes == pytest.approx(100 * event.write_units)
-    assert reads == pytest.approx(100 * event.read_units + 1_000 * 3)
     large = replace(LOAD, events_per_second=10_000.0, reads_per_second=100_000.0)
     share = provisioned.pays_above(PRICES)["write"]
+    costs = provisioned.compared(PRICES, large, READS, target=share)
+
+    assert writes == pytest.approx(100 * of_event(LOAD).write_units)
+    assert reads == pytest.approx(100 * of_event(LOAD).read_units + 1_000 * 3)
     assert share == pytest.approx(0.00065 / 3600 / (0.625 / 1e6), abs=0.001)
     # Provisioned tables whose units in use are just that share cost the same.
-    costs = provisioned.compared(PRICES, large, READS, target=share)
     assert costs["steady"] == pytest.approx(costs["on demand"], rel=0.01)
     # Three tables and the index, 730 hours, units of either side.
     assert provisioned.idle(PRICES, LOAD, READS) == pytest.approx(4 * 730 * 5 * (0.00065 + 0.00013), abs=0.01)
@@ -165,7 +148,7 @@ def test_provisioned_units_are_those_of_events_and_reads() -> None:
 
 @pytest.mark.parametrize(("name", "times"), [("steady", 1), ("daily wave", 9), ("daily rush", 10)])
 def test_units_cover_every_hour_of_a_day(name: str, times: float) -> None:
-    shape = SHAPES[name]
+    shape = provisioned.SHAPES[name]
 
     assert sum(shape.hours) == pytest.approx(24)
     assert max(shape.hours) == pytest.approx(times * min(shape.hours))
@@ -180,34 +163,27 @@ def test_traces_and_keys_cost_what_aws_says() -> None:
     assert spending.of_tracing(LOAD).traces == pytest.approx((2 * 1.2 + 1 + 0.05 * 999) * MONTH)
     assert spending.of_table_keys() == Bill(key_requests=8 * 730 * 12)
     assert spending.of_own_key() == Bill(key_months=1, key_requests=(8 + 5) * 730 * 12)
-    assert of_event(LOAD).key_requests == 0
 
 
-# ---- other services, and other ways
+# ---- other services
 
 
-def test_every_window_is_a_command_and_a_rolling_one_keeps_its_days_and_adds_them_up() -> None:
-    def sets(*windows: str) -> services.Sets:
-        return services.sets_of(replace(LOAD, settings=Settings(windows=windows)))
+@pytest.mark.parametrize(
+    ("windows", "periods", "sums"), [("all", 1, 0), ("all day week", 3, 0), ("all day last-7-days", 2, 1)]
+)
+def test_every_window_is_a_set_and_a_rolling_one_adds_up_its_days(windows: str, periods: int, sums: int) -> None:
+    sets = services.sets_of(replace(LOAD, settings=Settings(windows=tuple(windows.split()))))
 
-    counts = {
-        windows: (each.periods, each.sums)
-        for windows in ("all day week", "all last-7-days", "last-7-days last-30-days")
-        for each in [sets(*windows.split())]
-    }
-    assert counts == {"all day week": (3, 0), "all last-7-days": (2, 1), "last-7-days last-30-days": (1, 2)}
-    assert (sets("all").entries, sets("all").merged) == (2_000, 0)
-    rolling = sets("all", "day", "last-7-days")
-    # All, a sum of seven days, and eight days.
-    assert rolling.entries == pytest.approx(10 * 2_000, rel=0.001)
-    assert rolling.shown == pytest.approx(3 * 2_000, rel=0.001)
-    assert rolling.merged == pytest.approx(7 * 2_000 * MONTH / 86_400, rel=0.001)
+    assert (sets.periods, sets.sums) == (periods, sums)
+    # All, and with a rolling window a sum of seven days and eight days.
+    assert sums == 0 or sets.entries == pytest.approx(10 * 2_000, rel=0.001)
+    assert sums == 0 or sets.shown == pytest.approx(3 * 2_000, rel=0.001)
+    assert sets.merged == pytest.approx(sums * 7 * 2_000 * MONTH / 86_400, rel=0.001)
 
 
 def test_what_a_service_does_not_bear_has_no_price() -> None:
     def asked(requests: float, members: int = 2_000) -> Load:
-        rates = requests / 11, requests * 10 / 11
-        return Load(ALL, replace(BATCH, members=members), 1, *rates)
+        return Load(ALL, replace(BATCH, members=members), 1, requests / 11, requests * 10 / 11)
 
     assert services.durable_object(asked(999)) is not None
     assert services.durable_object(asked(1_001)) is None
@@ -216,29 +192,21 @@ def test_what_a_service_does_not_bear_has_no_price() -> None:
     quiet = services.durable_object(asked(0.1))
     assert quiet is not None
     assert PRICES.total(quiet) == 5  # Cloudflare's plan includes the rest
-    hours = [
-        (bill.small_server_hours, bill.large_server_hours)
-        for bill in map(services.one_server, map(asked, (199, 5_000, 11_000)))
-    ]
-    assert hours == [(services.HOURS, 0), (0, services.HOURS), (0, 3 * services.HOURS)]
+    servers = [services.one_server(asked(requests)) for requests in (199, 5_000, 11_000)]
+    hours = [(bill.small_server_hours / services.HOURS, bill.large_server_hours / services.HOURS) for bill in servers]
+    assert hours == [(1, 0), (0, 1), (0, 3)]
     assert services.nodes(asked(1), 2).micro_node_hours == 2 * services.HOURS
-
-
-def test_counting_grows_with_the_board() -> None:
-    small, large = (replace(LOAD, traffic=replace(BATCH, members=members)) for members in (1_000, 1_000_000))
-
-    assert alternatives.counted(large).read_units > 500 * alternatives.counted(small).read_units
 
 
 # ---- capacity
 
-
 TIERS = {(1, 100): 2_000.0, (4, 100): 6_000.0, (8, 100): 6_000.0}
+SHIPPED_STACK = ceiling.Deployment()
 
 
 def test_lag_is_the_batching_window_and_little_more_while_all_keep_up() -> None:
     scene = ceiling.Scene(400, 1, 1)
-    usual, slower = (ceiling.lag_of(scene, ceiling.Deployment(window=window), TIERS) for window in (1.0, 3.0))
+    usual, slower = (ceiling.lag_of(scene, replace(SHIPPED_STACK, window=window), TIERS) for window in (1.0, 3.0))
 
     assert usual is not None
     assert slower is not None
@@ -248,15 +216,14 @@ def test_lag_is_the_batching_window_and_little_more_while_all_keep_up() -> None:
 
 def test_what_falls_behind_and_what_helps() -> None:
     hot, many = ceiling.Scene(1_000, 1, 1), ceiling.Scene(1_000, 1_000, 3, single_writes=2.5)
-    shipped = ceiling.Deployment()
-
-    assert ceiling.lag_of(hot, shipped, TIERS) is None
-    assert ceiling.lag_of(hot, replace(shipped, shards=2), TIERS)
-    assert ceiling.lag_of(many, shipped, TIERS) is None
-    assert ceiling.lag_of(many, replace(shipped, parallelization=10), TIERS)
-    assert ceiling.lag_of(replace(many, windows=1), replace(shipped, writers=0), TIERS) is None
-    assert ceiling.least(replace(hot, rate=6_001), TIERS) is None
     found = ceiling.least(hot, TIERS)
+
+    assert ceiling.lag_of(hot, SHIPPED_STACK, TIERS) is None
+    assert ceiling.lag_of(hot, replace(SHIPPED_STACK, shards=2), TIERS)
+    assert ceiling.lag_of(many, SHIPPED_STACK, TIERS) is None
+    assert ceiling.lag_of(many, replace(SHIPPED_STACK, parallelization=10), TIERS)
+    assert ceiling.lag_of(replace(many, windows=1), replace(SHIPPED_STACK, writers=0), TIERS) is None
+    assert ceiling.least(replace(hot, rate=6_001), TIERS) is None
     assert found is not None
     assert found[0].shards == 3
 
