@@ -75,6 +75,16 @@ def test_the_lowest_leads_and_decimals_are_exact(stack: Stack) -> None:
     assert '"score":-0.01' in raw
 
 
+def test_an_answer_is_as_of_the_latest_event_that_changed_it(stack: Stack) -> None:
+    post(stack, {"a": 5})
+    stack.clock.milliseconds += 60_000
+    post(stack, {"b": 20_000})
+
+    assert stack.get(ALL)[1]["as_of"] == "2026-11-21T10:16:00.000Z"
+    # Its entry and the nodes that count it are older, but not the root.
+    assert stack.get(f"{ALL}/rank", member="a")[1]["as_of"] == "2026-11-21T10:16:00.000Z"
+
+
 def test_a_board_without_events_has_an_empty_list(stack: Stack) -> None:
     status, page = stack.get("/boards/nobody/points/day")
 
@@ -111,7 +121,13 @@ def test_every_page_is_a_part_of_the_sorted_list(stack: Stack, limit: int, metho
     for place in range(0, 40, 3):
         line = expected[place]
         _, around = stack.get(ALL, around=line["member"], radius=limit, method=method, me=line["member"])
-        assert around["entries"] == expected[max(0, place - limit) : place + limit + 1]
+        begin, end = max(0, place - limit), place + limit + 1
+        assert around["entries"] == expected[begin:end]
+        for cursor, beyond in (
+            (around["previous"], expected[max(0, begin - limit) : begin]),
+            (around["next"], expected[end : end + limit]),
+        ):
+            assert (stack.get(ALL, limit=limit, cursor=cursor)[1]["entries"] if cursor else []) == beyond
         percentile = stack.get(f"{ALL}/rank", member=line["member"])[1]["percentile"]
         ahead = expected[place - 1] if place else None
         assert around["me"] == {**line, "percentile": percentile, "ahead": ahead}

@@ -47,6 +47,9 @@ def test_scores_percentiles_and_the_distribution(stack: Stack) -> None:
     assert [stack.get(f"{ALL}/percentile", p=p)[1]["score"] for p in (100, 50.1, 50, 25.1, 25)] == [7, 7, 5, 5, -1]
     buckets = stack.get(f"{ALL}/distribution", buckets=2)[1]["buckets"]
     assert [bucket["members"] for bucket in buckets] == [1, 3]
+    post(stack, {"a": 70.25, "b": 71}, board="golf-1", metric="strokes")
+    answer = stack.get("/boards/golf-1/strokes/all/rank", score="7.03e1")[1]
+    assert (answer["score"], answer["rank"], answer["below"]) == (70.3, 2, 1)
 
 
 def test_a_percentile_is_rounded_half_up(stack: Stack) -> None:
