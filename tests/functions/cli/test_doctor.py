@@ -171,6 +171,7 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
         ONCE,
         "the account allows 23, expected 24, 10 of WriterFunction, 4 of ProjectorFunction, 10",
     ),
+    ({"concurrency": 27, "parameters.ProjectorParallelizationFactor": "2"}, ONCE, "8 of ProjectorFunction"),
     ({"statuses.GET": NoAnswerError("Could not connect")}, "signatures", "could not look: Could not connect"),
     ({"statuses.GET": 200}, "unsigned reads", "expected 401 or 403, got 200: deploy again with OpenReads=false"),
     ({"statuses.POST": 404}, "unsigned writes", "expected 401 or 403, got 404: deploy again with OpenWrites=false"),
