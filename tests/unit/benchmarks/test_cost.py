@@ -71,6 +71,10 @@ def test_the_first_event_of_a_day_is_a_new_place_which_costs_less() -> None:
 def test_a_longer_rolling_window_changes_more_steps_and_stores_more() -> None:
     short, long = (usage(Settings(windows=(name,)), BATCH) for name in ("last-3-days", "last-7-days"))
 
+    run = counted._Run(Settings(windows=("last-3-days",)), BATCH, 1)
+    run.count()
+
+    assert run._is_folded()
     assert short.moves == long.moves == 1
     assert 2 + 1 < short.rankings < long.rankings
     assert short.entries_bytes < long.entries_bytes
@@ -87,6 +91,8 @@ def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
     assert spending.units_of_reads(LOAD, READS) == 3
     assert spending.units_of_reads(replace(LOAD, settings=Settings()), READS) == pytest.approx((3 + 3 + 7) / 3)
     assert [spending.gathered(rate, 1) for rate in (10, 1_000_000)] == [2, 1_000]
+    # A message is sent alone, and up to ten are received and deleted together.
+    assert [of_event(Load(ALL, one)).queue_requests for one in (ALONE, BATCH)] == pytest.approx([3, 1.2])
     # The events of a batch are divided among boards.
     boards = Load(ALL, replace(ALONE, batch=100), boards=100)
     assert of_event(boards).write_units == of_event(Load(ALL, ALONE)).write_units
@@ -155,6 +161,7 @@ def test_units_cover_every_hour_of_a_day(name: str, times: float) -> None:
     assert all(shape.covered(hour) >= load for hour, load in enumerate(shape.hours))
     # The units of an hour are those that the busier one beside it needs, and those of a rush stay all day.
     assert shape.covered(6) == {"steady": 1, "daily wave": shape.hours[7], "daily rush": max(shape.hours)}[name]
+    assert shape.covered(13) == max(shape.hours)
 
 
 def test_traces_and_keys_cost_what_aws_says() -> None:
