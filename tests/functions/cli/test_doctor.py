@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HEALTHY: Final = Path(__file__).with_name("healthy_stack.toml")
-GONE: Final = object()
+GONE: Final = "gone"
 
 
 class Aws:
