@@ -70,13 +70,12 @@ def ranking_of(board_family: Family) -> Ranking:
 
 
 def tree_of(scores: Iterable[int]) -> Tree:
-    """The tree that counts these scores, the highest first; those of 0 are no scores."""
+    """The tree that counts these scores, the highest first."""
     nodes: defaultdict[Path, Counter[int]] = defaultdict(Counter)
     for score, count in Counter(scores).items():
-        if score:
-            digits = path(sort_value(score, descending=True))
-            for length, digit in enumerate(digits):
-                nodes[digits[:length]][digit] += count
+        digits = path(sort_value(score, descending=True))
+        for length, digit in enumerate(digits):
+            nodes[digits[:length]][digit] += count
     return nodes
 
 

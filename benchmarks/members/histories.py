@@ -67,14 +67,17 @@ class Histories:
             self._add(scores, -1 - offset, 1)
 
     def trees(self, size: int | None, offsets: Collection[int]) -> Mapping[int, Tree]:
-        """The trees of periods of so many days, by offset; without a size, of everything, whatever the offset."""
+        """The trees of periods of so many days, by offset; without a size, of everything, whatever the offset.
+
+        A member whose sum is 0 was not active, and is in none.
+        """
         missing = [offset for offset in offsets if (size, offset) not in self._trees]
         if missing and size is None:
-            self._trees |= dict.fromkeys(((None, offset) for offset in missing), tree_of(self.totals()))
+            self._trees |= dict.fromkeys(((None, offset) for offset in missing), tree_of(filter(None, self.totals())))
         elif missing and size is not None:
             for offset, scores in self.scores(size, range(min(missing), max(missing) + 1)):
                 if offset in missing:
-                    self._trees[size, offset] = tree_of(scores)
+                    self._trees[size, offset] = tree_of(filter(None, scores))
         return {offset: self._trees[size, offset] for offset in offsets}
 
     def nodes(self, size: int | None, ways: Mapping[int, Collection[Path]]) -> Mapping[int, Tree]:

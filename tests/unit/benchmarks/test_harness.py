@@ -82,7 +82,8 @@ def test_scores_of_a_life_are_the_sums_of_a_periods_days() -> None:
 
     for offset, found in scores.items():
         assert found == [sum(days[number].get(age, 0) for age in range(-offset, 7 - offset)) for number in range(50)]
-    assert trees == {-3: tree_of(scores[-3]), 1: tree_of(scores[1]), 0: tree_of(histories.totals())}
+    summed = {-3: scores[-3], 1: scores[1], 0: histories.totals()}
+    assert trees == {offset: tree_of(filter(None, found)) for offset, found in summed.items()}
     assert histories.totals() == [sum(days[number].values()) for number in range(50)]
     assert chosen == {offset: {node: trees[offset][node] for node in ways[offset]} for offset in ways}
 
