@@ -56,12 +56,8 @@ test: $(TESTS) ## before each commit: a sample of everything; ten to fifteen min
 	$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: test-all
-test-all: $(TESTS) ## before a change is accepted: every seed and every deployment; an hour or more
+test-all: $(TESTS) ## before a change is accepted; SEEDS=10 tries ten times as many seeds, on boards ten times as large
 	$(RUN) -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
-
-.PHONY: soak
-soak: $(TESTS) ## many more seeds and far larger boards; hours
-	$(RUN) -m pytest tests/soak -n auto --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: local
 local: $(TESTS) ## sam local invoke on every sample event, and sam local start-api; needs Docker
@@ -75,19 +71,19 @@ bench: $(DEV_INSTALLED) ## every figure of the pages; SIZE=small sees in minutes
 
 .PHONY: units
 units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/results and docs/performance.md
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.units --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) units
 
 .PHONY: reads
 reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) reads rolling_reads member_reads profiles
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) reads
 
 .PHONY: lanes
 lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.lanes --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) lanes
 
 .PHONY: pictures
 pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon after `make serve` it shows standings
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.serve --size $(SIZE)
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) serve
 
 .PHONY: replay
 replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz
@@ -128,7 +124,6 @@ check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml
 	$(TOOLS)/checkov/bin/checkov --file template.yaml
-	PYTHONPATH=layers/standings $(RUN) -m tests.template
 	$(call conforms,github-workflows,$(wildcard .github/workflows/*.yml examples/*/deploy.yml))
 	$(call conforms,github-issue-config,$(ISSUE_CONFIG))
 	$(call conforms,github-issue-forms,$(filter-out $(ISSUE_CONFIG),$(wildcard .github/ISSUE_TEMPLATE/*.yml)))

@@ -1,62 +1,69 @@
-"""Runs all benchmarks, each in a process of its own: `python -m benchmarks [--size small] [NAME …]`.
+"""Runs benchmarks, each in a process of its own: `python -m benchmarks [--size small] [NAME …]`.
 
-Every figure of the README and of the pages comes from one of these.
+Every figure of the README and of the pages comes from one of these. With `--pages` nothing is measured: the pages are
+written from the results that are there.
 """
 
 import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Final
 
-from benchmarks.harness.results_file import SIZES
-from benchmarks.measure.speed import startup
-from tests.support.aws import redis_server
-from tests.support.browser import chromium
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.results_file import SIZES, Output
 
 MODULES: Final = {
     "units": "benchmarks.measure.units",
     "reads": "benchmarks.measure.reads",
-    "rolling_reads": "benchmarks.measure.rolling_reads",
-    "member_reads": "benchmarks.measure.member_reads",
-    "profiles": "benchmarks.measure.profiles",
-    "announcements": "benchmarks.measure.announcing.looks",
-    "cost": "benchmarks.models.cost.cost",
+    "announcements": "benchmarks.measure.announcements",
+    "cost": "benchmarks.models.cost.cost_page",
     "lanes": "benchmarks.measure.lanes",
     "ceiling": "benchmarks.models.ceiling",
-    "compared": "benchmarks.measure.comparison.compared",
-    "curves": "benchmarks.measure.comparison.curves",
+    "curves": "benchmarks.measure.curves",
     "speed": "benchmarks.measure.speed.speed",
-    "command_line": "benchmarks.measure.speed.command_line",
-    "settlement": "benchmarks.measure.upkeep.settlement",
+    "streams": "benchmarks.measure.rolling",
+    "settlement": "benchmarks.measure.settlement",
     "tabs": "benchmarks.measure.live_page.tabs",
     "budgets": "benchmarks.pages.budgets",
-    "safeguards": "tests.faults.safeguards",
 }
-"""The benchmarks in the order in which they run: later ones read the results of earlier ones."""
-UNAVAILABLE: Final[Mapping[str, Callable[[], str | None]]] = {
-    "compared": redis_server.unavailable,
-    "speed": startup.unavailable,
-    "tabs": chromium.unavailable,
-}
-"""For each benchmark that needs a program: a function that says why it cannot run here, or None if it can."""
+"""The modules of the benchmarks, in the order in which they run: later ones read the results of earlier ones."""
+NAMED: Final = {"serve": "benchmarks.measure.serve"}
+"""Benchmarks that run only if they are named: this one deploys the stack."""
+SAFEGUARDS: Final = "safeguards"
+"""A program of the tests, which `make bench` runs too."""
+
+
+def load(name: str) -> Benchmark:
+    benchmark: Benchmark = import_module({**MODULES, **NAMED}[name]).BENCHMARK
+    return benchmark
 
 
 def main(arguments: list[str]) -> int:
     """Run the named benchmarks, or all; the exit status is 1 if one failed or was left out."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--size", choices=SIZES, default=SIZES[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(MODULES)}")
+    parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes below .local/bench only")
+    parser.add_argument("--pages", action="store_true", help="only write the pages from the committed results")
+    known = (*MODULES, SAFEGUARDS, *NAMED)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(known)}")
     options = parser.parse_args(arguments)
-    unknown = sorted(set(options.names) - MODULES.keys())
-    if unknown:
-        parser.error(f"expected names of benchmarks ({', '.join(MODULES)}), got {', '.join(unknown)}")
-    names = [name for name in MODULES if not options.names or name in options.names]
-    missing = {name: reason for name in names if name in UNAVAILABLE and (reason := UNAVAILABLE[name]())}
+    if unknown := sorted(set(options.names) - set(known)):
+        parser.error(f"expected names of benchmarks ({', '.join(known)}), got {', '.join(unknown)}")
+    names = [name for name in known if (name in options.names if options.names else name not in NAMED)]
+    out = Output(small=options.size == "small")
+    if options.pages:
+        for name in (one for one in names if one != SAFEGUARDS):
+            load(name).show(out, load(name).committed())
+        return 0
+    missing = {name: reason for name in names if name != SAFEGUARDS and (reason := load(name).unavailable())}
     for name, reason in missing.items():
         print(f"{name} will be left out: {reason}", flush=True)
-    failed = [name for name in names if name not in missing and run(name, options.size)]
+    present = [name for name in names if name not in missing]
+    if len(names) == 1 and present and names != [SAFEGUARDS]:
+        load(names[0]).run(out)
+        return 0
+    failed = [name for name in present if run(name, options.size)]
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     for name, reason in missing.items():
@@ -65,11 +72,10 @@ def main(arguments: list[str]) -> int:
 
 
 def run(name: str, size: str) -> int:
-    """Run one benchmark in a process of its own; return its exit status."""
     print(f"== {name}", flush=True)
     began = time.monotonic()
-    command = [sys.executable, "-m", MODULES[name], "--size", size]
-    status = subprocess.run(command, check=False).returncode  # noqa: S603 - our own modules
+    program = ["tests.faults.safeguards"] if name == SAFEGUARDS else ["benchmarks", name]
+    status = subprocess.run([sys.executable, "-m", *program, "--size", size], check=False).returncode  # noqa: S603
     print(f"== {name}: {time.monotonic() - began:.0f} s", flush=True)
     return status
 

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import settings
 
-from tests.support.dynamodb.api.request_checks import checked
+from tests.support.dynamodb.request_checks import checked
 
 settings.register_profile("standings", print_blob=True, deadline=None)
 settings.load_profile("standings")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +78,6 @@ class Schema:
 
     @staticmethod
     def of(description: Mapping[str, Any]) -> Schema:
-        """Return the schema in an answer of DescribeTable."""
         key = _key_names(description["KeySchema"])
         indexes = []
         for index in description.get("GlobalSecondaryIndexes", ()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.harness.capacity_units import Item, Schema
-from tests.support.dynamodb.expressions.conditions import Junction, Test, parse_condition
+from tests.support.dynamodb.expressions import Junction, Test, parse_condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,6 @@ _SHAPING: Final = ("ProjectionExpression", "FilterExpression", "Select")
 
 
 def text_of(value: Mapping[str, Any]) -> str:
-    """Return the text of a typed value."""
     ((_, plain),) = value.items()
     return plain if isinstance(plain, str) else repr(plain)
 
@@ -49,7 +48,6 @@ class Lookup:
         return item
 
     def items(self, targets: Iterable[tuple[str, Key]]) -> dict[Identity, Item]:
-        """Return the current items with these keys."""
         by_identity: dict[Identity, Item] = {}
         keys = list({self.identity(table, key): (table, key) for table, key in targets}.values())
         for start in range(0, len(keys), _BATCH):

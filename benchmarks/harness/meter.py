@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 
 from benchmarks.harness.capacity_units import TRANSACTIONAL, Item, Units, larger, read, written
 from benchmarks.harness.lookup import Key, Lookup, partition_of, text_of
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,7 +50,6 @@ class Snapshot:
 
     @property
     def total(self) -> Units:
-        """The sum over all operations."""
         return sum(self.operations.values(), Units())
 
     @property
@@ -196,7 +195,6 @@ class Meter:
         return answer
 
     def _with_items(self, writes: Iterable[_Write]) -> list[_Write]:
-        """Fill in the items before the writes."""
         listed = list(writes)
         try:
             items = self._lookup.items((write.table, write.key) for write in listed)

@@ -1,23 +1,27 @@
 """Loads a board with many members in one step, with items from the projector's own builders."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from random import Random
 from typing import Any, Final
 
-from standings.aws.dynamodb.keys import node_key
-from standings.aws.dynamodb.rankings.rankings import entry_action, node_actions
+from standings.aws.dynamodb.keys import COUNTERS, node_key
+from standings.aws.dynamodb.rankings.rankings import entry_action
 from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards, Family, Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place, sort_value
-from standings.domain.tiers.tier_path import ROOT
+from standings.domain.tiers.tier_path import ROOT, Path, path
 from standings.domain.windows.calendar import SECOND
 from tests.support.dynamodb.engine import Engine
 
 NOW: Final = 1_795_256_100_000
 BOARD: Final = "berlin-2026"
 BOUND: Final = 2**28
+Tree = Mapping[Path, Mapping[int, int]]
+"""The counters of a ranking's nodes, by path and digit."""
 BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }'
 
 
@@ -40,7 +44,6 @@ def family(definition: str = BOARDS) -> Family:
 
 
 def member(number: int) -> str:
-    """Return a member's id, of 20 bytes."""
     return f"member-{number:013}"
 
 
@@ -66,6 +69,16 @@ def ranking_of(board_family: Family) -> Ranking:
     return Ranking(BOARD, metric, metric.windows[0], 0)
 
 
+def tree_of(scores: Iterable[int]) -> Tree:
+    """The tree that counts these scores, the highest first."""
+    nodes: defaultdict[Path, Counter[int]] = defaultdict(Counter)
+    for score, count in Counter(scores).items():
+        digits = path(sort_value(score, descending=True))
+        for length, digit in enumerate(digits):
+            nodes[digits[:length]][digit] += count
+    return nodes
+
+
 def place_members(
     client: Engine,
     ranking: Ranking,
@@ -80,34 +93,31 @@ def place_members(
     """
     until = ranking.readable_until
     expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
-    moves = [
-        Move(ranking, name, None, Place(sort_value(score, descending=True)), 1, NOW) for name, score in scores.items()
-    ]
-    rows = (move for move in moves if entries is None or move.member in entries)
-    client.load("Rankings", (entry_action("Rankings", ranking, move, expiry)["Put"]["Item"] for move in rows))
-    named = ranking.metric.shards > 1
+    client.load(
+        "Rankings", (_entry(ranking, name, scores[name], expiry) for name in (scores if entries is None else entries))
+    )
     for lane in range(lanes):
-        name = named and lane == 0
-        nodes = node_actions("Rankings", ranking, moves[lane::lanes], expiry, NOW, lane=lane, name_shards=name)
-        client.load("Rankings", (_put_by(action["Update"]) for action in nodes))
-    if lanes > 1:
-        client.update_item(
-            TableName="Rankings",
-            Key={"pk": {"S": node_key(ranking.key, ROOT)}},
-            UpdateExpression="SET l = :l",
-            ExpressionAttributeValues={":l": {"N": str(lanes)}},
+        client.load(
+            "Rankings", _nodes(ranking, tree_of(islice(scores.values(), lane, None, lanes)), expiry, lane, lanes)
         )
 
 
-def _put_by(update: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the item that an update with SET and ADD creates.
+def _entry(ranking: Ranking, name: str, score: int, expiry: int | None) -> dict[str, Any]:
+    move = Move(ranking, name, None, Place(sort_value(score, descending=True)), 1, NOW)
+    item: dict[str, Any] = entry_action("Rankings", ranking, move, expiry)["Put"]["Item"]
+    return item
 
-    Each value is named after its attribute, except `:one`, which the update adds to the clock for the version.
-    """
-    values = {name[1:]: value for name, value in update["ExpressionAttributeValues"].items() if name != ":one"}
-    return {**update["Key"], **values}
+
+def _nodes(ranking: Ranking, tree: Tree, expiry: int | None, lane: int, lanes: int) -> Iterator[dict[str, Any]]:
+    """Yield the nodes of one lane. The root of the first lane names the shards, and the lanes, if there are several."""
+    shared = {"t": {"N": str(NOW)}, "v": {"N": str(NOW)}} | ({} if expiry is None else {"e": {"N": str(expiry)}})
+    named: dict[str, Any] = {"n": {"NS": [str(ranking.metric.shards)]}} if ranking.metric.shards > 1 else {}
+    named |= {"l": {"N": str(lanes)}} if lanes > 1 else {}
+    for node, counters in tree.items():
+        counted = {COUNTERS[digit]: {"N": str(count)} for digit, count in counters.items()}
+        is_first = node == ROOT and lane == 0
+        yield {"pk": {"S": node_key(ranking.key, node, lane)}, **shared, **(named if is_first else {}), **counted}
 
 
 def sample(rng: Random, names: Iterable[str], count: int) -> list[str]:
-    """Draw `count` different members."""
     return rng.sample(sorted(names), count)

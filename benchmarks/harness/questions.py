@@ -70,7 +70,6 @@ class Board:
         pages.page(self.about(window), limit=1, cursor=None)
 
     def cost(self, ask: Callable[[], Answer]) -> tuple[Answer, Cost]:
-        """Ask a question; return the answer and its cost."""
         before = self._meter.snapshot().total, self._ticks.now, self.trips.requests, self.trips.entries
         answer = ask()
         units = self._meter.snapshot().total - before[0]
@@ -145,7 +144,6 @@ class Questions:
         return lambda: pages.page(self._about(), limit=limit, cursor=None, me=me), is_right
 
     def at(self, position: int, limit: int = 100) -> Question:
-        """Read the page at a position."""
         return (
             lambda: pages.page_at(self._about(), rank=position, limit=limit),
             lambda page: self._truth.shows(page, position, limit),
@@ -159,7 +157,6 @@ class Questions:
         return self.page(position + 100, cursor=page["next"])
 
     def around(self, member: str, radius: int = 5) -> Question:
-        """Read a member and its neighbours."""
         first = max(1, self._truth.position(member) - radius)
         last = min(self._truth.total, self._truth.position(member) + radius)
         return (
@@ -168,7 +165,6 @@ class Questions:
         )
 
     def rank(self, member: str, method: str = "competition") -> Question:
-        """Read a member's rank."""
         expected = (self._truth.rank(member, method), self._truth.scores[member], self._truth.total)
         return (
             lambda: member_ranks.rank(self._about(method), member=member),
@@ -176,7 +172,6 @@ class Questions:
         )
 
     def score(self, score: int) -> Question:
-        """Read the rank that a score would have."""
         above = self._truth.ahead(score)
         at = self._truth.at_or_ahead(score) - above
         expected = (above + 1, above, at, self._truth.total - above - at)
@@ -186,7 +181,6 @@ class Questions:
         )
 
     def group(self, members: Sequence[str], method: str = "competition") -> Question:
-        """Read the ranks of a group."""
         ranks = [self._truth.rank(member, method) for member in members]
         among = self._truth.group_ranks(members) if method == "competition" else None
 
@@ -200,19 +194,16 @@ class Questions:
         return lambda: member_ranks.group(self._about(method), members=members), is_right
 
     def percentile(self, p: int) -> Question:
-        """Read the score at a percentile."""
         return (
             lambda: score_statistics.percentile(self._about(), p=str(p)),
             lambda answer: self._truth.is_score_at(p, answer["score"]),
         )
 
     def distribution(self, buckets: int) -> Question:
-        """Read how many members each range of scores has."""
         return (
             lambda: score_statistics.distribution(self._about(), buckets=buckets),
             lambda answer: len(answer["buckets"]) <= buckets and self._truth.is_histogram(answer["buckets"]),
         )
 
     def sample(self, count: int = SAMPLE) -> list[str]:
-        """Draw `count` different members."""
         return self._rng.sample(self._truth.order, count)

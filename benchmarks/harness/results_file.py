@@ -4,14 +4,11 @@ A full run writes `benchmarks/results` and the pages. A small run (`--size small
 writes the same files below `.local/bench`, and changes no page of the repository.
 """
 
-import argparse
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
-
-from benchmarks.pages import marked
 
 REPOSITORY: Final = Path(__file__).parents[2]
 APART: Final = REPOSITORY / ".local" / "bench"
@@ -25,29 +22,12 @@ class Output:
         self.small = small
         self._root = root or (APART if small else REPOSITORY)
 
-    def publish(
-        self,
-        name: str,
-        result: dict[str, Any],
-        page: str,
-        command: str,
-        tables: Mapping[str, Callable[[Any], Iterable[str]]],
-        pictures: Mapping[str, str] | None = None,
-    ) -> None:
-        """Write a benchmark's result, its tables into its page, and its pictures."""
-        self.keep(name, result)
-        for mark, lines in tables.items():
-            self.table(page, mark, command, lines(result))
-        for path, svg in (pictures or {}).items():
-            self.picture(path, svg)
-
     def keep(self, name: str, result: dict[str, Any]) -> None:
-        """Write a benchmark's result to `benchmarks/results/NAME.json`."""
         self.place(f"benchmarks/results/{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
     def result(self, name: str) -> dict[str, Any]:
         """Read a benchmark's result; FileNotFoundError if it has not run in this size yet."""
-        content: dict[str, Any] = json.loads(self._at(f"benchmarks/results/{name}.json").read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads((self._root / f"benchmarks/results/{name}.json").read_text("utf-8"))
         return content
 
     def table(self, page: str, name: str, command: str, lines: Iterable[str]) -> None:
@@ -55,24 +35,15 @@ class Output:
         place = self.place(page)
         if not place.exists():
             shutil.copyfile(REPOSITORY / page, place)
-        marked.write(place, name, command, lines)
-
-    def picture(self, path: str, svg: str) -> None:
-        """Write a picture to this path of the repository."""
-        self.place(path).write_text(svg, encoding="utf-8")
-
-    def _at(self, path: str) -> Path:
-        return self._root / path
+        begin, end = f"<!-- {name}: written by `{command}` -->\n", f"<!-- /{name} -->"
+        before, opened, rest = place.read_text(encoding="utf-8").partition(begin)
+        _, closed, after = rest.partition(end)
+        if not opened or not closed:
+            raise LookupError(f"expected {begin.strip()} and {end} in {page}, found none")
+        place.write_text(before + begin + "\n".join(lines) + "\n" + end + after, encoding="utf-8")
 
     def place(self, path: str) -> Path:
         """Return where to write a file of the repository; create its folder."""
-        place = self._at(path)
+        place = self._root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         return place
-
-
-def output(arguments: Sequence[str], description: str | None) -> Output:
-    """Parse a benchmark's command line; return the output of that size."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes below .local/bench only")
-    return Output(small=parser.parse_args(arguments).size == "small")

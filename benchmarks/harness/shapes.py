@@ -1,28 +1,17 @@
 """Large boards of a known shape, whose scores are drawn in descending order.
 
-Member 0 is the first of the list, member N-1 its last. So the right answers need no sorting and no search, even with
-ten million members. The tiers count all members; the caller names the members that get entries.
+Member 0 is the first of the list, member N-1 its last.
 """
 
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from math import exp, log
-from operator import neg
 from random import Random
 from statistics import NormalDist
-from typing import Any, Final, overload
+from typing import Final
 
-from benchmarks.harness.population import BOUND, NOW, member
-from benchmarks.harness.truth import Truth
-from standings.aws.dynamodb.keys import COUNTERS, node_key
-from standings.aws.dynamodb.rankings.rankings import entry_action
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, sort_value
-from standings.domain.tiers.tier_path import FANOUT, Path, path
-from tests.support.dynamodb.engine import Engine
+from benchmarks.harness.population import BOUND
 
 HIGHEST: Final = 1_000_000
 MIDDLE: Final = 500_000
@@ -34,7 +23,6 @@ Scores = Sequence[int]
 
 
 def tied(count: int) -> Scores:
-    """Return equal scores."""
     return array("q", [MIDDLE]) * count
 
 
@@ -88,91 +76,3 @@ SHAPES: Final[dict[str, Callable[[int], Scores]]] = {
     "log-normal": lognormal,
     "one hot tier": hot,
 }
-
-
-def number_of(name: str) -> int:
-    """Return the number of a member; the inverse of `population.member`."""
-    return int(name.removeprefix("member-"))
-
-
-class Names(Sequence[str]):
-    """The names of numbered members, made when they are read."""
-
-    def __init__(self, numbers: Sequence[int]) -> None:
-        self._numbers = numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return Names(self._numbers[index])
-        return member(self._numbers[index])
-
-
-class ByName(Mapping[str, int]):
-    """The scores of members by name."""
-
-    def __init__(self, scores: Scores) -> None:
-        self._scores = scores
-
-    def __getitem__(self, name: str) -> int:
-        return self._scores[number_of(name)]
-
-    def __iter__(self) -> Iterator[str]:
-        return map(member, range(len(self._scores)))
-
-    def __len__(self) -> int:
-        return len(self._scores)
-
-
-class Sorted(Truth):
-    """The right answers (`Truth`) about scores in descending order."""
-
-    def __init__(self, scores: Scores) -> None:
-        self.scores = ByName(scores)
-        self.order = Names(range(len(scores)))  # type: ignore[assignment]
-        self._behind = array("q", map(neg, scores))  # type: ignore[assignment]
-        self._distinct = []
-
-    def position(self, name: str) -> int:
-        """Return a member's position: its number plus 1."""
-        return number_of(name) + 1
-
-
-def tiers(scores: Scores) -> dict[Path, Counter[int]]:
-    """Return the counters of all tiers by node; every score must be at least 1."""
-    nodes: defaultdict[Path, Counter[int]] = defaultdict(Counter)
-    for _, leaf in groupby(scores, key=lambda score: score // FANOUT):
-        counts = Counter(leaf)
-        # In a leaf the digit is one higher for the next lower score.
-        first = next(iter(counts))
-        digits = path(sort_value(first, descending=True))
-        nodes[digits[:-1]].update({digits[-1] + first - score: count for score, count in counts.items()})
-        for length in range(len(digits) - 1):
-            nodes[digits[:length]][digits[length]] += counts.total()
-    return nodes
-
-
-def place(client: Engine, ranking: Ranking, scores: Scores, entries: Iterable[int]) -> None:
-    """Load the tiers that count all members, and the entries of the members with these numbers."""
-    version, written_at_ms = {"N": str(NOW)}, {"N": str(NOW)}
-
-    def nodes() -> Iterator[dict[str, Any]]:
-        for node, counters in tiers(scores).items():
-            named = {"n": {"NS": [str(ranking.metric.shards)]}} if not node and ranking.metric.shards > 1 else {}
-            counted = {COUNTERS[digit]: {"N": str(count)} for digit, count in counters.items()}
-            yield {"pk": {"S": node_key(ranking.key, node)}, "t": written_at_ms, "v": version, **named, **counted}
-
-    client.load("Rankings", nodes())
-    client.load("Rankings", (_entry(ranking, number, scores[number]) for number in sorted(set(entries))))
-
-
-def _entry(ranking: Ranking, number: int, score: int) -> dict[str, Any]:
-    move = Move(ranking, member(number), None, Place(sort_value(score, descending=True)), 1, NOW)
-    item: dict[str, Any] = entry_action("Rankings", ranking, move, None)["Put"]["Item"]
-    return item

@@ -64,7 +64,6 @@ class Job(Future[T]):
         self._end = end
 
     def result(self, timeout: float | None = None) -> T:
-        """Return the result."""
         self._ticks.now = max(self._ticks.now, self._end)
         return super().result(timeout)
 

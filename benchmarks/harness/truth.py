@@ -1,8 +1,12 @@
 """The right answer of every read of a ranking, from a list that is sorted once."""
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import neg
+from typing import Any, overload
+
+from benchmarks.harness.population import member
 
 Line = tuple[int, str, int]
 """Rank, member, score."""
@@ -19,15 +23,12 @@ class Truth:
 
     @property
     def total(self) -> int:
-        """The number of members."""
         return len(self.order)
 
     def ahead(self, score: int) -> int:
-        """Count the members with a higher score."""
         return bisect_left(self._behind, -score)
 
     def at_or_ahead(self, score: int) -> int:
-        """Count the members with this score or a higher one."""
         return bisect_right(self._behind, -score)
 
     def position(self, member: str) -> int:
@@ -37,14 +38,12 @@ class Truth:
         return self.ahead(score) + bisect_left(group, member) + 1
 
     def rank(self, member: str, method: str = "competition") -> int:
-        """Return a member's rank."""
         if method == "ordinal":
             return self.position(member)
         score = self.scores[member]
         return 1 + (self.distinct_ahead(score) if method == "dense" else self.ahead(score))
 
     def distinct_ahead(self, score: int) -> int:
-        """Count the different scores above this one."""
         return bisect_left(self._distinct, -score)
 
     def with_distinct_ahead(self, count: int) -> str | None:
@@ -54,12 +53,10 @@ class Truth:
         return self.order[self.ahead(-self._distinct[count])]
 
     def lines(self, first: int, count: int) -> list[Line]:
-        """Return `count` lines from a position on."""
         names = self.order[max(0, first - 1) : first - 1 + count]
         return [(self.ahead(self.scores[name]) + 1, name, self.scores[name]) for name in names]
 
     def shows(self, page: Mapping[str, Any], first: int, count: int) -> bool:
-        """Check that a page is this part of the list."""
         shown = [(entry["rank"], entry["member"], entry["score"]) for entry in page["entries"]]
         return shown == self.lines(first, count) and page["total"] == self.total
 
@@ -75,6 +72,82 @@ class Truth:
         return counted == [one["members"] for one in buckets] and sum(counted) == self.total
 
     def group_ranks(self, members: Sequence[str]) -> list[int]:
-        """Return the ranks of these members among themselves."""
         behind = sorted(-self.scores[name] for name in members)
         return [bisect_left(behind, -self.scores[name]) + 1 for name in members]
+
+
+def number_of(name: str) -> int:
+    """Return the number of a member; the inverse of `population.member`."""
+    return int(name.removeprefix("member-"))
+
+
+class Names(Sequence[str]):
+    """The names of numbered members, made when they are read."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return Names(self._numbers[index])
+        return member(self._numbers[index])
+
+
+class ByName(Mapping[str, int]):
+    """The scores of members by name."""
+
+    def __init__(self, scores: Sequence[int]) -> None:
+        self._scores = scores
+
+    def __getitem__(self, name: str) -> int:
+        return self._scores[number_of(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(member, range(len(self._scores)))
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def values(self) -> Any:
+        """Return the scores, without the names that a view of a mapping makes."""
+        return self._scores
+
+
+class MemberTruth(Truth):
+    """The right answers (`Truth`) about the scores of members by number; those of 0 are not ranked."""
+
+    def __init__(self, scores: Iterable[int]) -> None:
+        self.by_number = array("q", scores)
+        count = len(self.by_number)
+        # The number of a member stands behind its score, so that whole numbers are all that is sorted.
+        packed = sorted(number - score * count for number, score in enumerate(self.by_number) if score)
+        self.scores = _Ranked(self.by_number)
+        self.order = Names(array("L", (one % count for one in packed)))  # type: ignore[assignment]
+        self._behind = array("q", (one // count for one in packed))  # type: ignore[assignment]
+        self._distinct = []
+
+    def score_at(self, position: int) -> int:
+        """The score at a position; the first is 1."""
+        return neg(self._behind[position - 1])
+
+
+class _Ranked(ByName):
+    """The scores of ranked members by name."""
+
+    def __getitem__(self, name: str) -> int:
+        if score := super().__getitem__(name):
+            return score
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (member(number) for number, score in enumerate(self._scores) if score)
+
+    def __len__(self) -> int:
+        return sum(1 for score in self._scores if score)

@@ -29,17 +29,14 @@ class VirtualClock:
         self._waiting: list[tuple[float, int, greenlet]] = []
 
     def start(self, job: Callable[[], None]) -> None:
-        """Add a worker that begins now."""
         self._at(self.now, greenlet(job))
 
     def sleep(self, seconds: float) -> None:
-        """Have the calling worker wait."""
         worker = getcurrent()
         self._at(self.now + seconds, worker)
         worker.parent.switch()
 
     def run(self) -> None:
-        """Run the workers until all have ended."""
         while self._waiting:
             self.now, _, worker = heappop(self._waiting)
             worker.switch()
@@ -75,7 +72,6 @@ class Meeting:
         return answer
 
     def batch_get_item(self, **request: Any) -> Any:
-        """Read; reads conflict with nothing."""
         self._clock.sleep(READ)
         return self._client.batch_get_item(**request)
 

@@ -1,21 +1,22 @@
 """Projectors side by side on one board, with lanes and without, and the cost of a rank on a board with lanes.
 
-`make lanes` (or `python -m benchmarks.measure.lanes`) writes `benchmarks/results/lanes.json` and the tables of
-`docs/lanes.md`. The projectors are the product's; they run in virtual time (`benchmarks/harness/virtual_time.py`).
+`make lanes` writes `benchmarks/results/lanes.json` and the tables of `docs/lanes.md`. The projectors are the product's;
+they run in virtual time (`benchmarks/harness/virtual_time.py`).
 """
 
-import sys
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Final
 
 from benchmarks.harness import population
+from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import refuse_to_park
 from benchmarks.harness.questions import Board, Questions
-from benchmarks.harness.results_file import output
+from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.harness.virtual_time import TRANSACTION, Meeting, VirtualClock
 from benchmarks.measure import rising
+from benchmarks.pages.tables import Result, Row, Table
 from standings.aws.dynamodb.rankings.rankings import MAX_LANES, DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
@@ -28,7 +29,6 @@ from standings.runtime.retry import Clock
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
-PAGE: Final = "docs/lanes.md"
 PROJECTORS: Final = (1, 2, 4, 8, 16)
 MEMBERS: Final = 16_000
 BATCH: Final = 100
@@ -108,7 +108,6 @@ class Run:
 
     def row(self) -> dict[str, Any]:
         root = next(row for row in self.engine.scan(TableName="Rankings")["Items"] if row["pk"]["S"].endswith("/"))
-        """Return the figures of the run."""
         tried = self.client.committed + self.client.cancelled
         return {
             "lanes": int(root["l"]["N"]) if "l" in root else 1,
@@ -120,7 +119,6 @@ class Run:
 
 
 def busy(seconds: float) -> Iterator[dict[str, Any]]:
-    """Measure projectors that always have work."""
     for most in (1, MAX_LANES):
         for count in PROJECTORS:
             yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
@@ -133,7 +131,6 @@ def quiet(seconds: float) -> Iterator[dict[str, Any]]:
 
 
 def reads() -> Iterator[dict[str, Any]]:
-    """Measure a member's rank on a board with one, two and four lanes."""
     for lanes in (1, 2, 4):
         yield _shown(_rank(lanes))
 
@@ -142,6 +139,7 @@ def _rank(lanes: int) -> dict[str, Any]:
     board = Board(population.boards())
     scores = population.finegrained(Random(1), READ_MEMBERS)
     population.place_members(board.client, board.ranking("all"), scores, lanes=lanes)
+    board.about("all")  # Reads the board's record, which no figure includes
     ask = Questions(board, Truth(scores), Random(1))
     first, *others = map(ask.rank, ask.sample())
     first_row = board.row("first", [first])
@@ -159,68 +157,44 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def busy_table(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of projectors that always have work, with lanes and without."""
-    yield "| projectors | lanes | cancelled transactions | retries per batch | moves per second | without lanes |"
-    yield "|---" * 6 + "|"
+def of_busy(result: Result) -> Iterator[Row]:
     alone = {row["projectors"]: row for row in result["busy"] if row["most_lanes"] == 1}
     for row in result["busy"]:
         if row["most_lanes"] > 1:
-            other = alone[row["projectors"]]
-            yield (
-                f"| {row['projectors']} | {row['lanes']} | {_share(row)} | {row['retries_per_batch']:g} | "
-                f"{row['moves_per_second']:,} | {_share(other)}, {other['retries_per_batch']:g}, "
-                f"{other['moves_per_second']:,} |"
-            )
-
-
-def quiet_table(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of projectors that seldom conflict."""
-    yield "| projectors | seconds between the batches of a projector | cancelled transactions | lanes |"
-    yield "|---" * 4 + "|"
-    for row in result["quiet"]:
-        yield f"| {row['projectors']} | {row['pause']:g} | {_share(row)} | {row['lanes']} |"
-
-
-def rank_table(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of the cost of a rank."""
-    yield "| lanes | read units at most | round trips | round trips until the process knows the lanes |"
-    yield "|---" * 4 + "|"
-    for row in result["reads"]:
-        yield (
-            f"| {row['lanes']} | {row['read_units_most']:g} | {row['round_trips_most']} | {row['round_trips_first']} |"
-        )
-
-
-def pruning_table(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of trees under scores that only rise."""
-    yield "| amounts | moves checked | nodes | nodes needed | write units per move | read units per move |"
-    yield "|---" * 6 + "|"
-    for row in result["cleaning"]:
-        checked = f"1 of {row['one_of']}" if row["one_of"] else "none"
-        yield (
-            f"| {row['amounts'][0]:,}–{row['amounts'][1]:,} | {checked} | {row['nodes']:,} | {row['needed']:,} | "
-            f"{row['write_units_per_move']:g} | {row['read_units_per_move']:g} |"
-        )
-
-
-def _share(row: dict[str, Any]) -> str:
-    return f"{100 * row['cancelled_share']:.1f} %"
+            yield {**row, "alone": alone[row["projectors"]]}
 
 
 TABLES: Final = {
-    "busy": busy_table,
-    "quiet": quiet_table,
-    "rank": rank_table,
-    "cleaning": pruning_table,
+    "busy": Table(
+        "projectors | lanes | cancelled transactions | retries per batch | moves per second | without lanes",
+        "{projectors} | {lanes} | {cancelled_share:.1%} | {retries_per_batch:g} | {moves_per_second:,} | "
+        "{alone[cancelled_share]:.1%}, {alone[retries_per_batch]:g}, {alone[moves_per_second]:,}",
+        of_busy,
+    ),
+    "quiet": Table(
+        "projectors | seconds between the batches of a projector | cancelled transactions | lanes",
+        "{projectors} | {pause:g} | {cancelled_share:.1%} | {lanes}",
+        "quiet",
+    ),
+    "rank": Table(
+        "lanes | read units at most | round trips | round trips until the process knows the lanes",
+        "{lanes} | {read_units_most:g} | {round_trips_most} | {round_trips_first}",
+        "reads",
+    ),
+    "cleaning": Table(
+        "amounts | moves checked | nodes | nodes needed | write units per move | read units per move",
+        "{amounts[0]:,}–{amounts[1]:,} | {checked} | {nodes:,} | {needed:,} | {write_units_per_move:g} | "
+        "{read_units_per_move:g}",
+        lambda result: (
+            {**row, "checked": f"1 of {row['one_of']}" if row["one_of"] else "none"} for row in result["cleaning"]
+        ),
+    ),
 }
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, write the result and update the page."""
-    out = output(arguments, __doc__)
+def measure(out: Output) -> dict[str, Any]:
     seconds = 0.5 if out.small else SECONDS
-    result = {
+    return {
         "seconds": seconds,
         "transaction": TRANSACTION,
         "reads": list(reads()),
@@ -228,9 +202,6 @@ def main(arguments: list[str]) -> int:
         "busy": list(busy(seconds)),
         "cleaning": rising.measure(rounds=10 if out.small else rising.ROUNDS),
     }
-    out.publish("lanes", result, PAGE, "make lanes", TABLES)
-    return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCHMARK: Final = Benchmark("lanes", measure, {"docs/lanes.md": TABLES}, "make lanes")

@@ -1,30 +1,46 @@
-"""What every kind of read costs, at ten thousand members and at a million: read units, round trips, entries read.
+"""What every kind of read costs: read units, round trips, entries read.
 
-`make reads` (or `python -m benchmarks.measure.reads`) writes `benchmarks/results/reads.json` and tables of
-`docs/reads.md`. It compares every answer with a sorted list.
+`make reads` writes `benchmarks/results/reads.json`, the tables of `docs/reads.md`, and those of our reads beside the
+answers of others (`docs/comparison.md`, README). It compares every answer with a sorted list, or with what was written.
+
+Boards are of four kinds: of one calendar ranking at ten thousand members and at a million, of a rolling window up to
+ten million, of the histories of members, and of members with profiles.
 """
 
 import gc
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.harness import population
-from benchmarks.harness.pipeline import event
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import SAMPLE, Answer, Board, Draw, Question, Questions, placed
-from benchmarks.harness.results_file import output
+from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
-from benchmarks.measure.other_reads import EQUALS, directory, equals
+from benchmarks.measure.units import MONTH, SHIPPED, Windows
+from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
+from benchmarks.members.rolling_board import ENDED, NOON, RollingBoard
+from benchmarks.members.rolling_board import SAMPLE as SINGLE
+from benchmarks.pages import peers
+from benchmarks.pages.tables import Lines, Result, Table, crossed
+from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
+from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.boards_toml import parse_boards
-from standings.read import member_ranks
+from standings.domain.profiles.searching import MAX_FOUND, MAX_LOOKED_AT
+from standings.domain.windows.calendar import DAY
+from standings.members.change_profiles import ProfileAdmin
+from standings.read import board_list, member_ranks, pages
+from standings.read.history import MAX_PERIODS, history
 from standings.read.member_ranks import MAX_MEMBERS
+from standings.read.profiles.search import Search
+from standings.read.profiles.shown import People
 from standings.read.reader import Request
 
-PAGE: Final = "docs/reads.md"
-COMMAND: Final = "make reads"
 SIZES: Final = (10_000, 1_000_000)
-SMALL: Final = (2_500, 10_000)
+SMALL: Final = (2_500,)
 GROUPS: Final = 5
 SHARDS: Final = 10
 DENSE: Final = (1_000, 10_000, 100_000)
@@ -32,10 +48,13 @@ FEW: Final = "few equals"
 MANY: Final = "many equals"
 DEPTHS: Final = ("first", "at_1000", "at_middle")
 POPULATIONS: Final[dict[str, Draw]] = {FEW: population.finegrained, MANY: population.lognormal}
+EQUALS: Final = 10_000
+
+
+# ---- one ranking
 
 
 def usual(board: Board, truth: Truth) -> Iterator[Answer]:
-    """Measure the reads of a ranking."""
     ask = Questions(board, truth, Random(1))
     middle = truth.total // 2
     yield board.row("top 100", [ask.page(1)])
@@ -70,8 +89,8 @@ def deep(board: Board, truth: Truth) -> Answer:
     return costs
 
 
-def sharded(board: Board, truth: Truth) -> Iterator[Answer]:
-    """Measure the reads of a board whose index has several shards."""
+def sharded(count: int) -> Iterator[Answer]:
+    board, truth = placed(count, POPULATIONS[MANY], SHARDS)
     ask = Questions(board, truth, Random(1))
     yield board.row("top 100", [ask.page(1)])
     yield board.row("top 1,000", [ask.page(1, limit=1_000)])
@@ -129,77 +148,456 @@ def _load(board: Board, members: Sequence[str], scores: Mapping[str, int], earli
     board.read_record()
 
 
-def measure(sizes: Sequence[int] = SIZES) -> Answer:
-    """Return the whole result."""
-    result: Answer = {"reads": [], "deep": []}
+def equals() -> Iterator[Answer]:
+    """Measure reads in a group of 10,000 equals, at its end and in its middle."""
+    board = Board(population.boards())
+    rng = Random(1)
+    scores = {population.member(n): 500 if n < EQUALS else rng.randint(1, 1_000) for n in range(2 * EQUALS)}
+    scores = {name: 501 if score == 500 and n >= EQUALS else score for n, (name, score) in enumerate(scores.items())}
+    population.place_members(board.client, board.ranking("all"), scores)
+    board.read_record()
+    truth = Truth(scores)
+    ask = Questions(board, truth, rng)
+    last = truth.ahead(500) + EQUALS
+    half = last - EQUALS // 2
+    yield board.row("rank of a member", [ask.rank(truth.order[last - 1])])
+    yield board.row(
+        "rank of a member, ordinal, the last of 10,000 equals", [ask.rank(truth.order[last - 1], "ordinal")]
+    )
+    yield board.row(
+        "rank of a member, ordinal, in the middle of 10,000 equals", [ask.rank(truth.order[half - 1], "ordinal")]
+    )
+    yield board.row("100 at the last position of 10,000 equals", [ask.at(last)])
+    yield board.row("100 at the middle of 10,000 equals", [ask.at(half)])
+    yield board.row("next page of 100, from the middle of 10,000 equals", [ask.turned(half, back=False)])
 
-    def keep(kind: str, members: int, rows: Iterable[Answer]) -> None:
+
+def directory() -> Iterator[Answer]:
+    board = Board(population.boards())
+    names = [f"board-{number:04}" for number in range(2_000)]
+    board.pipeline.catalog.register(names)
+
+    def boards(limit: int) -> Question:
+        expected = [{"board": name} for name in names[:limit]]
+        return (
+            lambda: board_list.boards(Request(board.reader), prefix="board-", limit=limit, cursor=None),
+            lambda answer: answer["boards"] == expected,
+        )
+
+    yield board.row("list of 100 boards", [boards(100)])
+    yield board.row("list of 1,000 boards", [boards(1_000)])
+    yield board.row(
+        "a board",
+        [
+            (
+                lambda: board_list.definition(Request(board.reader), board.name),
+                lambda answer: answer["board"] == board.name,
+            )
+        ],
+    )
+
+
+# ---- a rolling window
+
+LARGEST: Final = 10_000_000
+"""The members of one board more, which takes gigabytes and many minutes."""
+SMALLEST: Final = 1_000
+MIDNIGHT: Final = NOON + DAY // 2 + 500
+"""In the first second of the next day. Nothing has been written since noon."""
+SCENES: Final = ((SHIPPED, ONE_DAY), (SHIPPED, TWO_OF_SEVEN), (MONTH, TWO_OF_SEVEN))
+KINDS: Final = {f"`{windows.names[-1]}`, {life}": (windows, life) for windows, life in SCENES}
+"""The boards, by what a table calls them."""
+LARGE: Final = list(KINDS)[1]
+"""The board that is also measured with the most members."""
+WHEN: Final = ("at noon", "in the first second")
+
+
+def rolling(count: int, kind: str) -> Iterator[Answer]:
+    """Measure reads of a rolling window on a board with so many members."""
+    windows, life = KINDS[kind]
+    of = RollingBoard(windows.definition, windows.names[-1], windows.days, life, count)
+    noon, first_second = WHEN
+    of.at(NOON)
+    yield from _current(of, 0, noon)
+    yield from _at_noon(of, windows)
+    of.at(MIDNIGHT)
+    yield from _current(of, 1, first_second)
+
+
+def _current(of: RollingBoard, offset: int, when: str) -> Iterator[Answer]:
+    ask, truth = of.ask(offset), of.truths[offset]
+    single, group = of.members[:SINGLE], of.members[SINGLE:]
+    row = of.board.row
+    yield row(f"rank of a member, {when}", map(ask.rank, single))
+    yield row(f"top 100, {when}", [ask.page(1)])
+    yield row(f"100 at the middle, {when}", [ask.at(truth.total // 2)])
+    yield row(f"around a member, 5 on each side, {when}", map(ask.around, single))
+    yield row(f"ranks of a group of {MAX_MEMBERS}, {when}", [ask.group(group)])
+    yield row(f"rank of a member with the previous rank, {when}", (_previous(of, offset, name) for name in single))
+
+
+def _at_noon(of: RollingBoard, windows: Windows) -> Iterator[Answer]:
+    if windows == SHIPPED:
+        yield of.board.row(
+            "a member's scores and ranks in 3 windows", (_card(of, name) for name in of.members[:SINGLE])
+        )
+    ended = of.ask(ENDED, named=True)
+    truth = of.truths[ENDED]
+    if truth.total:
+        ranked = [name for name in of.members[:SINGLE] if name in truth.scores]
+        yield of.board.row("rank of a member, ended period", map(ended.rank, ranked))
+        yield of.board.row("top 100, ended period", [ended.page(1)])
+        yield of.board.row("100 at the middle, ended period", [ended.at(truth.total // 2)])
+
+
+def _previous(of: RollingBoard, offset: int, name: str) -> Question:
+    now, before = of.truths[offset], of.truths[offset - 1]
+    expected = (now.rank(name), before.rank(name) if name in before.scores else None)
+    return (
+        lambda: member_ranks.rank(of.board.about(of.window), member=name, previous=True),
+        lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
+    )
+
+
+def _card(of: RollingBoard, name: str) -> Question:
+    truth = of.truths[0]
+    expected = (truth.scores[name], truth.rank(name), truth.total)
+
+    def is_right(answer: Answer) -> bool:
+        (one,) = (one for one in answer["metrics"][0]["windows"] if one["window"] == of.window)
+        return (one["score"], one["rank"], one["total"]) == expected
+
+    return lambda: member_ranks.card(Request(of.board.reader), of.board.name, name, "competition"), is_right
+
+
+# ---- members, one by one
+
+HISTORIES: Final = (10_000, 100_000)
+FEW_DAYS: Final = 14
+ROLLING_PERIODS: Final = 8
+"""Periods of `last-7-days` that can be read as shipped: today's, and those that still take late events."""
+DAYS: Final = 'keep = "120 days"\nmetrics.points = { aggregate = "sum", windows = ["day"] }'
+CALENDAR: Final = "`day`"
+ROLLING: Final = f"`{SHIPPED.names[-1]}`"
+WITH_ME: Final = {"`all`": 1, "`all`, 4 shards": 4}
+"""Boards whose pages are read with `me`, and their shards."""
+
+
+def history_of_days(count: int, most: int) -> Iterator[Answer]:
+    """Measure histories over days; few members share a score."""
+    board = Board(parse_boards(f'[boards."*"]\n{DAYS}'))
+    scores = population.finegrained(Random(count), count)
+    members = Random(1).sample(sorted(scores), SINGLE)
+    truths = []
+    for ago in range(most):
+        values = list(scores.values())
+        Random(ago).shuffle(values)
+        of_day = dict(zip(scores, values, strict=True))
+        population.place_members(board.client, board.ranking("day", ago), of_day, entries=set(members))
+        truths.append(Truth(of_day))
+    board.pipeline.write([event("idle", board.name, "idle", {"points": 1}, population.NOW)])
+    board.read_record("day")
+    for periods in dict.fromkeys((1, FEW_DAYS, most)):
+        some = [_history(board, "day", member, truths[:periods]) for member in members]
+        yield board.row(f"history of {_count(periods)}", some)
+    yield board.row(
+        f"history of {_count(FEW_DAYS)}, ranked in none", [_history(board, "day", "idle", truths[:FEW_DAYS])]
+    )
+
+
+def history_of_a_window(count: int) -> Iterator[Answer]:
+    """Measure histories over the periods of a rolling window, on a board as shipped."""
+    offsets = range(1 - ROLLING_PERIODS, 2)
+    of = RollingBoard(SHIPPED.definition, SHIPPED.names[-1], SHIPPED.days, TWO_OF_SEVEN, count, offsets)
+    of.at(NOON)
+    for periods in (1, 2, ROLLING_PERIODS):
+        truths = [of.truths[-ago] for ago in range(periods)]
+        some = [_history(of.board, of.window, member, truths) for member in of.members[:SINGLE]]
+        yield of.board.row(f"history of {_count(periods)}", some)
+    ask = of.ask(0)
+    yield of.board.row("top 100", [ask.page(1)])
+    yield of.board.row("rank of a member", map(ask.rank, of.members[:SINGLE]))
+    yield of.board.row("top 100 with `me`", map(ask.page_with, of.members[:SINGLE]))
+
+
+def beside_pages(count: int, shards: int) -> Iterator[Answer]:
+    """Measure a member's rank beside a page of a board that ranks `all` alone; few members share a score."""
+    board, truth = placed(count, population.finegrained, shards)
+    ask = Questions(board, truth, Random(1))
+    members = ask.sample(SINGLE)
+    yield board.row("top 100", [ask.page(1)])
+    yield board.row("rank of a member", map(ask.rank, members))
+    yield board.row("top 100 with `me`", map(ask.page_with, members))
+
+
+def periods_of(row: Mapping[str, object]) -> int:
+    """Return how many periods a row's history has; 0 for another read."""
+    read = str(row["read"])
+    return int(read.split()[2]) if read.startswith("history") else 0
+
+
+def _count(periods: int) -> str:
+    return f"{periods} period{'' if periods == 1 else 's'}"
+
+
+def _history(board: Board, window: str, member: str, truths: Sequence[Truth]) -> Question:
+    expected = [
+        (truth.rank(member), truth.scores[member], truth.total) if member in truth.scores else (None, None, truth.total)
+        for truth in truths
+    ]
+
+    def is_right(answer: Answer) -> bool:
+        return [(one["rank"], one["score"], one["total"]) for one in answer["periods"]] == expected
+
+    return lambda: history(board.about(window), member=member, periods=len(truths)), is_right
+
+
+# ---- profiles
+
+MEMBERS: Final = 10_000
+SHOWN: Final = 1_000
+"""Members that have a profile: the first of the list."""
+ANOTHER: Final = "nobody-played"
+"""A board without members."""
+
+Kind = Callable[[int], dict[str, Any]]
+
+
+def usual_profile(number: int) -> dict[str, Any]:
+    """Return a profile with a name of some letters, a picture and a country."""
+    return {
+        "name": f"Ada {number:04}",
+        "picture": f"https://pictures.example/{number:020}.png",
+        "country": "DE",
+        "data": None,
+    }
+
+
+def largest_profile(number: int) -> dict[str, Any]:
+    """Return a profile that is as large as it may be."""
+    return {
+        "name": f"Ada {number:04}" + "\U0001f600" * 56,
+        "picture": "https://pictures.example/" + f"{number:04}".rjust(487, "x"),
+        "country": "DE",
+        "data": {"text": "x" * (1024 - len('{"text":""}'))},
+    }
+
+
+PROFILES: Final[Mapping[str, Kind]] = {"usual profiles": usual_profile, "largest profiles": largest_profile}
+
+
+class WithProfiles:
+    """A board, the first of whose members have profiles of one kind."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.board, truth = placed(MEMBERS, population.finegrained)
+        self.order = truth.order
+        self.kind = kind
+        self._clock = still_clock()
+        admin = self.admin(self.board.client)
+        for number, member in enumerate(self.order[:SHOWN]):
+            admin.put(member, kind(number))
+        # The search for names looks at members' items.
+        first = self.order[:MAX_MEMBERS]
+        self.board.pipeline.write(event(name, self.board.name, name, {"points": 1}) for name in first)
+
+    def admin(self, client: Any) -> ProfileAdmin:
+        return ProfileAdmin(DynamoProfiles(client, "Profiles", self._clock), self._clock)
+
+    def people(self) -> People:
+        """Return the profiles as a new process reads them, without any in its cache."""
+        store = DynamoProfiles(self.board.trips, "Profiles", self._clock)  # type: ignore[arg-type]
+        return People(store, self._clock)
+
+    def rows(self) -> Iterator[Answer]:
+        yield self.board.row("a profile", [self.profile(number) for number in range(MAX_MEMBERS)])
+        for limit in (100, SHOWN):
+            people = self.people()
+            yield self.board.row(f"top {limit:,}, without profiles", [self.page(None, limit)])
+            yield self.board.row(f"top {limit:,}, with profiles", [self.page(people, limit)])
+            yield self.board.row(f"top {limit:,}, with profiles, again within a minute", [self.page(people, limit)])
+        yield self.board.row("rank of a member, without its profile", [self.rank(None)])
+        yield self.board.row("rank of a member, with its profile", [self.rank(self.people())])
+        yield self.board.row("search in all, 20 found", [self.search(None, MAX_FOUND)])
+        yield self.board.row(
+            "search on a board, 20 found among the first 50", [self.search(self.board.name, MAX_FOUND)]
+        )
+        yield self.board.row(f"search on a board, none found among {MAX_LOOKED_AT}", [self.search(ANOTHER, 0)])
+        yield from self.changes()
+
+    def profile(self, number: int) -> Question:
+        member, expected = self.order[number], self.kind(number)
+        return (
+            lambda: self.people().profile(Request(self.board.reader), member),
+            lambda answer: answer["name"] == expected["name"],
+        )
+
+    def page(self, people: People | None, limit: int) -> Question:
+        """Read the first page, with the profiles that some process has or reads."""
+
+        def ask() -> Answer:
+            question = self.board.about("all")
+            answer = pages.page(question, limit=limit, cursor=None)
+            return people.show(question.request, answer) if people else answer
+
+        return ask, lambda answer: self.is_right(answer["entries"], shown=people is not None)
+
+    def rank(self, people: People | None) -> Question:
+        def ask() -> Answer:
+            question = self.board.about("all")
+            answer = member_ranks.rank(question, member=self.order[0])
+            return people.show(question.request, answer) if people else answer
+
+        return ask, lambda answer: self.is_right([answer], shown=people is not None)
+
+    def is_right(self, entries: Sequence[Answer], *, shown: bool) -> bool:
+        """Return whether the first members are there, with or without their profiles."""
+        return all(
+            entry["member"] == self.order[number]
+            and (entry["profile"]["name"] == self.kind(number)["name"] if shown else "profile" not in entry)
+            for number, entry in enumerate(entries)
+        )
+
+    def search(self, board: str | None, count: int) -> Question:
+        """Search for the names that all members have, on a board or in all."""
+        scores = DynamoScores(self.board.trips, "Scores", "", self._clock)  # type: ignore[arg-type]
+        search = Search(self.people(), scores, needs_board=False)
+        return (
+            lambda: search.search(Request(self.board.reader), name="ada", board=board, limit=MAX_FOUND),
+            lambda answer: [one["member"] for one in answer["members"]] == self.order[:count],
+        )
+
+    def changes(self) -> Iterator[Answer]:
+        meter = self.board.pipeline.meter
+        admin, another = self.admin(meter), self.kind(SHOWN + 1)
+        changes: dict[str, Callable[[], Any]] = {
+            "a first profile": lambda: admin.put("another", self.kind(SHOWN)),
+            "another name": lambda: admin.put("another", {"name": another["name"]}),
+            "another picture": lambda: admin.put("another", {"picture": another["picture"]}),
+            "a profile removed": lambda: admin.remove("another"),
+        }
+        for name, change in changes.items():
+            before = meter.snapshot()
+            change()
+            cost = (meter.snapshot() - before).total
+            yield {"change": name, "write_units": cost.write, "round_trips": cost.round_trips}
+
+
+# ---- the result and its tables
+
+
+def boards(*, small: bool) -> Iterator[tuple[int, str, Callable[[], Iterable[Answer]]]]:
+    """Yield the members and the name of each board whose reads are rows of one form, and what measures them."""
+    for count in SMALL if small else SIZES:
+        yield count, f"{SHARDS} shards", partial(sharded, count)
+        yield count, "`all` and `day`", partial(periods, count)
+    yield 2 * EQUALS, "equals", equals
+    yield 0, "boards", directory
+    for count, kind in product((SMALLEST,), KINDS) if small else (*product(SIZES, KINDS), (LARGEST, LARGE)):
+        yield count, kind, partial(rolling, count, kind)
+    histories = SMALL if small else HISTORIES
+    for count in histories:
+        most = MAX_PERIODS if count == min(histories) and not small else FEW_DAYS
+        yield count, CALENDAR, partial(history_of_days, count, most)
+        yield count, ROLLING, partial(history_of_a_window, count)
+        for board, shards in WITH_ME.items():
+            yield count, board, partial(beside_pages, count, shards)
+    for board, profile in PROFILES.items():
+        yield MEMBERS, board, WithProfiles(profile).rows
+
+
+def measure(out: Output) -> Answer:
+    gc.disable()  # it would search a million rows for cycles again and again
+    result: Answer = {"reads": [], "deep": [], "changes": []}
+
+    def keep(members: int, board: str, rows: Iterable[Answer]) -> None:
         for row in rows:
-            print(f"{members:>9,} {kind:<12} {row['read']}: {row['read_units_most']} units", flush=True)
-            result["reads"].append({"members": members, "board": kind, **row})
+            print(members, board, row, flush=True)
+            result["changes" if "change" in row else "reads"].append({"members": members, "board": board, **row})
+        gc.collect()  # A board takes gigabytes
 
-    for count in sizes:
+    for count in SMALL if out.small else SIZES:
         for kind, draw in POPULATIONS.items():
             board, truth = placed(count, draw)
-            keep(kind, count, usual(board, truth))
+            keep(count, kind, usual(board, truth))
             result["deep"].append({"board": kind, **deep(board, truth)})
             del board, truth
-        board, truth = placed(count, POPULATIONS[MANY], SHARDS)
-        keep(f"{SHARDS} shards", count, sharded(board, truth))
-        del board, truth
-        keep("`all` and `day`", count, periods(count))
-    keep("equals", 2 * EQUALS, equals())
-    keep("boards", 0, directory())
+    for count, name, rows in boards(small=out.small):
+        keep(count, name, rows())
     return {**result, "answers_checked": sum(row["asked"] for row in result["reads"]), "answers_wrong": 0}
 
 
-def by_population(result: Answer) -> Iterator[str]:
-    """Return the table of the reads of a ranking, by size and population."""
-    columns = list(dict.fromkeys((row["board"], row["members"]) for row in _of(result, POPULATIONS)))
-    yield f"| read | {' | '.join(f'{kind}, {members:,}' for kind, members in columns)} |"
-    yield "|---" * (len(columns) + 1) + "|"
-    costs = {(row["read"], row["board"], row["members"]): _cost(row) for row in _of(result, POPULATIONS)}
-    for read in dict.fromkeys(read for read, _, _ in costs):
-        yield f"| {read} | {' | '.join(costs.get((read, *column), '') for column in columns)} |"
+def of_boards(result: Result, names: Iterable[str]) -> list[Mapping[str, Any]]:
+    return [row for name in names for row in result["reads"] if row["board"] == name]
 
 
-def by_board(result: Answer) -> Iterator[str]:
-    """Return the table of the reads of other boards."""
-    kinds = {row["board"]: None for row in result["reads"] if row["board"] not in POPULATIONS}
-    yield "| board | read | members | units (round trips) | entries |"
-    yield "|---|---|---|---|---|"
-    for row in _of(result, kinds):
-        yield f"| {row['board']} | {row['read']} | {row['members']:,} | {_cost(row)} | {row['entries_most']:,} |"
-
-
-def at_depths(result: Answer) -> Iterator[str]:
-    """Return the table of pages of 100 by depth."""
-    yield "| board | members | first page | at position 1,000 | at the middle |"
-    yield "|---|---|---|---|---|"
-    for row in result["deep"]:
-        cells = (f"{row[f'{at}_read_units']:g} ({row[f'{at}_entries']:,} entries)" for at in DEPTHS)
-        yield f"| {row['board']} | {row['members']:,} | {' | '.join(cells)} |"
-
-
-def _of(result: Answer, kinds: Iterable[str]) -> list[Answer]:
-    return [row for kind in kinds for row in result["reads"] if row["board"] == kind]
-
-
-def _cost(row: Answer) -> str:
+def _cost(row: Mapping[str, Any]) -> str:
     return f"{row['read_units_most']:,g} ({row['round_trips_most']})"
 
 
-TABLES: Final = {"reads": by_population, "others": by_board, "depths": at_depths}
+def of_rankings(result: Result) -> Iterator[str]:
+    rows = of_boards(result, POPULATIONS)
+    return crossed("read", ((row["read"], f"{row['board']}, {row['members']:,}", _cost(row)) for row in rows))
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, write the result and update its page."""
-    out = output(arguments, __doc__)
-    gc.disable()  # it would search a million rows for cycles again and again
-    result = measure(SMALL if out.small else SIZES)
-    out.publish("reads", result, PAGE, COMMAND, TABLES)
-    return 0
+def of_windows(result: Result) -> Iterator[str]:
+    """Return the table of the reads of rolling windows, by size and board, with the entries that they read."""
+    rows = sorted(of_boards(result, KINDS), key=lambda row: row["members"])
+
+    def cell(row: Mapping[str, Any]) -> tuple[str, str, str]:
+        entries = f", {row['entries_most']:,}" if row["entries_most"] else ""
+        cost = f"{row['read_units_most']:g} ({row['round_trips_most']}{entries})"
+        return row["read"], f"{row['board']}, {row['members']:,}", cost
+
+    first_second = WHEN[-1]
+    lines = [*crossed("read", map(cell, rows))]
+    return iter([*lines[:2], *sorted(lines[2:], key=lambda line: f"{first_second} |" in line)])
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def of_profiles(result: Result) -> Iterator[str]:
+    reads = ((row["read"], row["board"], _cost(row)) for row in of_boards(result, PROFILES))
+    changes = (
+        (f"change: {row['change']}", row["board"], f"{row['write_units']:g} write units (1)")
+        for row in result["changes"]
+    )
+    return crossed("read or change", (*reads, *changes))
+
+
+OTHERS: Final = (f"{SHARDS} shards", "`all` and `day`", "equals", "boards")
+TABLES: Final[dict[str, Lines]] = {
+    "reads": of_rankings,
+    "others": Table(
+        "board | read | members | units (round trips) | entries",
+        "{board} | {read} | {members:,} | {cost} | {entries_most:,}",
+        lambda result: ({**row, "cost": _cost(row)} for row in of_boards(result, OTHERS)),
+    ),
+    "depths": Table(
+        "board | members | first page | at position 1,000 | at the middle",
+        "{board} | {members:,} | " + " | ".join(f"{{{at}_read_units:g}} ({{{at}_entries:,}} entries)" for at in DEPTHS),
+        "deep",
+    ),
+    "rolling": of_windows,
+    "members": Table(
+        "board | read | members | units (round trips) | units a period",
+        "{board} | {read} | {members:,} | {cost} | {each}",
+        lambda result: (
+            {
+                **row,
+                "cost": _cost(row),
+                "each": f"{row['read_units_most'] / periods_of(row):.3g}" if periods_of(row) else "",
+            }
+            for row in sorted(of_boards(result, (CALENDAR, ROLLING, *WITH_ME)), key=lambda row: row["members"])
+        ),
+    ),
+    "profiles": of_profiles,
+}
+BENCHMARK: Final = Benchmark(
+    "reads",
+    measure,
+    {
+        "docs/reads.md": TABLES,
+        "docs/comparison.md": {"comparison": peers.table},
+        "README.md": {"peers": partial(peers.table, short=True)},
+    },
+    "make reads",
+)

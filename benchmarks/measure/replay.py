@@ -5,8 +5,7 @@
 FILE is CSV (or .csv.gz) with the columns id, epoch_seconds and member. Each row becomes an event of one point on a
 `demo-` board. The times are shifted so that the last event happened an hour ago. Events are posted in random order, one
 in twenty of them twice. The ranks are compared with a sorted list. The result, `benchmarks/results/replay.json`, has
-the number of compared and of wrong ranks, the seconds, and the units of the same stream posted in order, by DynamoDB's
-published rules.
+the number of compared and of wrong ranks, and the seconds.
 """
 
 import argparse
@@ -23,16 +22,14 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from benchmarks.harness.meter import Meter
+from benchmarks.harness.results_file import Output
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
-from tests.support.awslambda.pollers import Context, LocalStream, Queue, SqsPoller, StreamPoller
-from tests.support.dynamodb.engine import Engine
+from tests.support.awslambda.pollers import LocalStream, Queue, SqsPoller, StreamPoller
 from tests.support.dynamodb.local import DynamoDBLocal
 from tests.support.dynamodb.tables import create_tables
 from tests.support.oracle.model import Model
 
-RESULT: Final = Path(__file__).parents[1] / "results" / "replay.json"
 BOARD: Final = "demo-replay"
 LATE: Final = timedelta(days=35)
 BATCH: Final = 1000
@@ -51,7 +48,6 @@ class Row(NamedTuple):
 
     @property
     def body(self) -> str:
-        """The row's event as JSON."""
         event = {"id": self.id, "board": BOARD, "member": self.member, "at": self.at.isoformat()}
         return orjson.dumps({**event, "metrics": {"points": 1}}).decode()
 
@@ -151,31 +147,6 @@ def _images(client: Any, table: str) -> list[str]:
     return sorted(json.dumps(item, sort_keys=True, default=str) for page in pages for item in page["Items"])
 
 
-def units(rows: list[Row], now: datetime) -> dict[str, Any]:
-    """Count the units of the rows when they are posted in order, each once."""
-    engine = Engine()
-    create_tables(engine)
-    meter = Meter(engine)
-    with running(meter, ManualClock(int(now.timestamp() * 1000))) as stack:
-        for start in range(0, len(rows), BATCH):
-            records = [
-                {"messageId": row.id, "body": row.body, "messageAttributes": {}} for row in rows[start : start + BATCH]
-            ]
-            if stack.writer({"Records": records}, Context(seconds=600))["batchItemFailures"]:
-                raise AssertionError("expected no failed records in a batch, got some")
-        (shard,) = engine.stream("Scores")
-        for start in range(0, len(shard), BATCH):
-            if stack.projector({"Records": shard[start : start + BATCH]}, Context(seconds=600))["batchItemFailures"]:
-                raise AssertionError("expected no failed records in a batch, got some")
-    cost = meter.snapshot()
-    return {
-        "write_units": cost.total.write,
-        "read_units": cost.total.read,
-        "write_units_per_event": round(cost.total.write / len(rows), 2),
-        "by_table": {table: {"write": u.write, "read": u.read} for table, u in sorted(cost.tables.items())},
-    }
-
-
 def main(arguments: list[str]) -> int:
     """Replay a file; the exit status is 1 if a rank was wrong, or if anything was written while time passed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.measure.replay", description=__doc__)
@@ -196,12 +167,9 @@ def main(arguments: list[str]) -> int:
         "events": len(rows),
         "members": len({row.member for row in rows}),
         **exactness(rows, now, options.seed),
-        "units": units(rows, now),
     }
-    text = json.dumps(result, indent=2) + "\n"
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(text, encoding="utf-8")
-    print(text)
+    Output().keep("replay", result)
+    print(json.dumps(result, indent=2))
     checks = result["checks"].values()
     return int(any(check["wrong"] for check in checks) or not result["nothing_written_while_time_passed"])
 

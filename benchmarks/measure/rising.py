@@ -46,12 +46,10 @@ def rise(client: Any, amounts: tuple[int, int], chance: float, rounds: int) -> t
 
 
 def nodes(client: Any) -> int:
-    """Count the nodes, each in all its lanes."""
     return sum("/" in row["pk"]["S"] for row in client.scan(TableName="Rankings")["Items"])
 
 
 def measure(rounds: int) -> list[dict[str, Any]]:
-    """Measure the trees for all amounts and chances."""
     return [_measured(amounts, chance, rounds) for amounts in AMOUNTS for chance in CHANCES]
 
 

@@ -19,7 +19,7 @@ import argparse
 import csv
 import gzip
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -27,17 +27,17 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
+from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import Board
 from benchmarks.harness.results_file import Output
 from benchmarks.members.breakdown import breakdown
+from benchmarks.pages.tables import Table
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.windows.calendar import DAY, SECOND
 from standings.read import pages
 from standings.read.reader import Question
 
-PAGE: Final = "docs/performance.md"
-COMMAND: Final = "make rolling"
 WINDOWS: Final = ("last-7-days", "last-30-days")
 PIECE: Final = 120
 """Days of a piece that is laid over the others."""
@@ -64,7 +64,6 @@ Batches = Iterable[tuple[bool, Sequence[Event]]]
 
 
 def read_stream(path: Path, points: str | None = None) -> list[Event]:
-    """Read a CSV file, gzipped or not."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         return [
             Event(int(row["epoch_seconds"]) * SECOND, row["member"], int(row[points]) if points else 1)
@@ -84,7 +83,6 @@ def laid(stream: Sequence[Event]) -> Iterator[tuple[int, list[Event]]]:
 
 
 def together(stream: Sequence[Event]) -> Batches:
-    """Cut each day into batches."""
     for day, events in laid(stream):
         for start in range(0, len(events), BATCH):
             yield day >= WARM, events[start : start + BATCH]
@@ -169,37 +167,29 @@ class Run:
 
 
 def measure(stream: Sequence[Event]) -> dict[str, Any]:
-    """Return the whole result."""
     rows = []
     for window in WINDOWS:
         for kind, cut in KINDS.items():
             row = {"window": window, "kind": kind, **Run(window).apply(cut(stream))}
-            print(line(row), flush=True)
+            print(row, flush=True)
             rows.append(row)
     members = len({one.member for one in stream})
     return {"events": len(stream), "members": members, "rows": rows}
 
 
-def line(row: Mapping[str, Any]) -> str:
-    """Return the line of a run in the table."""
-    parts = " | ".join(f"{row['parts'][part]:.1f}" for part in PARTS)
-    skipped = f"{row['skipped_per_shown']:.1f}" if row["entries_shown"] else ""
-    cells = (f"`{row['window']}`", row["kind"], f"{row['events']:,}", f"{row['write_units_per_event']:.1f}", parts)
-    return f"| {' | '.join(cells)} | {skipped} |"
-
-
-def table(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of the page."""
-    yield "| window | events | counted | write units | rows | log | nodes | list | entries skipped for each shown |"
-    yield "|---" * 9 + "|"
-    yield from map(line, result["rows"])
-
-
-TABLES: Final = {"streams": table}
+STREAMS: Final = Table(
+    "window | events | counted | write units | rows | log | nodes | list | entries skipped for each shown",
+    "`{window}` | {kind} | {events:,} | {write_units_per_event:.1f} | "
+    + " | ".join(f"{{parts[{part}]:.1f}}" for part in PARTS)
+    + " | {skipped}",
+    lambda result: (
+        {**row, "skipped": f"{row['skipped_per_shown']:.1f}" if row["entries_shown"] else ""} for row in result["rows"]
+    ),
+)
+BENCHMARK: Final = Benchmark("streams", None, {"docs/performance.md": {"streams": STREAMS}}, "make rolling")
 
 
 def main(arguments: list[str]) -> int:
-    """Count a stream."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.measure.rolling", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--points", help="the column with the points of an event; without it each has one")
@@ -207,8 +197,9 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     result = measure(read_stream(options.file, options.points))
     if options.keep:
-        Output().publish("streams", result, PAGE, COMMAND, TABLES)
-    print("\n".join(table(result)))
+        Output().keep(BENCHMARK.name, result)
+        BENCHMARK.show(Output(), result)
+    print("\n".join(STREAMS(result)))
     return 0
 
 

@@ -7,34 +7,33 @@ opens the page as soon as its address is printed. The seconds are this machine's
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from playwright.sync_api import Browser
 
-from benchmarks.harness.results_file import REPOSITORY, Output, output
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.pages import live_page
 from demo.demo import BOARD
 from demo.serve import READY, UP
-from tests.support.browser.chromium import chromium
+from tests.support.browser.chromium import chromium, unavailable
 
 _ROUNDS: Final = 3
 
 
-def main(arguments: list[str]) -> None:
-    """Serve some times; write the seconds of all rounds, and the pictures of the first."""
-    out = output(arguments, __doc__)
+def measure(out: Output) -> dict[str, Any]:
+    """Serve some times; return the seconds of all rounds, and write the pictures of the first."""
     rounds = []
     with chromium() as browser:
         for number in range(1 if out.small else _ROUNDS):
             rounds.append(_round(browser, out if number == 0 else None))
             print(rounds[-1], flush=True)
     typical = {name: round(median(one[name] for one in rounds), 1) for name in rounds[0]}
-    out.keep("serve", {"processors": os.cpu_count(), "rounds": rounds, "median": typical})
+    return {"processors": os.cpu_count(), "rounds": rounds, "median": typical}
 
 
 def _round(browser: Browser, out: Output | None) -> dict[str, float]:
@@ -89,5 +88,4 @@ def _line_with(lines: IO[str], text: str) -> str:
     raise RuntimeError(f"expected a line with {text!r}, but `make serve` ended:\n{''.join(read)}")
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+BENCHMARK: Final = Benchmark("serve", measure, {}, "make pictures", unavailable=unavailable)

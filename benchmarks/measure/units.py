@@ -1,23 +1,23 @@
 """What ranks and events cost: read and write units and round trips, counted over the real requests.
 
-`make units` (or `python -m benchmarks.measure.units`) writes `benchmarks/results/units.json` and the table in the
-README. The result also says what the units of an event are for.
+`make units` writes `benchmarks/results/units.json` and a table of `docs/performance.md`. The result also says what the
+units of an event are for.
 """
 
-import sys
 from collections.abc import Iterator
 from random import Random
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
+from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.questions import Board, Questions
-from benchmarks.harness.results_file import output
+from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.members.events import AMOUNTS, Scene, cost
 from benchmarks.members.histories import LIVES, ONE_DAY, TWO_OF_SEVEN, points
+from benchmarks.pages.tables import Result
 from standings.domain.windows.window import MAX_SLAB, parse_window
 
-PAGE: Final = "docs/performance.md"
 SIZES: Final = (1_000, 10_000, 100_000)
 MEMBERS: Final = 200_000
 SMALL: Final = 10_000
@@ -35,12 +35,10 @@ class Windows(NamedTuple):
 
     @property
     def slab(self) -> int:
-        """The days of a slab of the longest window."""
         return len(parse_window(self.names[-1]).slab_of(0))
 
     @property
     def text(self) -> str:
-        """The windows as a table names them."""
         *most, last = (f"`{name}`" for name in self.names)
         return f"{', '.join(most)} and {last}" if most else last
 
@@ -76,12 +74,13 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     }
 
 
-def writes(windows: Windows, members: int) -> Iterator[dict[str, Any]]:
+def writes(windows: Windows, members: int, counted: int | None = None) -> Iterator[dict[str, Any]]:
     """Measure the units of an event on a board with these windows, for each life of its members.
 
-    How many steps an event changes depends on how far its slab is, so events are counted on many days of one.
+    How many steps an event changes depends on how far its slab is, so events are counted on many days of one, or on
+    `counted`.
     """
-    days = range(0, windows.slab, max(1, windows.slab // windows.counted))
+    days = range(0, windows.slab, max(1, windows.slab // (counted or windows.counted)))
     for life, draw in LIVES.items():
         if windows == ALL and life != ONE_DAY:
             continue
@@ -102,15 +101,13 @@ def writes(windows: Windows, members: int) -> Iterator[dict[str, Any]]:
 
 
 def line(row: dict[str, Any]) -> str:
-    """Return the line of an event in the table of `docs/performance.md`."""
     amounts = "" if tuple(row["amounts"]) == AMOUNTS else "amounts of {:,}–{:,}".format(*row["amounts"])
     life = row["life"] if row["life"] == TWO_OF_SEVEN else ""
     what = ", ".join(filter(None, (row["windows"], amounts, row["kind"], life)))
     return f"| an event, {what} | {row['members']:,} | {row['write_units_per_event']:.1f} write units |"
 
 
-def table(result: dict[str, Any]) -> Iterator[str]:
-    """Return the lines of the table of `docs/performance.md`."""
+def table(result: Result) -> Iterator[str]:
     yield "| what | members | units |"
     yield "|---|---|---|"
     for one in result["reads"]:
@@ -123,23 +120,12 @@ def table(result: dict[str, Any]) -> Iterator[str]:
     yield from map(line, result["writes"])
 
 
-def measure(*, small: bool) -> dict[str, Any]:
-    """Return the whole result."""
-    members = SMALL if small else MEMBERS
+def measure(out: Output) -> dict[str, Any]:
+    members, counted = (SMALL, 1) if out.small else (MEMBERS, None)
     return {
-        "reads": [reads(size, seed=1) for size in (SIZES[:2] if small else SIZES)],
-        "writes": [row for windows in WINDOWS for row in writes(windows, members)],
+        "reads": [reads(size, seed=1) for size in (SIZES[:2] if out.small else SIZES)],
+        "writes": [row for windows in WINDOWS for row in writes(windows, members, counted)],
     }
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, write the result and update the README."""
-    out = output(arguments, __doc__)
-    result = measure(small=out.small)
-    out.publish("units", result, PAGE, "make units", {"units": table})
-    print("\n".join(table(result)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCHMARK: Final = Benchmark("units", measure, {"docs/performance.md": {"units": table}}, "make units")

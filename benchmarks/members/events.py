@@ -67,13 +67,11 @@ class Day:
         return self.pipeline.meter.snapshot().operations.get("TransactWriteItems", Units()).round_trips
 
     def fold(self) -> None:
-        """Fold what is left in the logs."""
-        (projector,) = self.pipeline.projectors
+        projector = self.pipeline.projector
         for rankings in self.rolling:
             projector.rankings.rolling.fold(rankings, 0)
 
     def is_folded(self) -> bool:
-        """Whether every log is empty."""
         return all(self._bytes(rankings) == 0 for rankings in self.rolling)
 
     def _bytes(self, rankings: RollingRankings) -> int:

@@ -7,13 +7,11 @@ from itertools import combinations
 from random import Random
 from typing import Final, NamedTuple
 
-from benchmarks.harness.population import BOUND
+from benchmarks.harness.population import BOUND, Tree, tree_of
 from standings.domain.scoring.sort_order import sort_value
 from standings.domain.tiers.tier_path import Path, path
 from standings.domain.windows.window import MAX_SLAB
 
-Tree = Mapping[Path, Mapping[int, int]]
-"""The counters of a ranking's nodes, by path and digit."""
 EARLIER: Final = 13
 """Days before today of which something is stored: `late` as shipped, a day of reading, a margin, and days until TTL."""
 WEEK: Final = 7
@@ -69,14 +67,17 @@ class Histories:
             self._add(scores, -1 - offset, 1)
 
     def trees(self, size: int | None, offsets: Collection[int]) -> Mapping[int, Tree]:
-        """The trees of periods of so many days, by offset; without a size, of everything, whatever the offset."""
+        """The trees of periods of so many days, by offset; without a size, of everything, whatever the offset.
+
+        A member whose sum is 0 was not active, and is in none.
+        """
         missing = [offset for offset in offsets if (size, offset) not in self._trees]
         if missing and size is None:
-            self._trees |= dict.fromkeys(((None, offset) for offset in missing), tree_of(self.totals()))
+            self._trees |= dict.fromkeys(((None, offset) for offset in missing), tree_of(filter(None, self.totals())))
         elif missing and size is not None:
             for offset, scores in self.scores(size, range(min(missing), max(missing) + 1)):
                 if offset in missing:
-                    self._trees[size, offset] = tree_of(scores)
+                    self._trees[size, offset] = tree_of(filter(None, scores))
         return {offset: self._trees[size, offset] for offset in offsets}
 
     def nodes(self, size: int | None, ways: Mapping[int, Collection[Path]]) -> Mapping[int, Tree]:
@@ -92,17 +93,6 @@ class Histories:
             members, sums = self._days[age]
             for number, points in zip(members, sums, strict=True):
                 scores[number] += sign * points
-
-
-def tree_of(scores: Iterable[int]) -> Tree:
-    """The tree that counts these scores, the highest first; those of 0 are no scores."""
-    nodes: defaultdict[Path, Counter[int]] = defaultdict(Counter)
-    for score, count in Counter(scores).items():
-        if score:
-            digits = path(sort_value(score, descending=True))
-            for length, digit in enumerate(digits):
-                nodes[digits[:length]][digit] += count
-    return nodes
 
 
 def _nodes_of(scores: Iterable[int], wanted: Collection[Path]) -> Tree:

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from benchmarks.harness.population import member
-from benchmarks.members.histories import Histories, Tree
+from benchmarks.harness.population import Tree, member
+from benchmarks.members.histories import Histories
 from standings.aws.dynamodb.keys import COUNTERS, log_key, node_key
 from standings.aws.dynamodb.rankings.rankings import entry_action
 from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, list_item, row_item

@@ -9,9 +9,9 @@ from typing import Final
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import still_clock
 from benchmarks.harness.questions import Board, Questions
+from benchmarks.harness.truth import MemberTruth, number_of
 from benchmarks.members.histories import LIVES, Histories, fine_points
 from benchmarks.members.loader import Loader
-from benchmarks.members.member_truth import MemberTruth
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.rolling.count_log import Entry, encode_entry
 from standings.domain.rolling.steps import CountChange
@@ -56,7 +56,6 @@ class RollingBoard:
         self.board.pipeline.catalog.register([population.BOARD])
 
     def at(self, now: int) -> None:
-        """Move the clock."""
         self._now = now
         self.board.read_record()
 
@@ -67,7 +66,7 @@ class RollingBoard:
 
     def _near(self, histories: Histories) -> set[int]:
         """The members whose list items lie where the questions read, and the members that are asked for."""
-        near = {_number(name) for name in self.members}
+        near = {number_of(name) for name in self.members}
         bounds = sorted(self._bounds())
         flat: list[int] = []
         for low, high in bounds:
@@ -92,10 +91,6 @@ class RollingBoard:
     @staticmethod
     def _between(truth: MemberTruth, first: int, last: int) -> tuple[int, int]:
         return truth.score_at(min(last, truth.total)) - 1, truth.score_at(max(first, 1))
-
-
-def _number(name: str) -> int:
-    return int(name.removeprefix("member-"))
 
 
 def _day(offset: int) -> str:

@@ -1,79 +1,199 @@
 """How many events per second a deployment takes, how long until their ranks, and the parameters for more events.
 
-`make bench` (or `python -m benchmarks.models.ceiling`) writes `benchmarks/results/ceiling.json` and the tables of
-`docs/capacity.md`. The figures come from a model (`benchmarks/models/lag.py`, `benchmarks/models/contention.py`), which
-is compared with the product's projectors on an engine in this process, in the same virtual time.
+`python -m benchmarks ceiling` writes `benchmarks/results/ceiling.json` and the tables of `docs/capacity.md`. What the
+projectors of one board bear is measured: they are the product's, in virtual time (`benchmarks/measure/lanes.py`). The
+rest is arithmetic with the times of `benchmarks/models/assumed.py`.
 """
 
-import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 from statistics import mean
 from typing import Any, Final
 
-from benchmarks.harness.results_file import output
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.results_file import Output
 from benchmarks.measure import lanes
-from benchmarks.models import lag
-from benchmarks.models.contention import BUSY, Drawn, busy
-from benchmarks.models.cost.load_inputs import Traffic
-from benchmarks.models.cost.usage import usage
-from benchmarks.models.grid import ALL, SHIPPED
-from benchmarks.models.lag import PER_SHARD, Deployment, Scene, as_row, simulate, writers_rate
+from benchmarks.models import assumed
+from benchmarks.models.cost.counted import Settings, Traffic, usage
+from benchmarks.pages.tables import Lines, Result, Row, Table
 from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 from standings.domain.boards.boards_toml import MAX_SHARDS
 from standings.ports.scores import SLOTS
 
-PAGE: Final = "docs/capacity.md"
-COMMAND: Final = "make bench"
 PROJECTORS: Final = (1, 2, 4, 8, 16)
 BATCHES: Final = (100, 500)
-SEEDS: Final = (2, 8)
-"""Runs with the product's projectors, and runs of the model; runs differ because projectors draw their lanes."""
+RUNS: Final = 2
+"""Runs of the same projectors; they differ because projectors take their lanes by chance."""
+SECONDS: Final = 4.0
+"""Virtual seconds after which a projector begins no more batches."""
 RATES: Final = (1_000.0, 10_000.0, 100_000.0)
 BOARDS: Final = (1, 1_000)
-WINDOWS: Final = {1: ALL, 3: SHIPPED}
+WINDOWS: Final = {1: Settings(windows=("all",)), 3: Settings()}
 """Settings by the number of windows."""
 SPARE: Final = 0.7
 """The share of a limit that a setting should use."""
 WIDER: Final = ((1, 1), (2, 1), (5, 1), (10, 1), (10, 2), (10, 4), (10, 8))
 """The pairs to try, the smallest first: `ProjectorParallelizationFactor`, and the warm throughput factor of Scores."""
+POLL: Final = 0.25
+"""Seconds between polls of a shard without new records.
+
+https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
+"""
+PER_SHARD: Final = 500
+"""Changes per second of a partition of Scores, and so of a shard of its stream; also of a shard of an index.
+
+A change in a transaction takes two write units, and so does a row of the index that moves. A partition takes 1,000.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+"""
+FIRST_SHARDS: Final = 4
+"""Partitions, and so stream shards, of a new on-demand table: 4,000 write units per second.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
+"""
+EVENTS_OF_TRANSACTION: Final = 50
+"""Events in a transaction; each has a receipt and, with different members, an item."""
 TABLE_QUOTA: Final = 40_000
 """Write units per second of an on-demand table or index, before you ask AWS for more.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
+Tiers = Mapping[tuple[int, int], float]
+"""Moves a second of projectors on one board, by their number and their batch."""
 
 
-def checked(*, small: bool) -> Iterator[dict[str, Any]]:
-    """Run projectors that always have work on one board: the product's, and the model's."""
-    drawn = Drawn(Traffic(members=lanes.MEMBERS))
-    seconds, (runs, models) = (1.0, (1, 2)) if small else (BUSY, SEEDS)
-    for batch in BATCHES[:1] if small else BATCHES:
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Parameters of `template.yaml`, and `shards` of `boards.toml`."""
+
+    writer_batch: int = 1_000
+    window: float = 1.0
+    writers: int = 10
+    projector_batch: int = 500
+    parallelization: int = 1
+    shards: int = 1
+    warm: int = 1
+    """The warm throughput of Scores, as a multiple of the write units of the rate; it multiplies the stream shards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Events per second of different members, the number of boards, and the windows of each board.
+
+    In a rolling window an event also makes single writes, of list items: so many in all windows.
+    """
+
+    rate: float
+    boards: int
+    windows: int
+    single_writes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """Seconds from an event on the queue to its rank, on average and at most, if nothing waits for a free function."""
+
+    average: float
+    most: float
+
+
+def writer_seconds(events: float) -> float:
+    """Return the seconds of one run of the writer."""
+    transactions = ceil(events / EVENTS_OF_TRANSACTION)
+    return assumed.INVOCATION + events * assumed.EVENT + transactions * assumed.TRANSACTION
+
+
+def writers_rate(deployment: Deployment) -> float:
+    """Return the events per second of all writers, with full batches."""
+    return deployment.writers * deployment.writer_batch / writer_seconds(deployment.writer_batch)
+
+
+def shards_of_stream(rate: float, deployment: Deployment) -> int:
+    """Return the shards of the stream at this rate, after DynamoDB has split busy partitions."""
+    return deployment.warm * max(FIRST_SHARDS, ceil(rate / PER_SHARD))
+
+
+def projector_seconds(scene: Scene, projectors: int, records: float, tiers: Tiers) -> float:
+    """Return the seconds of one run of a projector, beside all others.
+
+    On one board it takes as long for its moves as was measured. On many boards each has transactions of its own.
+    """
+    own: float = assumed.INVOCATION + records * (assumed.EVENT + scene.windows * assumed.MOVE)
+    own += assumed.single_writes(records * scene.single_writes)
+    if scene.boards == 1:
+        near = min(tiers, key=lambda run: (abs(run[0] - projectors), abs(run[1] - records)))
+        return own + records * near[0] / tiers[near]
+    boards: float = scene.boards * (1 - (1 - 1 / scene.boards) ** records)
+    return own + ceil(boards * scene.windows / assumed.SIDE_BY_SIDE) * assumed.TRANSACTION
+
+
+def lag_of(scene: Scene, deployment: Deployment, tiers: Tiers, used: float = 1.0) -> Lag | None:
+    """Return the lag of a deployment, None if its projectors need more than this share of their time."""
+    projectors = shards_of_stream(scene.rate, deployment) * deployment.parallelization
+    full = projector_seconds(scene, projectors, deployment.projector_batch, tiers)
+    if (
+        writers_rate(deployment) < scene.rate
+        or scene.rate / scene.boards > deployment.shards * PER_SHARD
+        or (scene.boards == 1 and scene.rate > max(tiers.values()))
+        or used * projectors * deployment.projector_batch / full < scene.rate
+    ):
+        return None
+    needed = ceil(2 * scene.rate * deployment.writers / writers_rate(deployment))
+    each = scene.rate / min(deployment.writers, max(assumed.POLLERS, needed))
+    gathered = min(deployment.window, deployment.writer_batch / each)
+    writing = writer_seconds(each * gathered)
+    # A projector takes what has come since its last run, and first what a writer has written at once.
+    records = each * gathered / projectors
+    for _ in range(50):
+        took = projector_seconds(scene, projectors, records, tiers)
+        records = min(deployment.projector_batch, max(records, scene.rate / projectors * max(POLL, took)))
+    took = projector_seconds(scene, projectors, records, tiers)
+    return Lag((gathered + writing + POLL) / 2 + took, gathered + writing + POLL + 2 * took)
+
+
+def least(scene: Scene, tiers: Tiers) -> tuple[Deployment, Lag] | None:
+    """Return the smallest parameters that keep up and their lag, None if there are none.
+
+    On many boards projectors have some time to spare. On a single one more projectors do not help.
+    """
+    used = 1.0 if scene.boards == 1 else SPARE
+    each = writers_rate(Deployment(writers=1))
+    base = Deployment(
+        writers=max(Deployment().writers, ceil(scene.rate / SPARE / each)),
+        shards=min(MAX_SHARDS, ceil(scene.rate / scene.boards / SPARE / PER_SHARD)),
+    )
+    for parallelization, warm in WIDER:
+        deployment = replace(base, parallelization=parallelization, warm=warm)
+        if lag := lag_of(scene, deployment, tiers, used):
+            return deployment, lag
+    return None
+
+
+def tier_runs(*, small: bool) -> Iterator[dict[str, Any]]:
+    """Run the product's projectors that always have work on one board: moves a second, and the cancelled share."""
+    for batch in BATCHES:
         for count in PROJECTORS[:3] if small else PROJECTORS:
-            real = [run(count, batch, seconds, seed) for seed in range(1, runs + 1)]
-            modelled = [busy(drawn, count, MAX_LANES, batch, seed, seconds) for seed in range(1, models + 1)]
-            ran, model = _means(real), _means(modelled)
-            off = round(model["moves_per_second"] / ran["moves_per_second"] - 1, 3)
-            row = {"projectors": count, "batch": batch, "run": ran, "model": model, "off": off}
+            seconds = 0.5 if small else SECONDS
+            runs = [
+                lanes.Run(count, MAX_LANES, batch, 0.0, seconds, seed) for seed in range(1, 2 if small else RUNS + 1)
+            ]
+            row = {
+                "projectors": count,
+                "batch": batch,
+                "moves_per_second": round(mean(run.in_time / seconds for run in runs)),
+                "cancelled_share": round(mean(run.row()["cancelled_share"] for run in runs), 3),
+            }
             print(row, flush=True)
             yield row
 
 
-def run(projectors: int, batch: int, seconds: float, seed: int) -> dict[str, float]:
-    """Run the product's projectors; return the moves per second of batches done in time, and the cancelled share."""
-    ran = lanes.Run(projectors, MAX_LANES, batch, 0.0, seconds, seed)
-    return {"moves_per_second": ran.in_time / seconds, "cancelled_share": ran.row()["cancelled_share"]}
+def measure(out: Output) -> dict[str, Any]:
+    runs = list(tier_runs(small=out.small))
+    tiers = {(row["projectors"], row["batch"]): row["moves_per_second"] for row in runs}
+    return {"runs": runs, "limits": limits(tiers), "scenes": list(scenes(tiers, small=out.small))}
 
 
-def _means(rows: list[dict[str, float]]) -> dict[str, float]:
-    return {
-        "moves_per_second": round(mean(row["moves_per_second"] for row in rows)),
-        "cancelled_share": round(mean(row["cancelled_share"] for row in rows), 3),
-    }
-
-
-def limits(rows: list[dict[str, Any]]) -> dict[str, float]:
+def limits(tiers: Tiers) -> dict[str, float]:
     """Return the events per second on one board that each part takes as shipped, and at most."""
     shipped = Deployment()
     return {
@@ -82,161 +202,102 @@ def limits(rows: list[dict[str, Any]]) -> dict[str, float]:
         "scores": SLOTS * PER_SHARD,
         "index": shipped.shards * PER_SHARD,
         "index_most": MAX_SHARDS * PER_SHARD,
-        "lanes": max(row["model"]["moves_per_second"] for row in rows),
-        "stream": lag.FIRST_SHARDS * PER_SHARD,
+        "tiers": max(tiers.values()),
+        "stream": FIRST_SHARDS * PER_SHARD,
     }
 
 
-def scenes(lanes_rate: float, *, small: bool) -> Iterator[dict[str, Any]]:
-    """Measure each load with the shipped parameters, and with the smallest that keep up."""
-    drawn = Drawn(Traffic(members=1_000_000))
+def scenes(tiers: Tiers, *, small: bool) -> Iterator[dict[str, Any]]:
+    """Yield each load with the lag of the shipped parameters, the smallest that keep up, and the write units."""
     for rate in RATES[:1] if small else RATES:
         for boards in BOARDS:
             for windows, settings in WINDOWS.items():
-                scene = Scene(rate, boards, windows, usage(settings, Traffic()).single_writes)
-                row = {
-                    **as_row(scene, Deployment(), _shipped(scene, drawn)),
-                    "set": _least(scene, drawn, lanes_rate),
-                    "units": _units(scene),
+                batch = max(1, round(min(500, rate / 4 / FIRST_SHARDS) / boards))
+                used = usage(settings, Traffic(members=20_000, batch=batch))
+                scene = Scene(rate, boards, windows, used.single_writes)
+                shipped, found = lag_of(scene, Deployment(), tiers), least(scene, tiers)
+                yield {
+                    "events_per_second": rate,
+                    "boards": boards,
+                    "windows": windows,
+                    "shipped": shipped and _seconds(shipped),
+                    "set": found and _parameters(rate, *found),
+                    "units": {
+                        "Scores": round(used.scores * rate),
+                        "Receipts": round(used.receipts * rate),
+                        "Rankings": round(used.rankings * rate),
+                        "places": round(used.places * rate),
+                    },
                 }
-                print(row, flush=True)
-                yield row
 
 
-def _shipped(scene: Scene, drawn: Drawn) -> lag.Lag:
-    """Measure the shipped parameters; the index of a hot board is one partition and alone limits its rate."""
-    behind = lag.Lag(lag.SECONDS, lag.SECONDS, 0.0)
-    hot = scene.boards == 1 and scene.rate > PER_SHARD
-    if hot or writers_rate(Deployment()) < scene.rate:
-        return behind
-    return simulate(scene, Deployment(), drawn)
+def _seconds(lag: Lag) -> dict[str, float]:
+    return {"average": round(lag.average, 2), "most": round(lag.most, 2)}
 
 
-def _least(scene: Scene, drawn: Drawn, lanes_rate: float) -> dict[str, Any] | None:
-    """Return the smallest parameters that keep up, None if there are none."""
-    hot = scene.boards == 1
-    if hot and scene.rate > lanes_rate:
-        return None
-    each = writers_rate(Deployment(writers=1))
-    base = Deployment(
-        writers=max(Deployment().writers, ceil(scene.rate / SPARE / each)),
-        shards=min(MAX_SHARDS, ceil(scene.rate / scene.boards / SPARE / PER_SHARD)),
-    )
-    for parallelization, warm in WIDER:
-        deployment = replace(base, parallelization=parallelization, warm=warm)
-        if not hot and lag.projectors_rate(scene, deployment) < scene.rate:
-            continue
-        outcome = simulate(scene, deployment, drawn)
-        if outcome.keeps_up:
-            return as_row(scene, deployment, outcome)
-    return None
-
-
-def _units(scene: Scene) -> dict[str, float]:
-    """Return the write units per second of each table and of the index."""
-    batch = max(1, round(min(500, scene.rate / 4 / lag.FIRST_SHARDS) / scene.boards))
-    used = usage(WINDOWS[scene.windows], Traffic(batch=batch))
+def _parameters(rate: float, deployment: Deployment, lag: Lag) -> dict[str, Any]:
+    stream_shards = shards_of_stream(rate, deployment)
     return {
-        "Scores": round(used.scores * scene.rate),
-        "Receipts": round(used.receipts * scene.rate),
-        "Rankings": round((used.entries + used.tiers) * scene.rate),
-        "places": round(used.index * scene.rate),
+        "WriterMaximumConcurrency": deployment.writers,
+        "ProjectorParallelizationFactor": deployment.parallelization,
+        "shards": deployment.shards,
+        "stream_shards": stream_shards,
+        "functions": deployment.writers + stream_shards * deployment.parallelization,
+        **_seconds(lag),
     }
 
 
-def of_limits(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of what each part takes."""
-    at = {name: f"{round(rate):,}" for name, rate in result["limits"].items()}
+def of_limits(result: Result) -> Iterator[str]:
+    at = {name: f"{rate:,}" for name, rate in result["limits"].items()}
     yield "| part | events/s as shipped | events/s at most | raised by |"
     yield "|---" * 4 + "|"
-    yield (
-        f"| writers, whole batches | {at['writers']} | {at['writers_most']} | `WriterMaximumConcurrency`, "
-        f"then your account's concurrency |"
-    )
+    concurrency = "`WriterMaximumConcurrency`, then your account's concurrency"
+    yield f"| writers, whole batches | {at['writers']} | {at['writers_most']} | {concurrency} |"
     yield f"| Scores: {SLOTS} keys of a board | {at['stream']} at first | {at['scores']} | warm throughput of Scores |"
     yield f"| sorted index of a ranking | {at['index']} | {at['index_most']} | `shards` of the family |"
-    most = at["lanes"]
     tiers = f"tiers of a ranking, {MAX_LANES} lanes, batches of {BATCHES[-1]}"
-    yield f"| {tiers} | {most} | {most} | batches, not projectors |"
+    yield f"| {tiers} | {at['tiers']} | {at['tiers']} | batches, not projectors |"
 
 
-def of_scenes(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of lags as shipped, and of the parameters to set."""
-    yield (
-        "| events/s | boards | windows | as shipped: p50, p99 | `WriterMaximumConcurrency` | "
-        "`ProjectorParallelizationFactor` | `shards` | stream shards | then: p50, p99 | functions at once |"
+def of_scenes(result: Result) -> Iterator[Row]:
+    set_ = (
+        "{WriterMaximumConcurrency} | {ProjectorParallelizationFactor} | {shards} | {stream_shards} | "
+        "{average:.1f} s, {most:.1f} s | {functions:,}"
     )
-    yield "|---" * 10 + "|"
     for row in result["scenes"]:
-        parameters = row["set"]
-        before = f"{row['p50']:.1f} s, {row['p99']:.1f} s" if row["keeps_up"] else "falls behind"
-        if parameters is None:
-            after = "| | | | | **more than this takes** | |"
-        else:
-            writers, factor = parameters["WriterMaximumConcurrency"], parameters["ProjectorParallelizationFactor"]
-            shards = parameters["stream_shards"]
-            after = (
-                f"| {writers} | {factor} | {parameters['shards']} | {shards} | {parameters['p50']:.1f} s, "
-                f"{parameters['p99']:.1f} s | {writers + shards * factor:,} |"
-            )
-        yield f"| {row['events_per_second']:,.0f} | {row['boards']:,} | {row['windows']} | {before} {after}"
+        before = "{average:.1f} s, {most:.1f} s".format_map(row["shipped"]) if row["shipped"] else "falls behind"
+        after = set_.format_map(row["set"]) if row["set"] else "| | | | **more than this takes** |"
+        yield {**row, "before": before, "after": after}
 
 
-def of_units(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of write units per second."""
-    names = ("Scores", "Receipts", "Rankings", "places")
-    yield f"| events/s | boards | windows | {' | '.join(names)} |"
-    yield "|---" * (3 + len(names)) + "|"
-    for row in result["scenes"]:
-        cells = (f"{row['units'][name]:,}" + "*" * (row["units"][name] > TABLE_QUOTA) for name in names)
-        yield f"| {row['events_per_second']:,.0f} | {row['boards']:,} | {row['windows']} | {' | '.join(cells)} |"
+def of_units(result: Result) -> Iterator[str]:
+    """Return the table of write units per second; those above the quota have a star."""
+
+    def starred(units: Mapping[str, float]) -> dict[str, str]:
+        return {name: f"{rate:,}{'*' if rate > TABLE_QUOTA else ''}" for name, rate in units.items()}
+
+    yield from Table(
+        "events/s | boards | windows | Scores | Receipts | Rankings | places",
+        "{events_per_second:,.0f} | {boards:,} | {windows} | {Scores} | {Receipts} | {Rankings} | {places}",
+        lambda one: ({**row, **starred(row["units"])} for row in one["scenes"]),
+    )(result)
     yield ""
     yield f"\\* above {TABLE_QUOTA:,}, the quota of an on-demand table before you ask AWS for more."
 
 
-def of_check(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of the model and the product's projectors."""
-    yield "| projectors | batch | moves/s: run | model | error | cancelled: run | model |"
-    yield "|---" * 7 + "|"
-    for row in result["check"]:
-        run, model = row["run"], row["model"]
-        yield (
-            f"| {row['projectors']} | {row['batch']} | {run['moves_per_second']:,} | {model['moves_per_second']:,} | "
-            f"{100 * row['off']:+.0f} % | {100 * run['cancelled_share']:.1f} % | "
-            f"{100 * model['cancelled_share']:.1f} % |"
-        )
-    yield ""
-    yield (
-        f"Error: at most {100 * result['most_off']:.0f} %, on average {100 * result['mean_off']:.0f} %; "
-        f"of the cancelled share at most {100 * result['most_off_cancelled']:.0f} points."
-    )
-
-
-TABLES: Final = {"scenes": of_scenes, "limits": of_limits, "units": of_units, "check": of_check}
-
-
-def measure(*, small: bool) -> dict[str, Any]:
-    """Return the whole result."""
-    rows = list(checked(small=small))
-    most = limits(rows)
-    return {
-        "check": rows,
-        "most_off": max(abs(row["off"]) for row in rows),
-        "mean_off": round(mean(abs(row["off"]) for row in rows), 3),
-        "most_off_cancelled": max(
-            round(abs(row["model"]["cancelled_share"] - row["run"]["cancelled_share"]), 3) for row in rows
-        ),
-        "limits": most,
-        "scenes": list(scenes(most["lanes"], small=small)),
-    }
-
-
-def main(arguments: list[str]) -> int:
-    """Compute and measure, write the result and update the page."""
-    out = output(arguments, __doc__)
-    out.publish("ceiling", measure(small=out.small), PAGE, COMMAND, TABLES)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+TABLES: Final[dict[str, Lines]] = {
+    "scenes": Table(
+        "events/s | boards | windows | as shipped: average, at most | `WriterMaximumConcurrency` | "
+        "`ProjectorParallelizationFactor` | `shards` | stream shards | then: average, at most | functions at once",
+        "{events_per_second:,.0f} | {boards:,} | {windows} | {before} | {after}",
+        of_scenes,
+    ),
+    "limits": of_limits,
+    "units": of_units,
+    "runs": Table(
+        "projectors | batch | moves/s | cancelled transactions",
+        "{projectors} | {batch} | {moves_per_second:,} | {cancelled_share:.1%}",
+        "runs",
+    ),
+}
+BENCHMARK: Final = Benchmark("ceiling", measure, {"docs/capacity.md": TABLES})

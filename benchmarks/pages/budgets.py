@@ -1,190 +1,205 @@
 """The budgets of reads and events and the measured figures, in one table of all results.
 
-`python -m benchmarks.pages.budgets` writes it into `docs/performance.md`.
+`python -m benchmarks budgets` writes it into `docs/performance.md`.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from itertools import product
+from typing import Any, Final, NamedTuple
 
-from benchmarks.harness.results_file import Output, output
-from benchmarks.measure import reads
-from benchmarks.measure.comparison.curve_tables import BASE, flatness
-from benchmarks.measure.comparison.event_curves import SHARDS
-from benchmarks.measure.comparison.read_curves import DEEP, ON, RANK, READS, TOP
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.results_file import Output
+from benchmarks.measure import curves, reads
 from benchmarks.measure.speed import speed
-from benchmarks.pages import rolling_budgets
-from benchmarks.pages.budget import Budget, Result
-from benchmarks.rivals.board import OURS
-from benchmarks.rivals.counting import CountAbove
+from benchmarks.measure.units import ALL, MONTH, QUARTER, SHIPPED, WIDE, Windows
+from benchmarks.members.events import AMOUNTS, BATCH
+from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
+from benchmarks.pages.tables import Result, Table
 
-PAGE: Final = "docs/performance.md"
-COMMAND: Final = "make bench"
 ENOUGH: Final = 1.75
 """The factor by which twice the shards must raise the ceiling; it is below 2 because members spread unevenly."""
+TRANSACTIONS: Final = 3
+"""Those of the rows of one event as shipped."""
+STREAMS: Final = {"last-7-days": 17, "last-30-days": 50}
+"""Write units of an event of a real stream in a rolling window by itself."""
+READS: Final = {
+    "rank of a member": 7,
+    "top 100": 8,
+    "100 at the middle": 14,
+    "around a member, 5 on each side": 14,
+}
+"""Read units of reads of the current period of a rolling window."""
+
+
+class Kind(NamedTuple):
+    """Events of one kind: the windows of the board, whether they come together, the members' life and the points."""
+
+    windows: Windows
+    kind: str
+    life: str = ONE_DAY
+    amounts: tuple[int, int] = AMOUNTS
+
+
+EVENTS: Final = {
+    Kind(ALL, "together"): 10,
+    Kind(SHIPPED, "together"): 24,
+    Kind(SHIPPED, "together", TWO_OF_SEVEN): 30,
+    Kind(SHIPPED, "alone"): 38,
+    Kind(SHIPPED, "alone", TWO_OF_SEVEN): 44,
+    Kind(SHIPPED, "together", ONE_DAY, WIDE): 44,
+    Kind(MONTH, "together"): 26,
+    Kind(MONTH, "together", TWO_OF_SEVEN): 50,
+    Kind(MONTH, "alone"): 55,
+    Kind(MONTH, "alone", TWO_OF_SEVEN): 80,
+    Kind(QUARTER, "together"): 55,
+}
+"""Write units of an event."""
+
+
+class Budget(NamedTuple):
+    """One line of the table: its subject, the budget, the measured figure, and whether the figure is within it."""
+
+    subject: str
+    budget: str
+    measured: str
+    met: bool
+
+
+def at_most(subject: str, unit: str, most: float, figure: float, trips: tuple[int, int] | None = None) -> Budget:
+    """Return a budget of units, and of round trips, if the most and the measured ones are given."""
+    if trips is None:
+        return Budget(subject, f"≤ {most:g}{unit}", f"{figure:g}", figure <= most)
+    budget = f"≤ {most:g}{unit}, {trips[0]} round trip{'s' if trips[0] > 1 else ''}"
+    return Budget(subject, budget, f"{figure:g}, {trips[1]}", figure <= most and trips[1] <= trips[0])
 
 
 def of_curves(result: Result) -> Iterator[Budget]:
-    """Return the budgets of reads at every size, and those of the hottest key."""
     most = max(row["members"] for row in result["reads"])
     done = [row for row in result["reads"] if "asked" in row]
-    of = {read: [row for row in done if row["read"] == read] for read in READS}
+    of = {read: [row for row in done if row["read"] == read] for read in curves.READS}
     units = {read: max(row["read_units_most"] for row in rows) for read, rows in of.items() if rows}
     trips = {read: max(row["round_trips_most"] for row in rows) for read, rows in of.items() if rows}
-    yield Budget(
-        f"a member's rank, scores below 2^28, all shapes, 1,000 to {most:,} members",
-        "≤ 3 read units, 2 round trips",
-        f"{units[RANK]:g}, {trips[RANK]}",
-        units[RANK] <= 3 and trips[RANK] <= 2,
-    )
-    flat = max(flatness(result).values())
-    yield Budget(f"the same at {most:,} members ÷ at {BASE:,}, all shapes", "≤ 1.1", f"{flat:.2f}", flat <= 1.1)
-    yield Budget(
-        "top 100 with the total, ids of 20 bytes",
-        "≤ 2.5 read units, 1 round trip",
-        f"{units[TOP]:g}, {trips[TOP]}",
-        units[TOP] <= 2.5 and trips[TOP] == 1,
-    )
-    top = {(row["shape"], row["members"]): row["read_units_most"] for row in of[TOP]}
+    rank, top = curves.RANK, curves.TOP
+    subject = f"a member's rank, scores below 2^28, all shapes, 1,000 to {most:,} members"
+    yield at_most(subject, " read units", 3, units[rank], (2, trips[rank]))
+    flat = max(curves.flatness(result).values())
+    yield Budget(f"the same at {most:,} members ÷ at {curves.BASE:,}, all shapes", "≤ 1.1", f"{flat:.2f}", flat <= 1.1)
+    yield at_most("top 100 with the total, ids of 20 bytes", " read units", 2.5, units[top], (1, trips[top]))
+    first = {(row["shape"], row["members"]): row["read_units_most"] for row in of[top]}
     # In these shapes few members share a score, so a page skips few entries.
-    more = max(
-        row["read_units_most"] - top[row["shape"], row["members"]]
-        for row in of[DEEP]
-        if row["shape"] in {"log-normal", "uniform"}
-    )
-    yield Budget("100 at the middle, few equals", "≤ 2.5 read units more", f"{more:g} more", more <= 2.5)
-    on = max(row["read_units_most"] - top[row["shape"], row["members"]] for row in of[ON])
-    yield Budget("100 by cursor from the middle, any equals", "≤ 2.5 read units more", f"{on:g} more", on <= 2.5)
-    yield from of_ceilings(result)
-
-
-def of_ceilings(result: Result) -> Iterator[Budget]:
-    """Return the budgets of the hottest key."""
+    few = [row for row in of[curves.DEEP] if row["shape"] in {"log-normal", "uniform"}]
+    for subject, rows in (
+        ("100 at the middle, few equals", few),
+        ("100 by cursor from the middle, any equals", of[curves.ON]),
+    ):
+        more = max(row["read_units_most"] - first[row["shape"], row["members"]] for row in rows)
+        yield Budget(subject, "≤ 2.5 read units more", f"{more:g} more", more <= 2.5)
     four = min(row["events_per_second"] for row in result["ceilings"] if row["shards"] == 4)
-    yield Budget(
-        "a hot board of 4 shards, events of different members, until a key takes 1,000 write units per second",
-        "≥ 1,000 events/s",
-        f"{four:,}",
-        four >= 1_000,
-    )
+    subject = "a hot board of 4 shards, events of different members, until a key takes 1,000 write units per second"
+    yield Budget(subject, "≥ 1,000 events/s", f"{four:,}", four >= 1_000)
     together = {row["shards"]: row["events_per_second"] for row in result["ceilings"] if row["batch"] > 1}
-    growth = min(together[2 * shards] / together[shards] for shards in SHARDS[:-1])
-    yield Budget(
-        "the same with twice the shards, batches of 100",
-        f"≥ {ENOUGH:g} ×",
-        f"{growth:.2f} ×",
-        growth >= ENOUGH,
-    )
+    growth = min(together[2 * shards] / together[shards] for shards in curves.SHARDS[:-1])
+    subject = "the same with twice the shards, batches of 100"
+    yield Budget(subject, f"≥ {ENOUGH:g} ×", f"{growth:.2f} ×", growth >= ENOUGH)
 
 
 def of_compared(result: Result) -> Iterator[Budget]:
-    """Return the budget of a rank compared with counting everyone above."""
     most = max(row["members"] for row in result["ranks"])
     costs = {row["method"]: row["read_units"] for row in result["ranks"] if row["members"] == most}
-    share = costs[CountAbove.name] / costs[OURS]
-    yield Budget(
-        f"the median of {most:,} members: counting everyone above ÷ a rank, in read units",
-        "≥ 1,000",
-        f"{share:,.0f}",
-        share >= 1_000,
-    )
+    share = costs["count everyone above"] / costs["Standings"]
+    subject = f"the median of {most:,} members: counting everyone above ÷ a rank, in read units"
+    yield Budget(subject, "≥ 1,000", f"{share:,.0f}", share >= 1_000)
 
 
 def of_reads(result: Result) -> Iterator[Budget]:
-    """Return the budgets of previous ranks, and of lists from several shards."""
     rows = [row for row in result["reads"] if row["read"] == "rank of a member with the previous rank"]
-    units, trips = max(row["read_units_most"] for row in rows), max(row["round_trips_most"] for row in rows)
-    yield Budget(
-        "a rank with the previous rank",
-        "≤ 6 read units, 2 round trips",
-        f"{units:g}, {trips}",
-        units <= 6 and trips <= 2,
-    )
-    spread = [row for row in result["reads"] if row["board"] == f"{reads.SHARDS} shards" and row["read"] == "top 100"]
-    units, most = max(row["read_units_most"] for row in spread), 2.5 + 0.5 * (reads.SHARDS - 1)
-    yield Budget(f"top 100 of {reads.SHARDS} shards", f"≤ {most:g} read units", f"{units:g}", units <= most)
+    units, trips = _most([row for row in rows if row["board"] == "`all` and `day`"])
+    yield at_most("a rank with the previous rank", " read units", 6, units, (2, trips))
+    board = f"{reads.SHARDS} shards"
+    units, _ = _most([row for row in result["reads"] if row["board"] == board and row["read"] == "top 100"])
+    yield at_most(f"top 100 of {board}", " read units", 2.5 + 0.5 * (reads.SHARDS - 1), units)
+
+
+def _most(rows: list[Mapping[str, Any]]) -> tuple[float, int]:
+    return max(row["read_units_most"] for row in rows), max(row["round_trips_most"] for row in rows)
 
 
 def of_lanes(result: Result) -> Iterator[Budget]:
-    """Return the budgets of a rank on a hot board."""
     for row in result["reads"]:
         if row["lanes"] > 1:
-            units, trips, most = row["read_units_most"], row["round_trips_first"], 0.5 + 2.5 * row["lanes"]
-            yield Budget(
-                f"a rank on a hot board of {row['lanes']} lanes",
-                f"≤ {most:g} read units, 3 round trips",
-                f"{units:g}, {trips}",
-                units <= most and trips <= 3,
-            )
+            trips = (3, row["round_trips_first"])
+            subject = f"a rank on a hot board of {row['lanes']} lanes"
+            yield at_most(subject, " read units", 0.5 + 2.5 * row["lanes"], row["read_units_most"], trips)
+
+
+def of_rolling_reads(result: Result) -> Iterator[Budget]:
+    for read, board in product(READS, reads.KINDS):
+        rows = reads.of_boards(result, [board])
+        units, trips = _most([row for row in rows if row["read"] in {f"{read}, {when}" for when in reads.WHEN}])
+        members = max(row["members"] for row in rows)
+        subject = f"{read}, {board}, up to {members:,} members, at noon and in the first second of a period"
+        yield at_most(subject, " read units", READS[read], units, (2, trips) if read == "rank of a member" else None)
+
+
+def of_events(result: Result) -> Iterator[Budget]:
+    rows = {(row["windows"], row["kind"], row["life"], tuple(row["amounts"])): row for row in result["writes"]}
+    for kind, most in EVENTS.items():
+        row = rows[kind.windows.text, kind.kind, kind.life, kind.amounts]
+        life = f", members active on {kind.life}" if kind.life == TWO_OF_SEVEN else ""
+        together = f"{BATCH} together" if kind.kind == "together" else kind.kind
+        points = "{}–{:,}".format(*kind.amounts)
+        subject = f"an event, {kind.windows.text}, {together}, amounts of {points}, {row['members']:,} members{life}"
+        yield at_most(subject, " write units", most, row["write_units_per_event"])
+    lone = rows[SHIPPED.text, "alone", ONE_DAY, AMOUNTS]["row_transactions_per_event"]
+    yield at_most("transactions for the rows of a lone event as shipped", "", TRANSACTIONS, lone)
+
+
+def of_streams(result: Result) -> Iterator[Budget]:
+    for window, most in STREAMS.items():
+        units = max(row["write_units_per_event"] for row in result["rows"] if row["window"] == window)
+        subject = f"a real stream of {result['events']:,} events, `{window}` by itself, each event alone"
+        yield at_most(subject, " write units", most, units)
 
 
 def of_speed(result: Result) -> Iterator[Budget]:
-    """Return the budgets of the pace of one core, and of the starts of functions."""
     for row in result["paces"]:
-        least = speed.BUDGETS[row["level"]]
-        yield Budget(
-            f"{row['function']}, one core, {speed.STUBBED[row['level']]} stubbed",
-            f"≥ {least:,} {speed.RECORDS[row['function']]} a second",
-            f"{row['records_per_second']:,}",
-            row["records_per_second"] >= least,
-        )
+        least, pace = speed.BUDGETS[row["level"]], row["records_per_second"]
+        subject = f"{row['function']}, one core, {speed.STUBBED[row['level']]} stubbed"
+        yield Budget(subject, f"≥ {least:,} {speed.RECORDS[row['function']]} a second", f"{pace:,}", pace >= least)
     for row in result["starts"]:
-        if row["program"] in speed.STARTS:
-            most = speed.STARTS[row["program"]]
-            yield Budget(
-                f"a start of the {row['program']} function ÷ of a module that only makes a boto3 client, CPU time",
-                f"≤ {most:g}",
-                f"{row['times_base_cpu']:.2f}",
-                row["times_base_cpu"] <= most,
-            )
+        if most := speed.STARTS.get(row["program"]):
+            subject = f"a start of the {row['program']} function ÷ of a module that only makes a boto3 client, CPU time"
+            yield Budget(subject, f"≤ {most:g}", f"{row['times_base_cpu']:.2f}", row["times_base_cpu"] <= most)
 
 
-FROM: Final[dict[str, Callable[[Result], Iterator[Budget]]]] = {
-    "curves": of_curves,
-    "compared": of_compared,
-    "reads": of_reads,
-    "lanes": of_lanes,
-    "rolling_reads": rolling_budgets.of_reads,
-    "units": rolling_budgets.of_events,
-    "streams": rolling_budgets.of_streams,
-    "speed": of_speed,
-}
+FROM: Final[tuple[tuple[str, Callable[[Result], Iterator[Budget]]], ...]] = (
+    ("curves", of_curves),
+    ("compared", of_compared),
+    ("reads", of_reads),
+    ("lanes", of_lanes),
+    ("reads", of_rolling_reads),
+    ("units", of_events),
+    ("streams", of_streams),
+    ("speed", of_speed),
+)
 """The results that have budgets, in the order of the table."""
 
 
-def budgets(results: Mapping[str, Result]) -> Iterator[Budget]:
-    """Yield the budgets of all results."""
-    for name, result in results.items():
-        yield from FROM[name](result)
-
-
-def table(results: Mapping[str, Result]) -> Iterator[str]:
-    """Return the lines of the page's table."""
-    yield "| what | budget | measured | met |"
-    yield "|---" * 4 + "|"
-    for one in budgets(results):
-        yield f"| {one.subject} | {one.budget} | {one.measured} | {'yes' if one.met else 'no'} |"
-
-
-def read_results(out: Output) -> dict[str, Result]:
-    """Read the results; a missing one is reported and left out."""
-    results: dict[str, Result] = {}
-    for name in FROM:
+def measure(out: Output) -> dict[str, Any]:
+    """Return the budgets of all results that are there; a missing one is reported and left out."""
+    budgets: list[dict[str, Any]] = []
+    for name, lines in FROM:
         try:
-            results[name] = out.result(name)
+            results = Output() if name == "compared" else out
+            budgets += [one._asdict() for one in lines(results.result(name))]
         except FileNotFoundError:
             print(f"{name}: no result yet")
-    return results
+    return {"budgets": budgets}
 
 
-def main(arguments: list[str]) -> int:
-    """Update the page."""
-    out = output(arguments, __doc__)
-    lines = list(table(read_results(out)))
-    out.table(PAGE, "budgets", COMMAND, lines)
-    print("\n".join(lines))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BUDGETS: Final = Table(
+    "what | budget | measured | met",
+    "{subject} | {budget} | {measured} | {yes}",
+    lambda result: ({**row, "yes": "yes" if row["met"] else "no"} for row in result["budgets"]),
+)
+BENCHMARK: Final = Benchmark("budgets", measure, {"docs/performance.md": {"budgets": BUDGETS}}, kept=False)

@@ -130,7 +130,6 @@ def _take(browser: Browser, address: str, view: View, path: Path) -> None:
 
 
 def _somebody(address: str) -> str:
-    """Return one of the first members, one that has a name."""
     entries = _entries(address, QUIET, WINDOW)[_PLACE - 1 :]
     member: str = next(entry["member"] for entry in entries if people.profile(entry["member"]) is not None)
     return member

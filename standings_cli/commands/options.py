@@ -5,12 +5,10 @@ import math
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from standings_cli.start.summaries import COMMANDS
-
-_N = TypeVar("_N", int, float)
 
 
 class Commands:
@@ -65,25 +63,16 @@ def add_csv(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", action="store_true", help="print CSV with a header")
 
 
-def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
-    """Make an argument type: a finite number from `least` to `most`."""
-    return _limited(float, "a number", least, most)
-
-
 def whole_from(least: int, most: float = math.inf) -> Callable[[str], int]:
     """Make an argument type: a whole number from `least` to `most`."""
-    return _limited(int, "a whole number", least, most)
-
-
-def _limited(convert: Callable[[str], _N], kind: str, least: float, most: float) -> Callable[[str], _N]:
     limits = f"of at least {least:,}" if most == math.inf else f"from {least:,} to {most:,}"
 
-    def read(text: str) -> _N:
+    def read(text: str) -> int:
         with suppress(ValueError):
-            value = convert(text)
-            if least <= value <= most and value != math.inf:
+            value = int(text)
+            if least <= value <= most:
                 return value
-        raise argparse.ArgumentTypeError(f"expected {kind} {limits}, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number {limits}, got {text!r}")
 
     return read
 

@@ -30,7 +30,8 @@ def add(commands: Commands) -> None:
         epilog="--json prints one line for each page of up to 1000 entries.",
     )
     add_ranking(top)
-    add_entries(top)
+    top.add_argument("--limit", type=whole_from(1), default=TOP, metavar="N", help="how many entries (%(default)s)")
+    top.add_argument("--from", type=whole_from(1), dest="start", metavar="RANK", help="begin at this position")
     add_csv(top)
     top.set_defaults(do=_top, resumes=False)
 
@@ -66,12 +67,6 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     methods = {"competition": "1224, the default", "ordinal": "1234", "dense": "1223"}
     numbered = ", ".join(f"{name} ({ranks})" for name, ranks in methods.items())
     parser.add_argument("--method", choices=methods, help=f"how ties are numbered: {numbered}")
-
-
-def add_entries(parser: argparse.ArgumentParser) -> None:
-    """Add the options that select entries of a ranking."""
-    parser.add_argument("--limit", type=whole_from(1), default=TOP, metavar="N", help="how many entries (%(default)s)")
-    parser.add_argument("--from", type=whole_from(1), dest="start", metavar="RANK", help="begin at this position")
 
 
 def ranking_path(api: Api, options: argparse.Namespace) -> RankingPath:
@@ -133,7 +128,7 @@ def _show(answer: Mapping[str, Any], entries: list[dict[str, Any]], member: str 
     screen = console()
     screen.print(_heading(answer))
     if entries:
-        screen.print(standings(entries, member, bold=() if member is None else (member,)))
+        screen.print(standings(entries, member))
     else:
         screen.print("no member has so low a rank" if answer["total"] else "no member is ranked yet")
 

@@ -97,7 +97,7 @@ class FilePosting:
         checkpoint = Checkpoint(queue, now, now, Mark())
         if saved is None:
             return checkpoint, rows
-        if saved.queue == queue and now - saved.begun < SAFE_MS:
+        if saved.queue == queue and now - saved.begun <= SAFE_MS:
             checkpoint = Checkpoint(queue, saved.begun, now, Mark())
         if self.again:
             return checkpoint, rows

@@ -16,6 +16,7 @@ from standings_cli.stack.transport import Request
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
 
+_ATTEMPTS: Final = 5
 _FIRST_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 4.0
 _RETRIED: Final = frozenset({429, 500, 502, 503, 504})
@@ -43,42 +44,28 @@ class Signature:
 class Api:
     """The API at an address. Requests carry the `token` (JWT) if there is one, else the `signature` if there is one.
 
-    A request that gets no answer or a temporary error is sent again, `attempts` times in all, with growing random
-    waits.
+    A request that gets no answer or a temporary error is sent again, five times in all, with growing random waits.
     """
 
     url: str
     session: Any
     signature: Signature | None = None
     token: str | None = None
-    attempts: int = 5
     sleep: Callable[[float], None] = time.sleep
     chance: Callable[[], float] = random.random
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
         """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
-        answer = self.read_if_changed(None, *path, **arguments)
-        if answer is None:
-            raise ApiError(HTTPStatus.NOT_MODIFIED, "", "expected an answer with a body, got HTTP 304")
-        return answer[0]
-
-    def read_if_changed(
-        self, tag: str | None, *path: str, **arguments: str | int | None
-    ) -> tuple[dict[str, Any], str | None] | None:
-        """Return the answer and its ETag; None if its ETag is still `tag`. Raises ApiError and NoAnswerError."""
-        request = Request("GET", self._address(path, arguments), headers={"If-None-Match": tag} if tag else {})
-        status, headers, content = self._exchange(request)
-        if status == HTTPStatus.NOT_MODIFIED:
-            return None
+        status, content = self._exchange(Request("GET", self._address(path, arguments)))
         if status != HTTPStatus.OK:
             raise _error(status, content)
-        return self._parsed(status, content), headers.get("ETag")
+        return self._parsed(status, content)
 
     def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
         """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and NoAnswerError."""
         data = b"" if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"} if data else {}
-        status, _, content = self._exchange(Request("PUT", self._address(path, arguments), headers, data))
+        status, content = self._exchange(Request("PUT", self._address(path, arguments), headers, data))
         if status != HTTPStatus.OK:
             raise _error(status, content)
         return self._parsed(status, content)
@@ -88,7 +75,7 @@ class Api:
 
         Raises ApiError and NoAnswerError.
         """
-        status, _, content = self._exchange(Request("DELETE", self._address(path, arguments)))
+        status, content = self._exchange(Request("DELETE", self._address(path, arguments)))
         if status != HTTPStatus.NO_CONTENT:
             raise _error(status, content)
 
@@ -113,17 +100,17 @@ class Api:
         except UnicodeEncodeError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
-    def _exchange(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
-        for attempt in range(1, self.attempts + 1):
+    def _exchange(self, request: Request) -> tuple[int, bytes]:
+        for attempt in range(1, _ATTEMPTS + 1):
             try:
                 answer = self._send(request)
-                if answer.status_code not in _RETRIED or attempt == self.attempts:
+                if answer.status_code not in _RETRIED or attempt == _ATTEMPTS:
                     break
             except NoAnswerError as error:
-                if attempt == self.attempts or not error.is_temporary:
+                if attempt == _ATTEMPTS or not error.is_temporary:
                     raise
             self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
-        return answer.status_code, answer.headers, answer.content
+        return answer.status_code, answer.content
 
     def _send(self, unsigned: Request) -> Any:
         request = Request(unsigned.method, unsigned.url, dict(unsigned.headers), unsigned.data)

@@ -7,13 +7,12 @@ import os
 import select
 import ssl
 from base64 import b64encode
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -36,10 +35,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer. Headers are found by their names in any case."""
+    """A whole answer."""
 
     status_code: int
-    headers: Mapping[str, str]
     content: bytes
 
 
@@ -73,7 +71,7 @@ class Transport:
         try:
             connection.request(request.method, target, request.data or None, headers)
             response = connection.getresponse()
-            answer = Answer(response.status, cast("Mapping[str, str]", response.headers), response.read())
+            answer = Answer(response.status, response.read())
         except (OSError, HTTPException) as error:
             connection.close()
             raise NoAnswerError(

@@ -1,7 +1,7 @@
 """Tables, on a terminal and in a pipe. In a pipe no line is cut or folded. `rich` is imported at first use."""
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from standings_cli.terminal.text import number, shown
@@ -9,7 +9,6 @@ from standings_cli.terminal.text import number, shown
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
 _PIPE_WIDTH: Final = 10_000
 
@@ -38,30 +37,13 @@ def table(*columns: str, right: Collection[str]) -> "Table":
     return empty
 
 
-def standings(
-    entries: Iterable[Mapping[str, Any]],
-    member: str | None = None,
-    bold: Collection[str] = (),
-    movement: "Callable[[Mapping[str, Any]], Text] | None" = None,
-    *,
-    one_line: bool = False,
-) -> "Table":
-    """Make a table of a ranking's entries.
-
-    The entry of `member` is marked, and members in `bold` are bold. `movement` fills a column beside the rank. With
-    `one_line` a long name is cut instead of folded.
-    """
-    from rich.text import Text  # noqa: PLC0415 - at first use
-
-    mark, moved = [""] * (member is not None), [""] * (movement is not None)
-    rows = table(*mark, "rank", *moved, "member", "score", right=("rank", "score"))
+def standings(entries: Iterable[Mapping[str, Any]], member: str | None = None) -> "Table":
+    """Make a table of a ranking's entries. The entry of `member` is marked, and bold."""
+    mark = [""] * (member is not None)
+    rows = table(*mark, "rank", "member", "score", right=("rank", "score"))
     for entry in entries:
-        name = Text(shown(entry["member"]))
-        if one_line:
-            name.no_wrap, name.overflow = True, "ellipsis"
-        cells: list[str | Text] = [] if member is None else [">" if entry["member"] == member else ""]
-        cells.append(number(entry["rank"]))
-        if movement is not None:
-            cells.append(movement(entry))
-        rows.add_row(*cells, name, number(entry["score"]), style="bold" if entry["member"] in bold else None)
+        is_member = entry["member"] == member
+        marks = [] if member is None else [">" if is_member else ""]
+        cells = (number(entry["rank"]), shown(entry["member"]), number(entry["score"]))
+        rows.add_row(*marks, *cells, style="bold" if is_member else None)
     return rows

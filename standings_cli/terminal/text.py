@@ -39,14 +39,6 @@ def members(count: int) -> str:
     return f"{number(count)} member{'' if count == 1 else 's'}"
 
 
-def ago(seconds: float) -> str:
-    """Return how long ago something was, such as `5 min ago`."""
-    for unit, size, most in (("s", 1, 90), ("min", 60, 5_400), ("h", 3_600, 172_800)):
-        if seconds < most:
-            return f"{max(0, round(seconds / size))} {unit} ago"
-    return f"{round(seconds / 86_400)} days ago"
-
-
 def period(answer: Mapping[str, Any]) -> str:
     """Return the days or hours of an answer's period, in the board's time zone, after a season's name.
 

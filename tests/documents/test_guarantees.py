@@ -15,7 +15,7 @@ PROJECT: Final = Path(__file__).parents[2]
 TEXT: Final = (PROJECT / "docs" / "guarantees.md").read_text(encoding="utf-8")
 PROMISES, _, TABLE = TEXT.partition("\n## Which command runs which test\n")
 NAMED: Final = sorted(set(re.findall(r"`(tests/[a-z0-9_/]+\.py(?:::test_[a-z_]+)?)`", PROMISES)))
-COMMANDS: Final = ("make test", "make test-all", "make soak", "make check")
+COMMANDS: Final = ("make test", "make test-all", "make check")
 NEEDS_DOCKER: Final = "tests/docker/"
 
 Collected = Mapping[str, frozenset[str]]
@@ -71,6 +71,6 @@ def test_every_test_file_is_run_by_a_command(collected: Collected) -> None:
     assert sorted(name for name in files - run if not name.startswith(NEEDS_DOCKER)) == []
 
 
-def test_make_test_all_includes_make_test_but_not_soak_and_check(collected: Collected) -> None:
+def test_make_test_all_includes_make_test_but_not_check(collected: Collected) -> None:
     assert collected["make test"] < collected["make test-all"]
-    assert collected["make test-all"].isdisjoint(collected["make soak"] | collected["make check"])
+    assert collected["make test-all"].isdisjoint(collected["make check"])

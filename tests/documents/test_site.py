@@ -26,7 +26,7 @@ PAGES: Final = {
 }
 
 
-EVIDENCE: Final = {"performance.md", "reads.md", "speed.md", "lanes.md", "safeguards.md"}
+EVIDENCE: Final = {"testing.md", "performance.md", "reads.md", "speed.md", "lanes.md", "safeguards.md"}
 
 
 def test_the_navigation_has_four_kinds_of_pages_and_the_evidence_apart() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 from tests.template.expansion import expanded, source
-from tests.template.rules.watching import emitted
+from tests.template.rules import emitted
 
 PROJECT: Final = Path(__file__).parents[2]
 TEMPLATE: Final[dict[str, Any]] = yaml_parse((PROJECT / "template.yaml").read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("se
 
 PATIENCE_S: Final = 300
 OUTSIDE: Final = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
-LONG: Final = {"make test", "make soak", "make bench", "make bench SIZE=small"}
+LONG: Final = {"make test", "make bench", "make bench SIZE=small"}
 """Targets that take minutes or hours: here make only has to know them."""
 README: Final = PROJECT / "README.md"
 SERVES: Final = "make serve"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from standings.domain.boards.definitions import Boards
 
-    from .world.world import World
+    from .world import World
 
 _SHORT = (
     (shift_members, "ROOM", (0, 30, 100, 3_000)),

@@ -12,28 +12,30 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from standings.aws.dynamodb.keys import BOARDS, DIGITS, board_of, member_key
 from standings.aws.dynamodb.scores.board_records import decode_record
+from standings.aws.dynamodb.scores.member_items import decode_image
 from standings.domain.boards.definitions import Ranking
+from standings.domain.members.rolling_sum import aggregate_in_period
 from standings.domain.rolling.rolling_rankings import rolling_of
 from standings.domain.scoring.sort_order import Place, sort_key, sort_value
 from standings.domain.scoring.ties import LONG_AGO
 from standings.domain.tiers.tier_path import path
 from standings.domain.windows.window import parse_window
 from tests.support.builders.stored import Counters, Stored
-from tests.support.dynamodb.storage.values import encode_item
+from tests.support.dynamodb.items import encode_item
 
 from .instances import boards_of
-from .notes.judging import notes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tests.support.oracle.model import BoardModel
 
-    from .aws.calls import Call
-    from .aws.tables import Store, Write
-    from .shapes import Family, Shape
+    from .aws import Call, Store, Write
+    from .script import Family, Shape
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LANES = ("", "+1", "+2", "+3")
@@ -214,7 +216,17 @@ class Judge:
             yield entry.member, (sort_key(place, entry.member), place)
 
     def _compare_notes(self, ranking: Ranking, on: datetime) -> None:
-        for member, expected, found in notes_in(self._store, self.models[ranking.board], ranking, on):
+        """Compare the note of each member with a score in a period. Hidden members keep theirs."""
+        model, metric, window = self.models[ranking.board], ranking.metric, ranking.window
+        for member in sorted(model.members) if metric.notes else ():
+            if model.score(metric.name, window.name, on, member) is None:
+                continue
+            partition, sort = member_key(ranking.board, member)
+            item = self._store.item("Scores", pk=partition, sk=sort)
+            image = None if item is None else decode_image(encode_item(item))
+            aggregate = None if image is None else aggregate_in_period(image, metric, window, ranking.period)
+            found = orjson.loads(aggregate.note) if aggregate is not None and aggregate.note else None
+            expected = model.note(metric.name, window.name, on, member)
             self.noted += expected is not None
             if found != expected:
                 self.differ(f"{ranking.key}: expected {member} to have the note {expected}, got {found}")

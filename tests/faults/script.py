@@ -1,4 +1,4 @@
-"""The script of a schedule: when events are sent, and when members are hidden, removed and registered again.
+"""What happens in a schedule: its boards, its events, and when members are hidden, removed and registered again.
 
 Events come in bursts of some seconds, with gaps of seconds to hours between them. One gap lasts days, so that the
 writer removes old accumulators.
@@ -6,18 +6,229 @@ writer removes old accumulators.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from tests.support.machine.boards import BERLIN, Board
+from tests.support.oracle.model import BoardModel, Calendar, Metric
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND
 from .judge import EPOCH, Edit, Sent
-from .notes.keeping import Notes
-from .shapes import CLANS, CUP, LEAGUE
 
 if TYPE_CHECKING:
-    from random import Random
+    from collections.abc import Mapping
 
-    from .world.world import World
+    from .world import World
+
+# ---- boards
+
+LEAGUE = "league"
+CLANS = "clans"
+CUP = "cup"
+"""A board that only the later definition has."""
+NARROW = "last-2-days"
+A_DAY = timedelta(days=1)
+HALF_AN_HOUR = timedelta(minutes=30)
+
+
+@dataclass(frozen=True)
+class Family:
+    """One family of `boards.toml`, which here is one board."""
+
+    name: str
+    metrics: Mapping[str, Metric]
+    calendar: Calendar = field(default_factory=lambda: Calendar(late=A_DAY, keep=A_DAY))
+    registered: bool = False
+    shards: int = 1
+
+    def text(self) -> str:
+        """Return the family as TOML."""
+        return self._board.toml(self.name, self.shards)
+
+    def model(self) -> BoardModel:
+        """Return an empty model of the board."""
+        return self._board.model()
+
+    @property
+    def _board(self) -> Board:
+        return Board(self.metrics, self.calendar, self.registered)
+
+    def with_rolling(self, window: str) -> Family:
+        """Return the family with another rolling window in place of `NARROW`."""
+        metrics = {
+            name: replace(metric, windows=tuple(window if each == NARROW else each for each in metric.windows))
+            for name, metric in self.metrics.items()
+        }
+        return replace(self, metrics=metrics)
+
+    @property
+    def ranked(self) -> set[tuple[str, str]]:
+        """Pairs of a metric and a window in which it is ranked."""
+        return {(name, window) for name, metric in self.metrics.items() for window in metric.windows}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The boards of a schedule. `later` holds them after a deployment; it is empty if there is no deployment."""
+
+    families: tuple[Family, ...]
+    later: tuple[Family, ...] = field(default=())
+    width: float = 0
+    """A number from 0 to 1 that decides how wide the rolling window may be."""
+
+    def wider(self, fault_rate: float) -> Shape:
+        """Return the shape with a wider rolling window, for some shapes.
+
+        A change of a wider window takes more calls. If too many fail, no batch ever comes to its end.
+        """
+        if self.width > 0.85 and fault_rate <= 0.05:
+            return self._with("last-30-days")
+        return self._with("last-7-days") if self.width > 0.7 and fault_rate <= 0.1 else self
+
+    def _with(self, window: str) -> Shape:
+        families, later = (
+            tuple(family.with_rolling(window) for family in some) for some in (self.families, self.later)
+        )
+        return replace(self, families=families, later=later)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(family.text() for family in self.families) + "\n"
+
+    @property
+    def later_text(self) -> str:
+        return "\n".join(family.text() for family in self.later or self.families) + "\n"
+
+    @property
+    def all_families(self) -> tuple[Family, ...]:
+        """The families of the first definition, then those that only the later one has."""
+        names = {family.name for family in self.families}
+        return (*self.families, *(family for family in self.later if family.name not in names))
+
+    def common(self, board: str) -> set[tuple[str, str]]:
+        """Return the pairs of metric and window that every definition of a board ranks."""
+        ranked = [
+            family.ranked for families in (self.families, self.later) for family in families if family.name == board
+        ]
+        return set.intersection(*ranked)
+
+
+def shape(rng: Random, *, changed: bool) -> Shape:
+    """Draw boards. Each league has a calendar and a rolling window; other features are drawn at random."""
+    width = rng.random()
+    hours = width < 0.2
+    windows = ("all", "hour", "last-2-hours") if hours else ("all", "day", NARROW)
+    points = Metric("sum", windows=windows, ties=rng.choice(["member", "member", "first"]))
+    metrics = {"points": points}
+    other = rng.choice(["", "", "best", "latest", "unranked"])
+    if other == "best":
+        best = rng.choice(["max", "min"])
+        metrics["best"] = Metric(
+            best, windows=("all", windows[1]), descending=best == "max", ties=rng.choice(["member", "first"])
+        )
+    elif other == "latest":
+        metrics["latest"] = Metric("last", windows=("all",))
+    elif other == "unranked":
+        metrics["runs"] = Metric("sum", windows=())
+    zone = rng.choice([BERLIN, UTC])
+    late = HALF_AN_HOUR if hours else rng.choice([timedelta(hours=2), A_DAY])
+    keep = HALF_AN_HOUR if hours else rng.choice([A_DAY, timedelta(hours=36)])
+    of_a_day = Calendar(zone, late=A_DAY, keep=A_DAY)
+    league = Family(
+        LEAGUE,
+        metrics,
+        Calendar(zone, late=late, keep=keep),
+        registered=rng.random() < 0.2,
+        shards=rng.choice([1, 1, 1, 2]),
+    )
+    clans = Family(
+        CLANS, {"points": Metric("sum", windows=("all", "day") if rng.random() < 0.4 else ("all",))}, of_a_day
+    )
+    if not changed:
+        return Shape((league, clans), width=width)
+    added = rng.choice(["last-3-days", "week", "day", "month"])
+    wider = {
+        name: replace(metric, windows=(*metric.windows, added))
+        if added not in metric.windows and metric.windows
+        else metric
+        for name, metric in metrics.items()
+    }
+    if rng.random() < 0.5:
+        wider["extra"] = Metric("sum", windows=("all", "day"))
+    if rng.random() < 0.3 and not hours:
+        wider["points"] = replace(wider["points"], windows=tuple(w for w in wider["points"].windows if w != NARROW))
+    later = [replace(league, metrics=wider), clans]
+    if rng.random() < 0.6:
+        later.append(Family(CUP, {"points": Metric("sum", windows=("all", "day"))}, of_a_day))
+    return Shape((league, clans), tuple(later), width)
+
+
+# ---- notes
+
+Updates = dict[tuple[str, str], dict[str, int]]
+
+
+def with_notes(shape: Shape) -> Shape:
+    """Return a shape whose league has metrics that keep notes, of each aggregate that can."""
+    return replace(
+        shape,
+        families=tuple(map(_with_notes, shape.families)),
+        later=tuple(map(_with_notes, shape.later)),
+    )
+
+
+def _with_notes(family: Family) -> Family:
+    if family.name != LEAGUE:
+        return family
+    rolling = (NARROW,) if "day" in family.metrics["points"].windows else ()
+    noted = {
+        "best": Metric("max", windows=("all", "day", *rolling), ties="first", notes=True),
+        "worst": Metric("min", windows=("all", "day"), descending=False, notes=True),
+        "latest": Metric("last", windows=("all", "day"), notes=True),
+    }
+    return replace(family, metrics={**family.metrics, **noted})
+
+
+class Notes:
+    """Draws the notes of one schedule's events."""
+
+    def __init__(self, shape: Shape, seed: int) -> None:
+        self._rng = Random(f"notes {seed}")
+        (league,) = (family for family in shape.families if family.name == LEAGUE)
+        self._noted = {name for name, metric in league.metrics.items() if metric.notes}
+
+    def sent(self, event_id: str, at: datetime, updates: Updates, *, good: bool) -> Sent:
+        """Return an event with its body, with notes where a metric keeps them.
+
+        Where there are notes, many events have the same `at`, so that the id decides which of equals keeps its note.
+        """
+        if self._noted:
+            at = at.replace(second=at.second // 10 * 10, microsecond=0)
+        notes = self._drawn(updates)
+        shares = [
+            {
+                "board": board,
+                "member": member,
+                "metrics": amounts,
+                **({"note": notes[board, member]} if (board, member) in notes else {}),
+            }
+            for (board, member), amounts in updates.items()
+        ]
+        content = shares[0] if len(shares) == 1 else {"updates": shares}
+        text = orjson.dumps({"id": event_id, "at": at.isoformat(), **content}).decode()
+        return Sent(event_id, text, at, updates, good, notes)
+
+    def _drawn(self, updates: Updates) -> Mapping[tuple[str, str], Any]:
+        """Draw a note for most of the updates that have a metric that keeps one."""
+        keeping = [key for key, amounts in updates.items() if key[0] == LEAGUE and self._noted & amounts.keys()]
+        return {key: {"n": self._rng.randint(0, 10**6)} for key in keeping if self._rng.random() < 0.8}
+
+
+# ---- the script
 
 BEGINNINGS: Final = (
     datetime(2026, 11, 21, 10, 15, tzinfo=UTC),

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from standings.aws.dynamodb.scores.board_records import encode_record
 from standings.domain.boards.coverage import coverage_of
 from standings.ports.board_records import BoardRecord
-from tests.faults.aws.tables import EngineStore
+from tests.faults.aws import Store
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
 from tests.faults.safeguards.replacing import Change, returns
-from tests.faults.shapes import LEAGUE, Family, Shape
-from tests.support.oracle.listing import Metric
+from tests.faults.script import LEAGUE, Family, Shape
+from tests.support.oracle.model import Metric
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 MILLISECONDS = (NOW - EPOCH) // timedelta(milliseconds=1)
@@ -25,7 +25,7 @@ IN_TWO_DAYS = {f"2d{TODAY - 1}", f"2d{TODAY}", f"2d{TODAY + 1}"}
 
 def judge(shape: Shape, *, recorded: bool = True) -> Judge:
     """Return the judge of a board whose member was active today and yesterday and whose rankings are all empty."""
-    store = EngineStore(NOW.timestamp, 1)
+    store = Store(NOW.timestamp, 1)
     family = boards_of(shape.text).family(LEAGUE)
     assert family is not None
     if recorded:

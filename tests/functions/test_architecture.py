@@ -29,7 +29,6 @@ EVENTS: Final = [
 ]
 BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }'
 ROLLING: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["last-7-days"] }'
-TWO_DAYS_AGO: Final = NOW - timedelta(days=2)
 OPERATIONS: Final = {"get_item": "GetItem", "batch_get_item": "BatchGetItem", "query": "Query"}
 
 
@@ -72,10 +71,10 @@ def stack(recorder: Recorder) -> Iterator[Stack]:
 def rolling(recorder: Recorder) -> Iterator[Stack]:
     """A board with `last-7-days`: u123 got 300 points two days ago and 12 today, u7 got 12 today."""
     first, second = EVENTS
-    earlier = {**first, "id": "0197f2c3", "at": TWO_DAYS_AGO.isoformat()}
-    clock = ManualClock(round(TWO_DAYS_AGO.timestamp() * 1000))
+    two_days_ago = NOW - timedelta(days=2)
+    clock = ManualClock(round(two_days_ago.timestamp() * 1000))
     with running(recorder, clock, ROLLING) as deployed:
-        apply(deployed, [earlier])
+        apply(deployed, [{**first, "id": "0197f2c3", "at": two_days_ago.isoformat()}])
         clock.milliseconds = round(NOW.timestamp() * 1000)
         apply(deployed, [{**first, "metrics": {"points": 12}}, second])
         for _ in range(2):  # the first read fills the caches
@@ -83,14 +82,13 @@ def rolling(recorder: Recorder) -> Iterator[Stack]:
         yield deployed
 
 
-@pytest.mark.parametrize(("table", "at_least"), [("Scores", 2), ("Receipts", 1), ("Rankings", 5), ("Profiles", 1)])
-def test_the_items_are_real(stack: Stack, table: str, at_least: int) -> None:
-    assert _shown(stack, table, table) >= at_least
-
-
 def _shown(stack: Stack, caption: str, table: str) -> int:
     """Check that the table holds every item that the page shows below a caption; return their number."""
-    stored = [json.loads(json.dumps(row, default=_encoded)) for row in rows(stack.dynamodb, table)]
+    # Bytes are written as in DynamoDB's JSON.
+    stored = [
+        json.loads(json.dumps(row, default=lambda value: b64encode(bytes(value)).decode()))
+        for row in rows(stack.dynamodb, table)
+    ]
     (block,) = re.findall(rf"<!-- items: {caption} -->\n```json\n(.*?)```", TEXT, re.DOTALL)
     shown = [json.loads(line) for line in block.splitlines()]
     for item in shown:
@@ -98,9 +96,9 @@ def _shown(stack: Stack, caption: str, table: str) -> int:
     return len(shown)
 
 
-def _encoded(value: Any) -> str:
-    """Encode bytes as DynamoDB's JSON does."""
-    return b64encode(bytes(value)).decode()
+@pytest.mark.parametrize(("table", "at_least"), [("Scores", 2), ("Receipts", 1), ("Rankings", 5), ("Profiles", 1)])
+def test_the_items_are_real(stack: Stack, table: str, at_least: int) -> None:
+    assert _shown(stack, table, table) >= at_least
 
 
 def test_the_items_of_a_rolling_window_are_real(rolling: Stack) -> None:

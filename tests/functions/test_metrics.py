@@ -1,8 +1,7 @@
 """The functions' metrics: all are emitted, in lines that CloudWatch accepts, without unbounded dimensions."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, get_args
@@ -20,63 +19,49 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.faults.faulty_client import cancelled
 
-NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
+NOW: Final = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
 # https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 MAX_METRICS: Final = 100
 MAX_DIMENSIONS: Final = 30
 MAX_LINE_LENGTH: Final = 1_048_576
 BOARD_COUNT: Final = 40
-SERVICE: Final = (("service", "standings"),)
+BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }'
 
-WRITER: Final = {
-    "EventsApplied": "Count",
-    "EventsDuplicate": "Count",
-    "EventsFailed": "Count",
-    "EventsRefused": "Count",
-    "QueueToScore": "Milliseconds",
-    "WriterConflicts": "Count",
+OF_WRITER: Final = {"EventsApplied", "EventsDuplicate", "EventsFailed", "EventsRefused", "WriterConflicts"}
+OF_PROJECTOR: Final = {"GapsHealed", "Moves", "MovesKnown", "ProjectorConflicts", "RecordsParked", "TiersRemoved"}
+UNITS: Final = {
+    **dict.fromkeys(OF_WRITER | OF_PROJECTOR, "Count"),
+    **dict.fromkeys(("QueueToScore", "WriteToRank"), "Milliseconds"),
 }
-PROJECTOR: Final = {
-    "GapsHealed": "Count",
-    "Moves": "Count",
-    "MovesKnown": "Count",
-    "ProjectorConflicts": "Count",
-    "RecordsParked": "Count",
-    "TiersRemoved": "Count",
-    "WriteToRank": "Milliseconds",
-}
-
-
-@pytest.fixture(autouse=True)
-def enabled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
-    # Other tests have metrics disabled, so theirs are still here.
-    metrics.clear_metrics()
+Emitted = Callable[[], tuple[dict[str, float], dict[str, dict[str, float]]]]
 
 
 @pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock) as deployed:
+def stack(engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
+    metrics.clear_metrics()  # Other tests have metrics disabled, so theirs are still here.
+    with running(engine, clock, BOARDS) as deployed:
         yield deployed
 
 
 @pytest.fixture
-def emitted(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return the metrics that were emitted since the last call, by the dimensions of their line."""
+def emitted(capsys: pytest.CaptureFixture[str]) -> Emitted:
+    """Return what was emitted since the last call: the service's metrics, and those of each rule."""
 
-    def read() -> dict[tuple[tuple[str, str], ...], dict[str, float]]:
-        found: dict[tuple[tuple[str, str], ...], dict[str, float]] = {}
-        for line in (line for line in capsys.readouterr().out.splitlines() if '"_aws"' in line):
-            dimensions, values = metrics_of(line)
-            assert dimensions not in found, "emitted twice"
-            found[dimensions] = values
-        return found
+    def read() -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+        found = [metrics_of(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
+        service = [values for dimensions, values in found if dimensions == {"service": "standings"}]
+        by_rule = {dimensions["rule"]: values for dimensions, values in found if "rule" in dimensions}
+        assert all(dimensions.keys() <= {"service", "rule"} for dimensions, _ in found)
+        assert len(service) == 1
+        assert len(found) == 1 + len(by_rule), "emitted twice"
+        return service[0], by_rule
 
     return read
 
 
-def metrics_of(line: str) -> tuple[tuple[tuple[str, str], ...], dict[str, float]]:
-    """Return the dimensions and metrics of a line, after checking it against the specification."""
+def metrics_of(line: str) -> tuple[dict[str, str], dict[str, float]]:
+    """The dimensions and metrics of a line, after checking it against the specification."""
     assert len(line.encode()) <= MAX_LINE_LENGTH
     root = json.loads(line)
     assert isinstance(root["_aws"]["Timestamp"], int)
@@ -91,25 +76,21 @@ def metrics_of(line: str) -> tuple[tuple[tuple[str, str], ...], dict[str, float]
         value = root[metric["Name"]]
         # One number for each metric: CloudWatch accepts at most a hundred in a line.
         (values[metric["Name"]],) = value if isinstance(value, list) else [value]
-        assert metric["Unit"] in {"Count", "Milliseconds"}
-        assert {**WRITER, **PROJECTOR}[metric["Name"]] == metric["Unit"]
-    return tuple(sorted((name, root[name]) for name in names)), values
+        assert UNITS[metric["Name"]] == metric["Unit"]
+    return {name: root[name] for name in names}, values
 
 
 def message(number: int, body: Any, waited: int = 0) -> dict[str, Any]:
-    return {
-        "messageId": f"id-{number}",
-        "body": body if isinstance(body, str) else orjson.dumps(body).decode(),
-        "attributes": {"SentTimestamp": str(NOW - waited)},
-    }
+    text = body if isinstance(body, str) else orjson.dumps(body).decode()
+    return {"messageId": f"id-{number}", "body": text, "attributes": {"SentTimestamp": str(NOW - waited)}}
 
 
 def event(event_id: str, member: str = "m", points: Any = 1, **other: Any) -> dict[str, Any]:
-    at = datetime.fromtimestamp(NOW / 1000, UTC).isoformat()
+    at = "2026-11-21T10:15:00Z"
     return {"id": event_id, "board": "b", "member": member, "at": at, "metrics": {"points": points}, **other}
 
 
-def test_the_writer_emits_what_became_of_events_and_the_lag(stack: Stack, engine: Any, emitted: Any) -> None:
+def test_the_writer_emits_what_became_of_events_and_the_lag(stack: Stack, engine: Any, emitted: Emitted) -> None:
     conflicts = [["None", "TransactionConflict"]]
 
     def busy_once(operation: str, request: dict[str, Any]) -> None:
@@ -120,30 +101,29 @@ def test_the_writer_emits_what_became_of_events_and_the_lag(stack: Stack, engine
     bodies = [event("1"), event("1"), event("2", "n"), event("3", points="3"), event("4", colour=1), "{"]
     stack.writer({"Records": [message(n, body, waited=100 * n) for n, body in enumerate(bodies)]}, Context())
 
-    found = emitted()
     # The lag is that of event 2: refused events and duplicates do not count. It includes the retry.
-    assert found.pop(SERVICE) == {
-        "EventsApplied": 2,
-        "EventsDuplicate": 1,
-        "EventsFailed": 0,
-        "EventsRefused": 3,
-        "QueueToScore": 200 + stack.clock() - NOW,
-        "WriterConflicts": 1,
-    }
-    by_rule = {dict(dimensions)["rule"]: values for dimensions, values in found.items()}
-    assert by_rule == {rule: {"EventsRefused": 1} for rule in ("amount", "unknown", "json")}
-    assert all(dict(dimensions).keys() == {"rule", "service"} for dimensions in found)
+    assert emitted() == (
+        {
+            "EventsApplied": 2,
+            "EventsDuplicate": 1,
+            "EventsFailed": 0,
+            "EventsRefused": 3,
+            "QueueToScore": 200 + stack.clock() - NOW,
+            "WriterConflicts": 1,
+        },
+        {rule: {"EventsRefused": 1} for rule in ("amount", "unknown", "json")},
+    )
 
 
-def test_a_batch_that_counted_nothing_tells_no_lag(stack: Stack, emitted: Any) -> None:
+def test_a_batch_that_counted_nothing_tells_no_lag(stack: Stack, emitted: Emitted) -> None:
     stack.writer({"Records": [message(0, event("1"))]}, Context())
     emitted()
     stack.writer({"Records": [message(0, event("1"), waited=500), message(1, "{", waited=500)]}, Context())
 
-    assert emitted()[SERVICE].keys() == WRITER.keys() - {"QueueToScore"}
+    assert emitted()[0].keys() == OF_WRITER
 
 
-def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, engine: Any, emitted: Any) -> None:
+def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, engine: Any, emitted: Emitted) -> None:
     stack.writer({"Records": [message(0, event("1")), message(1, event("2", "n"))]}, Context())
     emitted()
     (shard,) = engine.stream("Scores")
@@ -152,17 +132,14 @@ def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, engi
     bad["dynamodb"]["NewImage"]["v"] = {"N": "not a number"}
     stack.clock.milliseconds += 700
     stack.projector({"Records": records}, Context())
-    found = emitted()[SERVICE]
+    found = emitted()[0]
 
-    assert found.keys() == PROJECTOR.keys()
+    assert found.keys() == {*OF_PROJECTOR, "WriteToRank"}
     assert (found["RecordsParked"], found["WriteToRank"], found["ProjectorConflicts"]) == (1, 700, 0)
     assert found["Moves"] > 0
     stack.projector({"Records": [record for record in records if record is not bad]}, Context())
-    again = emitted()[SERVICE]
+    again = emitted()[0]
     assert (again["Moves"], again["MovesKnown"]) == (0, found["Moves"])
-
-
-CLEANED: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }'
 
 
 @pytest.fixture
@@ -181,12 +158,17 @@ def records_of(stack: Stack, points: int, boards: int) -> list[Any]:
     return [record for record in found if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
 
 
-@pytest.mark.usefixtures("cleaning")
+@pytest.fixture
+def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make projectors work on one board after the other."""
+    monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
+
+
+@pytest.mark.usefixtures("cleaning", "in_turn")
 def test_tiers_that_a_call_removed_count_in_no_other(
-    engine: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], emitted: Any
+    stack: Stack, engine: Any, capsys: pytest.CaptureFixture[str], emitted: Emitted
 ) -> None:
     """The call fails at the second board, after it has removed the first board's tiers."""
-    monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
     removals = []
 
     def breaks(operation: str, request: dict[str, Any]) -> None:
@@ -195,56 +177,44 @@ def test_tiers_that_a_call_removed_count_in_no_other(
             if "b01" in str(request):
                 raise MemoryError
 
-    with running(engine, ManualClock(NOW), CLEANED) as stack:
-        stack.projector({"Records": records_of(stack, 300, 2)}, Context())
-        moved = records_of(stack, 20_000, 2)
-        engine.before.append(breaks)
-        with pytest.raises(MemoryError):
-            stack.projector({"Records": moved}, Context())
-        engine.before.clear()
-        capsys.readouterr()
-        stack.projector({"Records": moved[:1]}, Context())
+    stack.projector({"Records": records_of(stack, 300, 2)}, Context())
+    moved = records_of(stack, 20_000, 2)
+    engine.before.append(breaks)
+    with pytest.raises(MemoryError):
+        stack.projector({"Records": moved}, Context())
+    engine.before.clear()
+    capsys.readouterr()
+    stack.projector({"Records": moved[:1]}, Context())
 
     assert removals == [False, True, False]
-    found = emitted()[SERVICE]
+    found, _ = emitted()
     assert (found["MovesKnown"], found["TiersRemoved"]) == (1, 0)
 
 
 @pytest.mark.usefixtures("cleaning")
 def test_tiers_removed_by_threads_side_by_side_all_count(
-    engine: Any, capsys: pytest.CaptureFixture[str], emitted: Any
+    stack: Stack, capsys: pytest.CaptureFixture[str], emitted: Emitted
 ) -> None:
-    with running(engine, ManualClock(NOW), CLEANED) as stack:
-        stack.projector({"Records": records_of(stack, 300, BOARD_COUNT)}, Context())
-        moved = records_of(stack, 20_000, BOARD_COUNT)
-        capsys.readouterr()
-        stack.projector({"Records": moved}, Context())
+    stack.projector({"Records": records_of(stack, 300, BOARD_COUNT)}, Context())
+    moved = records_of(stack, 20_000, BOARD_COUNT)
+    capsys.readouterr()
+    stack.projector({"Records": moved}, Context())
 
-    found = emitted()[SERVICE]
+    found, _ = emitted()
     assert (found["Moves"], found["TiersRemoved"]) == (BOARD_COUNT, 2 * BOARD_COUNT)
 
 
-def test_the_largest_batch_is_told_in_few_lines(stack: Stack, emitted: Any) -> None:
+def test_the_largest_batch_is_told_in_few_lines(stack: Stack, emitted: Emitted) -> None:
     """A thousand refused messages emit a line for each rule, and one for all."""
-    broken: list[Any] = [
-        "{",
-        event("", "m"),
-        event("a", points=True),
-        event("a", ""),
-        event("a", board="/"),
-        event("a", metrics={}),
-        event("a", x=1),
-        event("a", at="now"),
-        event("a", at="2027-11-21T10:15:00Z"),
-        {"id": "a", "at": "2026-11-21T10:15:00Z", "updates": []},
-        {"id": "a"},
+    wrong: list[dict[str, Any]] = [
+        *({"points": True}, {"member": ""}, {"board": "/"}, {"metrics": {}}, {"x": 1}),
+        *({"at": "now"}, {"at": "2027-11-21T10:15:00Z"}),
     ]
-    records = [message(n, broken[n % len(broken)]) for n in range(1000)]
-    stack.writer({"Records": records}, Context())
-    found = emitted()
-    refused = found.pop(SERVICE)["EventsRefused"]
-    by_rule = Counter({dict(dimensions)["rule"]: values["EventsRefused"] for dimensions, values in found.items()})
+    broken = ["{", event(""), {"id": "a"}, {"id": "a", "at": "2026-11-21T10:15:00Z", "updates": []}]
+    broken += [event("a", **one) for one in wrong]
+    stack.writer({"Records": [message(n, broken[n % len(broken)]) for n in range(1000)]}, Context())
+    found, by_rule = emitted()
 
-    assert refused == by_rule.total() == 1000
+    assert found["EventsRefused"] == sum(values["EventsRefused"] for values in by_rule.values()) == 1000
     assert len(by_rule) == len(broken)
     assert by_rule.keys() <= set(get_args(Rule))

@@ -1,4 +1,4 @@
-"""The DynamoDBs that integration tests run on: the engine, DynamoDB Local and moto."""
+"""The DynamoDBs that integration tests run on: the engine, and in `make test-all` DynamoDB Local and moto too."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.support.dynamodb.tables import create_tables, delete_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+ELSEWHERE = [pytest.param(name, marks=pytest.mark.thorough) for name in ("dynamodb-local", "moto")]
 
 
 @pytest.fixture(scope="session")
@@ -57,13 +59,21 @@ def redis(shared_redis: Any) -> Any:
     return shared_redis
 
 
-@pytest.fixture
-def moto_client() -> Iterator[Any]:
+@pytest.fixture(scope="session")
+def shared_moto_client() -> Any:
+    """A client that all tests of the session share, since making one takes long. moto answers it within `mock_aws`."""
     with mock_aws():
-        yield boto3.client("dynamodb", region_name="us-east-1")
+        return boto3.client("dynamodb", region_name="us-east-1")
 
 
-@pytest.fixture(params=["engine", "dynamodb-local", "moto"])
+@pytest.fixture
+def moto_client(shared_moto_client: Any) -> Iterator[Any]:
+    """moto without tables."""
+    with mock_aws():
+        yield shared_moto_client
+
+
+@pytest.fixture(params=["engine", *ELSEWHERE])
 def client(request: pytest.FixtureRequest) -> Any:
     """Each of the three in turn, without tables."""
     if request.param == "engine":

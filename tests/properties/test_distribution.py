@@ -99,11 +99,11 @@ def test_every_histogram_is_what_counting_gives(listed: list[int], most: int, de
 
 
 @pytest.mark.parametrize("descending", [True, False])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_thousands_of_scores_cost_what_a_few_do(seed: int, descending: bool) -> None:
     random = Random(seed)
     reach = 10 ** random.randint(2, 15)
-    listed = [random.randint(-reach if seed % 2 else 0, reach) for _ in range(20_000)]
+    listed = [random.randint(-reach if seed % 2 else 0, reach) for _ in range(3_000)]
     tree = tree_of(listed, descending=descending)
     for most in (1, 7, 50, 1000):
         buckets, nodes, rounds = ask(tree, most, descending=descending)

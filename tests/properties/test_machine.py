@@ -4,10 +4,285 @@ Hypothesis chooses what is posted, hidden, registered and removed, how time pass
 The real handlers run on the engine. After each step, boards are compared read by read.
 """
 
-import pytest
-from hypothesis import settings
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
-from tests.support.machine.machine import SLOW, Machine
+import orjson
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.streaming import project
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+from tests.support.machine.boards import (
+    BOARDS,
+    FIRST_LETTERS,
+    MEMBERS,
+    NOTES,
+    UNITS,
+    Board,
+    Sent,
+    draw_updates,
+    keeps_notes,
+)
+from tests.support.oracle.comparing import compare_every_read, same
+from tests.support.oracle.model import ENDING, BoardModel
+from tests.support.thoroughness import TIMES
+
+STARTS: Final = (
+    datetime(2026, 10, 23, 20, 30, tzinfo=UTC),  # before the end of daylight saving, of a week and of a month
+    datetime(2026, 10, 24, 21, 57, tzinfo=UTC),  # three minutes before the day on which it ends
+    datetime(2026, 12, 30, 22, 50, tzinfo=UTC),
+    datetime(2027, 3, 26, 22, 59, tzinfo=UTC),
+)
+MINUTES_AGO: Final = (0, 0, 0, -4, 1, 30, 61, 5 * 60, *(24 * 60 * days for days in (1, 2, 3, 6, 9, 20, 42, 400)))
+STEPS_IN_MINUTES: Final = (1, 20, 60, 5 * 60, 24 * 60, 25 * 60, 3 * 24 * 60, 7 * 24 * 60, 29 * 24 * 60)
+BEHIND: Final = (0, 1, 60_000, 300_000)
+"""Milliseconds by which a writer's clock is behind a reader's."""
+SHARDS: Final = (1, 2, 3, 5)
+REMEMBERED: Final = timedelta(days=29)
+"""For this long, a repeated event is recognized."""
+RANKINGS: Final = 4
+"""How many rankings of a board are compared after one step; others each time."""
+AT_ONCE: Final = 2
+"""How many boards are compared after one step: changed ones first, the others in turn."""
+SLOW: Final = settings(
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+
+class Machine(RuleBasedStateMachine):
+    """The stack and the models, side by side."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.engine = Engine(shards=2)
+        create_tables(self.engine)
+        self.clock = ManualClock(0)
+        self.functions = ExitStack()
+        self.boards: Mapping[str, Board] = {}
+        self.members: Sequence[str] = ()
+        self.models: dict[str, BoardModel] = {}
+        self.accepted: dict[str, tuple[Sent, datetime]] = {}
+        self.refused: dict[str, Sent] = {}
+        self.waiting: list[str] = []
+        self.made = 0
+        self.rng = random.Random(0)
+
+    @property
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock() / 1000, UTC)
+
+    @initialize(seed=st.integers(0, 2**32 - 1), start=st.sampled_from(STARTS), data=st.data())
+    def begin(self, seed: int, start: datetime, data: st.DataObject) -> None:
+        """Choose few boards and few members, so that much happens to each."""
+        self.rng = random.Random(seed)
+        names = data.draw(
+            st.lists(st.sampled_from(sorted(BOARDS)), min_size=1, max_size=2, unique=True), label="boards"
+        )
+        self.boards = {name: BOARDS[name] for name in names}
+        self.models = {name: board.model() for name, board in self.boards.items()}
+        self.members = self.rng.sample(MEMBERS, self.rng.randint(2, len(MEMBERS)))
+        self.clock.milliseconds = int(start.timestamp() * 1000)
+        self.start(data.draw(st.sampled_from(SHARDS), label="shards"))
+        for name, board in self.boards.items():
+            for member in self.members[1:] if board.registered else []:
+                self.put(name, member, None)
+
+    def start(self, shards: int, projected: Mapping[int, int] | None = None) -> None:
+        text = "".join(board.toml(name, shards) for name, board in self.boards.items())
+        self.stack: Stack = self.functions.enter_context(running(self.engine, self.clock, text))
+        self.stack.projected.update(projected or {})
+
+    def teardown(self) -> None:
+        self.functions.close()
+
+    # ---- what can happen
+
+    @rule(data=st.data())
+    def post(self, data: st.DataObject) -> None:
+        """Post new events, and some again."""
+        events = [self.made_up(data) for _ in range(data.draw(st.integers(1, 6), label="events"))]
+        known = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
+        again = [*known, *self.refused.values(), *events]
+        events += data.draw(st.lists(st.sampled_from(again), max_size=2), label="again")
+        self.deliver(events)
+
+    @rule(seed=st.integers(0, 2**32 - 1))
+    def much_happens(self, seed: int) -> None:
+        """Post many events at once, many for the same members at the same instants."""
+        rng = random.Random(seed)
+        units = rng.sample(UNITS, rng.randint(1, 3))
+        events = []
+        for _ in range(20):
+            name = rng.choice(sorted(self.boards))
+            metrics = sorted(self.boards[name].metrics)
+            amounts = {metric: rng.choice(units) for metric in rng.sample(metrics, rng.randint(1, len(metrics)))}
+            note = rng.choice((None, *NOTES)) if keeps_notes(self.boards[name], amounts) else None
+            updates = ((name, rng.choice(self.members), tuple(sorted(amounts.items())), note),)
+            self.made += 1
+            at = self.now - timedelta(minutes=rng.choice(MINUTES_AGO))
+            events.append(Sent(f"{rng.choice(FIRST_LETTERS)}{self.made}", at, updates))
+        self.deliver(events)
+
+    @rule(data=st.data())
+    def use_an_id_twice(self, data: st.DataObject) -> None:
+        """Post another event with the id of an accepted one: it is refused."""
+        known = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
+        if known:
+            sent = data.draw(st.sampled_from(known), label="whose id")
+            self.deliver([Sent(sent.id, self.now, draw_updates(data, self.boards, self.members))])
+
+    @rule(data=st.data(), hidden=st.sampled_from([None, True, True, False]))
+    def hide_or_register(self, data: st.DataObject, hidden: bool | None) -> None:
+        board = data.draw(st.sampled_from(sorted(self.boards)), label="board")
+        self.put(board, data.draw(st.sampled_from(self.members), label="member"), hidden)
+
+    def put(self, board: str, member: str, hidden: bool | None) -> None:
+        bodies: list[dict[str, bool] | None] = [None, {}] if hidden is None else [{"hidden": hidden}]
+        body = self.rng.choice(bodies)
+        answer = self.stack.put(f"/boards/{board}/member", body, id=member)
+        self.models[board].put(member, hidden=hidden)
+        expected = {"board": board, "member": member, "hidden": self.models[board].members[member]}
+        same(f"PUT /boards/{board}/member?id={member} {body}", (200, expected), answer)
+        self._settle(board)
+
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        board = data.draw(st.sampled_from(sorted(self.boards)), label="board")
+        member = data.draw(st.sampled_from(self.members), label="member")
+        status, answer = self.stack.delete(f"/boards/{board}/member", id=member)
+        expected = (204, None) if self.models[board].remove(member) else (404, "urn:standings:no-such-member")
+        same(f"DELETE /boards/{board}/member?id={member}", expected, (status, answer and answer.get("type")))
+        self._settle(board)
+
+    @rule(minutes=st.sampled_from(STEPS_IN_MINUTES))
+    def time_goes_on(self, minutes: int) -> None:
+        """Let periods end and begin without a write. TTL deletes all that it may, at once."""
+        self.clock.milliseconds += minutes * 60_000
+        for table in ("Scores", "Receipts", "Rankings"):
+            self.engine.expire(table, self.clock() / 1000)
+        self._settle(*self.boards)
+
+    @rule(data=st.data())
+    def deploy(self, data: st.DataObject) -> None:
+        """Restart the functions, perhaps with another number of shards."""
+        projected = self.stack.projected
+        self.functions.close()
+        self.start(data.draw(st.sampled_from(SHARDS), label="shards"), projected)
+        self._settle(*self.boards)
+
+    @rule(data=st.data())
+    def post_to_a_final_period(self, data: st.DataObject) -> None:
+        """Let a period become final, then post events of it to a writer whose clock is behind."""
+        endings = [
+            (name, metric, window)
+            for name, model in sorted(self.models.items())
+            for metric, rules in model.metrics.items()
+            for window in rules.windows
+            if window in ENDING
+        ]
+        if not endings:
+            return
+        board, metric, window = data.draw(st.sampled_from(endings), label="of which ranking")
+        calendar = self.models[board].calendar
+        on = self.now - timedelta(minutes=max(0, data.draw(st.sampled_from(MINUTES_AGO), label="minutes ago")))
+        end, final = calendar.bounds(window, on)[1], calendar.final_at(window, on)
+        if end is None or final is None:  # No season holds that instant
+            return
+        if not calendar.is_readable(window, on, max(final, self.now)):
+            return
+        self.clock.milliseconds = max(self.clock.milliseconds, round(final.timestamp() * 1000))
+        path, period = f"/boards/{board}/{metric}/{window}", calendar.named(window, on)
+        before = self._list(path, period)
+        same(f"the state of {path} {period} at {self.now}", "final", before["state"])
+        behind = data.draw(st.sampled_from(BEHIND), label="milliseconds behind")
+        events = [replace(self.made_up(data), at=end - timedelta(minutes=minutes)) for minutes in (1, 7)]
+        self.clock.milliseconds -= behind
+        self.deliver(events)
+        self.clock.milliseconds += behind
+        same(f"{path} {period}, final at {self.now}", before["entries"], self._list(path, period)["entries"])
+
+    def _list(self, path: str, period: str | None) -> dict[str, Any]:
+        status, answer = self.stack.get(path, period=period, limit=1000)
+        same(f"GET {path}?period={period}", 200, status, answer)
+        return dict(answer)
+
+    # ---- what must hold
+
+    @invariant()
+    def every_read_is_exact(self) -> None:
+        now, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
+        for board in now:
+            compare_every_read(self.stack, self.models[board], board, self.now, self.rng, most=RANKINGS)
+
+    def _settle(self, *boards: str) -> None:
+        """Project what was written, and queue these boards for comparison."""
+        project(self.stack)
+        changed = self.rng.sample(boards, len(boards))
+        self.waiting = [*changed, *(board for board in self.waiting if board not in changed)]
+
+    def made_up(self, data: st.DataObject) -> Sent:
+        self.made += 1
+        first = data.draw(st.sampled_from(FIRST_LETTERS), label="id")
+        ago = data.draw(st.sampled_from(MINUTES_AGO), label="minutes ago")
+        return Sent(
+            f"{first}{self.made}", self.now - timedelta(minutes=ago), draw_updates(data, self.boards, self.members)
+        )
+
+    def deliver(self, events: Sequence[Sent]) -> None:
+        """Send events through the writer in one batch. It must refuse what the models refuse."""
+        before = len(self.stack.dead_letters.messages)
+        records = [
+            {"messageId": str(number), "body": sent.body(self.boards).decode(), "messageAttributes": {}}
+            for number, sent in enumerate(events)
+        ]
+        same("the writer's answer", {"batchItemFailures": []}, self.stack.writer({"Records": records}, Context()))
+        letters = self.stack.dead_letters.messages[before:]
+        refused = {orjson.loads(letter["MessageBody"])["id"] for letter in letters}
+        must, may = self._judge(events)
+        if not must <= refused <= must | may:
+            raise AssertionError(
+                f"refused were {sorted(refused)}, not {sorted(must)}: {self.stack.dead_letters.reasons()[before:]}"
+            )
+        self._settle(*sorted({board for sent in events for board, *_ in sent.updates}))
+
+    def _judge(self, events: Sequence[Sent]) -> tuple[set[str], set[str]]:
+        """Apply events to the models: the ids that must be refused, and those that may be."""
+        must, may = set(), set()
+        for sent in events:
+            refuses = any(self.models[board].refuses(member) for board, member, *_ in sent.updates)
+            if sent.id in self.accepted:
+                if self.accepted[sent.id][0] != sent:
+                    must.add(sent.id)
+                elif refuses:
+                    # It counted, and its member was removed since. Recognized or refused, it does not count again.
+                    may.add(sent.id)
+            elif refuses:
+                must.add(sent.id)
+                self.refused[sent.id] = sent
+            else:
+                self._count(sent)
+        return must, may
+
+    def _count(self, sent: Sent) -> None:
+        self.accepted[sent.id] = sent, self.now
+        self.refused.pop(sent.id, None)
+        for name in {board for board, *_ in sent.updates}:
+            theirs = {member: dict(amounts) for board, member, amounts, _ in sent.updates if board == name}
+            notes = {member: note and {"n": note} for board, member, _, note in sent.updates if board == name}
+            assert self.models[name].add_all(sent.id, sent.at, theirs, self.now, notes)
 
 
 class ManyExamples(Machine):
@@ -17,4 +292,4 @@ class ManyExamples(Machine):
 TestMachine = Machine.TestCase
 TestMachine.settings = settings(SLOW, max_examples=10, stateful_step_count=15)
 TestManyExamples = pytest.mark.thorough(ManyExamples.TestCase)
-TestManyExamples.settings = settings(SLOW, max_examples=35, stateful_step_count=15)
+TestManyExamples.settings = settings(SLOW, max_examples=35 * TIMES, stateful_step_count=15)

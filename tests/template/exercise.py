@@ -22,30 +22,63 @@ metrics.best = { aggregate = "max", windows = ["all"] }
 """
 RANKING: Final = "/boards/b/points/all"
 MOST: Final = 999_999_999_999_999
+AT: Final = "2026-11-21T10:15:00Z"
+READS: Final[list[tuple[str, dict[str, Any]]]] = [
+    ("/boards", {}),
+    ("/boards/b", {}),
+    ("/boards/b/member", {"id": "m6", "ranks": "true"}),
+    (RANKING, {"limit": 2}),
+    (RANKING, {"rank": 5, "limit": 2}),
+    (RANKING, {"around": "m6"}),
+    (RANKING, {"method": "dense"}),
+    (f"{RANKING}/rank", {"member": "m6"}),
+    (f"{RANKING}/rank", {"score": 5}),
+    (RANKING, {"profiles": "true"}),
+    ("/members", {"id": "m6"}),
+    ("/members", {"name": "ad"}),
+    ("/members", {"name": "ad", "board": "b"}),
+    (f"{RANKING}/percentile", {"p": 50}),
+    (f"{RANKING}/distribution", {}),
+]
 
 
 def everything(stack: Stack, engine: Any) -> None:
     """Call every function for everything that it does, including its failures."""
-    events = Events(stack)
-    events.write(*({"member": f"m{n}", "metrics": {"points": n * 200, "best": n}} for n in range(1, 40)))
-    events.write({"member": "m2", "metrics": {"best": 0}}, {"member": "m1", "metrics": {"points": MOST}})
-    project(stack)
+    numbers = count()
+
+    def write(*events: dict[str, Any]) -> None:
+        deliver(stack, *({"id": f"e{next(numbers)}", "board": "b", "at": AT, **event} for event in events))
+        project(stack)
+
+    write(*({"member": f"m{n}", "metrics": {"points": n * 200, "best": n}} for n in range(1, 40)))
+    write({"member": "m2", "metrics": {"best": 0}}, {"member": "m1", "metrics": {"points": MOST}})
     change_over_http(stack)
     # Refused: a score out of bounds, an unknown metric, and a body that only the bucket can hold.
-    events.write(*[{"member": "m1", "metrics": {"points": MOST}}] * 9)
-    events.write({"member": "m3", "metrics": {"beauty": 1}})
-    events.write_body("SQS does not accept this: \x00")
-    project(stack)
+    write(*[{"member": "m1", "metrics": {"points": MOST}}] * 9)
+    write({"member": "m3", "metrics": {"beauty": 1}})
+    deliver(stack, "SQS does not accept this: \x00")
     damaged = deepcopy(engine.stream("Scores")[0][-1])
     damaged["dynamodb"]["NewImage"]["v"] = {"S": "?"}
     stack.projector({"Records": [damaged]}, Context())
-    read(stack)
-    announce(stack, events)
+    for path, arguments in READS:
+        assert stack.get(path, **arguments)[0] == 200, path
+    assert stack.post(f"{RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
+    # The second look at a top is too soon, and asks for another one.
+    for _ in range(2):
+        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
+        write({"member": "m9", "metrics": {"points": 1}})
     # The audit finds a missing row, and the rebuild restores it.
     row = next(row for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("#m7"))
     engine.delete_item(TableName="Rankings", Key={"pk": row["pk"]})
     stack.clock.milliseconds += 3_600_000
     maintain(stack)
+
+
+def deliver(stack: Stack, *events: Any) -> None:
+    """Hand events, or bodies, to the writer."""
+    bodies = [event if isinstance(event, str) else json.dumps(event) for event in events]
+    records = [delivered(number, {"MessageBody": body, "MessageAttributes": {}}) for number, body in enumerate(bodies)]
+    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
 
 
 def change_over_http(stack: Stack) -> None:
@@ -59,36 +92,6 @@ def change_over_http(stack: Stack) -> None:
     assert stack.put("/members", {"name": "Bob"}, id="m7")[0] == 200
     assert stack.delete("/members", id="m7")[0] == 204
     project(stack)
-
-
-def read(stack: Stack) -> None:
-    for path, arguments in (
-        ("/boards", {}),
-        ("/boards/b", {}),
-        ("/boards/b/member", {"id": "m6", "ranks": "true"}),
-        (RANKING, {"limit": 2}),
-        (RANKING, {"rank": 5, "limit": 2}),
-        (RANKING, {"around": "m6"}),
-        (RANKING, {"method": "dense"}),
-        (f"{RANKING}/rank", {"member": "m6"}),
-        (f"{RANKING}/rank", {"score": 5}),
-        (RANKING, {"profiles": "true"}),
-        ("/members", {"id": "m6"}),
-        ("/members", {"name": "ad"}),
-        ("/members", {"name": "ad", "board": "b"}),
-        (f"{RANKING}/percentile", {"p": 50}),
-        (f"{RANKING}/distribution", {}),
-    ):
-        assert stack.get(path, **arguments)[0] == 200, path
-    assert stack.post(f"{RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
-
-
-def announce(stack: Stack, events: "Events") -> None:
-    """Look at tops: the second look is too soon, and asks for another one."""
-    for _ in range(2):
-        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
-        events.write({"member": "m9", "metrics": {"points": 1}})
-        project(stack)
 
 
 def maintain(stack: Stack) -> None:
@@ -120,24 +123,3 @@ def job(stack: Stack, task: str, **given: Any) -> dict[str, Any]:
                 {"board": "b", "begin": False} if "phase" in answer else {"board": "b", "cursor": answer["cursor"]}
             )
     raise AssertionError(answer)
-
-
-class Events:
-    """Writes events of the board b."""
-
-    def __init__(self, stack: Stack) -> None:
-        self._stack = stack
-        self._numbers = count()
-
-    def write(self, *events: dict[str, Any]) -> None:
-        bodies = [
-            json.dumps({"id": f"e{next(self._numbers)}", "board": "b", "at": "2026-11-21T10:15:00Z", **event})
-            for event in events
-        ]
-        self.write_body(*bodies)
-
-    def write_body(self, *bodies: str) -> None:
-        records = [
-            delivered(number, {"MessageBody": body, "MessageAttributes": {}}) for number, body in enumerate(bodies)
-        ]
-        assert self._stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}

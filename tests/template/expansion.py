@@ -15,6 +15,8 @@ from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 REGION: Final = "us-east-1"
+KEY: Final = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
+TOKENS: Final = {"JwtIssuer": "https://issuer.example", "JwtAudience": "standings,other"}
 _PSEUDO: Final = {
     "AWS::AccountId": "123456789012",
     "AWS::Partition": "aws",
@@ -48,6 +50,22 @@ class Expanded:
             source = named(mapping["EventSourceArn"])
             if source in sources:
                 yield name, mapping, source
+
+    def values(self, where: str) -> list[Any]:
+        """The different values at a path: `Api/Name`, or `SQS::Queue/VisibilityTimeout` for all of a type.
+
+        A path leads through properties or to an attribute such as `DeletionPolicy`. What is not there is None.
+        """
+        name, _, way = where.partition("/")
+        of_type = (one for one in self.resources.values() if one["Type"] == f"AWS::{name}")
+        found: list[Any] = []
+        for resource in of_type if "::" in name else [self.resources[name]]:
+            value: Any = {**resource.get("Properties", {}), **resource}
+            for key in way.split("."):
+                value = value[int(key)] if isinstance(value, list) else (value or {}).get(key)
+            if value not in found:
+                found.append(value)
+        return found
 
     def properties(self, name: str) -> dict[str, Any]:
         """Return the properties of a resource."""
@@ -110,8 +128,9 @@ def template() -> dict[str, Any]:
     return source()
 
 
+@cache
 def deployed(**parameters: str) -> Expanded:
-    """Expand that template with parameters."""
+    """Expand that template with parameters, to read alone."""
     return expanded(template(), parameters)
 
 

@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 from unittest import mock
@@ -9,6 +10,7 @@ from unittest import mock
 import pytest
 
 from standings.wiring import building_blocks
+from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.queues import Sqs
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
@@ -16,17 +18,113 @@ from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.template.exercise import BOARDS, everything, job
-from tests.template.expansion import expanded, source
-from tests.template.permissions import FUNCTIONS, Permission, Watch, allowed
+from tests.template.expansion import Expanded, deployed
+from tests.template.rules import listed, statements
 
+Permission = tuple[str, str]
+"""An action, and a resource by its logical id, such as `RankingsTable/index/places` or `FailureBucket/*`."""
+
+FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance", "announcer")
+NAMES: Final = {
+    **{table: f"{table}Table" for table in ("Scores", "Receipts", "Rankings", "Profiles")},
+    ENVIRONMENT["ACTIVITY_QUEUE_URL"]: "ActivityQueue",
+    ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]: "ActivityDeadLetterQueue",
+    ENVIRONMENT["FAILURE_BUCKET"]: "FailureBucket",
+    ENVIRONMENT["LOOKS_QUEUE_URL"]: "LooksQueue",
+    ENVIRONMENT["RESULTS_BUCKET"]: "ResultsBucket",
+}
+
+
+def needed(operation: str, request: dict[str, Any]) -> Iterator[Permission]:
+    """Yield the permissions that AWS requires for a request. Most actions have their operation's name."""
+    action = operation.title().replace("_", "")
+    match request:
+        case {"TransactItems": actions}:
+            for one in actions:
+                ((kind, details),) = one.items()
+                yield f"dynamodb:{kind}Item", NAMES[details["TableName"]]
+        case {"RequestItems": tables}:
+            yield from ((f"dynamodb:{action}", NAMES[table]) for table in tables)
+        case {"TableName": table, "IndexName": index}:
+            yield f"dynamodb:{action}", f"{NAMES[table]}/index/{index}"
+        case {"TableName": table}:
+            yield f"dynamodb:{action}", NAMES[table]
+        case {"QueueUrl": queue}:
+            yield f"sqs:{action.removesuffix('Batch')}", NAMES[queue]
+        case {"Bucket": bucket} if operation == "list_objects_v2":
+            yield "s3:ListBucket", NAMES[bucket]
+        case {"Bucket": bucket}:
+            yield f"s3:{action}", f"{NAMES[bucket]}/*"
+        case _:
+            assert operation == "put_events", f"{operation}: add the permission that it needs"
+            yield "events:PutEvents", "event-bus/default"
+
+
+class Watch:
+    """Records the requests of each function."""
+
+    def __init__(self) -> None:
+        self.acting = ""
+        self.used: dict[str, set[Permission]] = {name: set() for name in FUNCTIONS}
+        self.requests: list[tuple[str, str, dict[str, Any]]] = []
+
+    def client(self, client: Any) -> Any:
+        return _Watched(self, client)
+
+    def note(self, operation: str, request: dict[str, Any]) -> None:
+        self.used[self.acting].update(needed(operation, request))
+        self.requests.append((self.acting, operation, request))
+
+    def function(self, name: str, handler: Any) -> Callable[[dict[str, Any], Any], dict[str, Any]]:
+        def watched(event: dict[str, Any], context: Any) -> dict[str, Any]:
+            self.acting = name
+            answer: dict[str, Any] = handler(event, context)
+            return answer
+
+        return watched
+
+
+class _Watched:
+    def __init__(self, watch: Watch, client: Any) -> None:
+        self._watch = watch
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+        if name == "stream":  # the tests read the engine's stream by it
+            return method
+
+        def call(**request: Any) -> Any:
+            self._watch.note(name, request)
+            return method(**request)
+
+        return call
+
+
+def allowed(template: Expanded) -> dict[str, set[Permission]]:
+    """Return the permissions of each function's role."""
+    found: dict[str, set[Permission]] = {name: set() for name in FUNCTIONS}
+    for role, statement in statements(template):
+        for action in listed(statement["Action"]):
+            for resource in listed(statement["Resource"]):
+                found[role.removesuffix("FunctionRole").lower()].add((action, _plain(resource)))
+    return found
+
+
+def _plain(resource: Any) -> str:
+    if isinstance(resource, dict):
+        name, attribute = resource["Fn::GetAtt"]
+        return str(name) if attribute == "Arn" else f"{name}.{attribute}"
+    if str(resource).endswith(":event-bus/default"):
+        return "event-bus/default"
+    return str(resource).replace(".Arn}", "").removeprefix("${")
+
+
+POLLING: Final = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
 BY_OTHERS: Final[dict[str, set[Permission]]] = {
-    # Lambda reads the queue and the stream with the roles of the functions, and writes to the bucket.
-    "writer": {
-        (f"sqs:{action}", "ActivityQueue") for action in ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
-    },
-    "announcer": {
-        (f"sqs:{action}", "LooksQueue") for action in ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
-    },
+    # Lambda reads the queues and the stream with the roles of the functions, and writes to the bucket.
+    "writer": {(f"sqs:{action}", "ActivityQueue") for action in POLLING},
+    "announcer": {(f"sqs:{action}", "LooksQueue") for action in POLLING},
     "projector": {
         ("s3:ListBucket", "FailureBucket"),
         *(
@@ -80,18 +178,19 @@ def watch() -> Watch:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_may_do_what_it_does_and_nothing_else(watch: Watch, function: str) -> None:
-    may = allowed(expanded(source(), {"Settlements": "true", "Announcements": "true"}))[function] - BY_OTHERS.get(
-        function, set()
-    )
+    may = allowed(deployed(Settlements="true", Announcements="true"))[function]
 
-    assert watch.used[function] == may
+    assert watch.used[function] == may - BY_OTHERS.get(function, set())
+
+
+def added(parameter: str) -> dict[str, set[Permission]]:
+    """The permissions that a parameter adds, by function."""
+    off, on = (allowed(deployed(**{parameter: value})) for value in ("false", "true"))
+    return {function: more for function in FUNCTIONS if (more := on[function] - off[function])}
 
 
 def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events() -> None:
-    always, settling = (allowed(expanded(source(), {"Settlements": on})) for on in ("false", "true"))
-
-    added = {function: more for function in FUNCTIONS if (more := settling[function] - always[function])}
-    assert added == {
+    assert added("Settlements") == {
         "maintenance": {
             *((f"s3:{action}Object", "ResultsBucket/*") for action in ("Get", "Put", "Delete")),
             ("s3:ListBucket", "ResultsBucket"),
@@ -101,23 +200,17 @@ def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events()
 
 
 def test_a_stack_that_announces_nothing_has_neither_the_function_nor_the_queue_nor_their_permissions() -> None:
-    stacks = [expanded(source(), {"Announcements": on}) for on in ("false", "true")]
-    always, announcing = (allowed(stack) for stack in stacks)
+    without, announcing = deployed(Announcements="false"), deployed(Announcements="true")
 
-    added = {name for name in stacks[1].resources if name not in stacks[0].resources}
-    assert {name for name in added if "Alarm" not in name} == {
-        "LooksQueue",
-        "LooksOverTlsOnly",
-        "AnnouncerFunction",
-        "AnnouncerFunctionLooks",
-        "AnnouncerFunctionRole",
-        "AnnouncerLogGroup",
+    assert {name for name in announcing.resources.keys() - without.resources if "Alarm" not in name} == {
+        *("LooksQueue", "LooksOverTlsOnly"),
+        *("AnnouncerFunction", "AnnouncerFunctionLooks", "AnnouncerFunctionRole", "AnnouncerLogGroup"),
     }
-    assert always["announcer"] == set()
-    for name in ("projector", "maintenance"):
-        assert announcing[name] - always[name] == {("sqs:SendMessage", "LooksQueue")}
-    assert {name for name in FUNCTIONS if announcing[name] != always[name]} == {"announcer", "projector", "maintenance"}
-    assert "Looks" not in str(stacks[0].resources)
+    assert "Looks" not in str(without.resources)
+    assert allowed(without)["announcer"] == set()
+    more = added("Announcements")
+    assert more.keys() == {"announcer", "projector", "maintenance"}
+    assert more["projector"] == more["maintenance"] == {("sqs:SendMessage", "LooksQueue")}
 
 
 @pytest.mark.parametrize("function", ["projector", "announcer"])

@@ -86,7 +86,6 @@ class Tab:
             self.settle()
 
     def settle(self) -> None:
-        """Wait until no request is under way."""
         while True:
             self.page.wait_for_timeout(_SETTLED_MS)
             if not self._open:
@@ -95,5 +94,4 @@ class Tab:
                     return
 
     def close(self) -> None:
-        """Close the tab."""
         self.context.close()

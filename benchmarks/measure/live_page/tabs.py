@@ -1,49 +1,41 @@
 """How many requests one tab of the live page sends in a minute.
 
-`make bench` (or `python -m benchmarks.measure.live_page.tabs`) counts those of the page as it is and writes
-`benchmarks/results/tabs.json` and its table in `docs/reads.md`. The page is open and its first answers are there when
-the minute begins.
-
-What an older page sent is kept in the result. It was counted by the same command: `--before page.html`, with the file
-that `git show c5daf50:functions/query/page.html` prints.
+`python -m benchmarks tabs` counts those of the page as it is and writes `benchmarks/results/tabs.json` and its table in
+`docs/reads.md`. The page is open and its first answers are there when the minute begins. What an older page sent is
+kept in the result; this program counted it at commit 164d40d.
 """
 
-import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import StringIO
-from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from playwright.sync_api import Browser
 
 from benchmarks.harness import population
-from benchmarks.harness.results_file import REPOSITORY, Output, output
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.measure.live_page.tab import Tab
+from benchmarks.pages.tables import Result, Table
 from standings.http.live_page import document
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
-from tests.support.browser.chromium import chromium
+from tests.support.browser.chromium import chromium, unavailable
 from tests.support.builders.stages.streaming import apply
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
-PAGE: Final = "docs/reads.md"
-COMMAND: Final = "make bench"
-BEFORE: Final = "c5daf50"
 SECONDS: Final = 60
 MEMBERS: Final = 200
 SELECTED: Final = population.member(7)
 OWN: Final = population.member(8)
 WINDOW: Final = "week"
 _BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "week"] }'
-_COMMITTED: Final = REPOSITORY / "benchmarks" / "results" / "tabs.json"
 _MINE: Final = f"localStorage.setItem('standings-me', {json.dumps(OWN)});"
 _UNFOCUSED: Final = "document.hasFocus = () => false;"
 _HIDE: Final = (
@@ -120,40 +112,26 @@ def _text(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat()
 
 
-def of_tabs(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of requests in a minute."""
-    yield f"| a tab on a weekly list, in a minute | before (`{result['commit']}`) | now | of these, pages |"
-    yield "|---|---|---|---|"
-    for before, now in zip(result["before"], result["now"], strict=True):
-        yield f"| {now['situation']} | {before['requests']} | {now['requests']} | {now['kinds'].get('page', 0)} |"
-
-
-TABLES: Final = {"tabs": of_tabs}
-
-
-def main(arguments: list[str]) -> int:
-    """Count, write the result and update the page."""
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--before", type=Path)
-    options, others = parser.parse_known_args(arguments)
-    out: Output = output(others, __doc__)
+def measure(out: Output) -> dict[str, Any]:
+    """Return the whole result; what the older page sent is that of the committed one."""
     os.environ["POWERTOOLS_METRICS_NAMESPACE"] = "Standings"
+    committed = Output().result("tabs")
+    page = document(REPOSITORY / "functions" / "query" / "page")
     with chromium() as browser:
-
-        def counted(page: str) -> list[dict[str, Any]]:
-            seconds = 5 if out.small else SECONDS
-            rows = [count(browser, page, situation, seconds) for situation in SITUATIONS]
-            print(*rows, sep="\n", flush=True)
-            return rows
-
-        if options.before:
-            before = counted(options.before.read_text(encoding="utf-8"))
-        else:
-            before = json.loads(_COMMITTED.read_text(encoding="utf-8"))["before"]
-        now = counted(document(REPOSITORY / "functions" / "query" / "page"))
-    out.publish("tabs", {"commit": BEFORE, "seconds": SECONDS, "before": before, "now": now}, PAGE, COMMAND, TABLES)
-    return 0
+        now = [count(browser, page, situation, 5 if out.small else SECONDS) for situation in SITUATIONS]
+    print(*now, sep="\n", flush=True)
+    return {"commit": committed["commit"], "seconds": SECONDS, "before": committed["before"], "now": now}
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def of_tabs(result: Result) -> Iterator[str]:
+    return Table(
+        f"a tab on a weekly list, in a minute | before (`{result['commit']}`) | now | of these, pages",
+        "{situation} | {before} | {requests} | {pages}",
+        lambda _: (
+            {**now, "before": before["requests"], "pages": now["kinds"].get("page", 0)}
+            for before, now in zip(result["before"], result["now"], strict=True)
+        ),
+    )(result)
+
+
+BENCHMARK: Final = Benchmark("tabs", measure, {"docs/reads.md": {"tabs": of_tabs}}, unavailable=unavailable)

@@ -1,18 +1,19 @@
 """Batches of messages and of stream records in the form in which Lambda passes them to a handler."""
 
-from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final
 
 import orjson
 
 from benchmarks.harness import population
+from benchmarks.harness.pipeline import event
 from standings.aws.dynamodb.scores.member_items import encode_image
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Family
 from standings.domain.members.counting import Counted, additions
 from standings.domain.members.member_item import Image
 from standings.wiring import building_blocks
+from tests.support.awslambda.queue import Message, record_of
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
 
 BATCH: Final = 500
 LARGEST: Final = 1_000
@@ -24,76 +25,30 @@ def batches(function: str, boards: str, members: int, size: int, count: int) -> 
     rng = Random(1)
     scores = population.lognormal(rng, members)
     names = list(scores)
-    family = parse_boards(boards).family(population.BOARD)
-    if family is None:
-        raise LookupError(population.BOARD)
     now = building_blocks.now()
-    made = []
+    family = population.family(boards)
+    engine = Engine()
+    create_tables(engine)
+
+    def item(name: str, version: int, score: int) -> dict[str, Any]:
+        values = additions(family, [Counted("", now, {"points": score})], now)
+        return encode_image(Image(population.BOARD, name, now + version, now, score, hidden=False, values=values))
+
+    records: list[dict[str, Any]] = []
     for batch in range(count):
-        chosen = enumerate(rng.sample(names, size), batch * size)
+        chosen = rng.sample(names, size)
+        points = {name: rng.randint(1, 100) for name in chosen}
         if function == "writer":
-            records = [_message(number, name, rng.randint(1, 100), now) for number, name in chosen]
+            for number, name in enumerate(chosen, batch * size):
+                body = event(f"0197f2c4-{number:012}", population.BOARD, name, {"points": points[name]}, now)
+                message = Message(orjson.dumps(body).decode(), {}, now, f"059f36b4-87a3-44ab-83d2-{number:012}", 1, now)
+                record = record_of(message, "arn:aws:sqs:eu-central-1:000000000000:activity")
+                records.append({**record, "receiptHandle": "A" * 300})  # as long as those of AWS
         else:
-            records = [_record(number, name, scores[name], rng.randint(1, 100), family, now) for number, name in chosen]
-        made.append({"Records": records})
-    return made
-
-
-def _message(number: int, name: str, points: int, now: int) -> dict[str, Any]:
-    at = datetime.fromtimestamp(now / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    event = {
-        "id": f"0197f2c4-{number:012}",
-        "board": population.BOARD,
-        "member": name,
-        "at": at,
-        "metrics": {"points": points},
-    }
-    return {
-        "messageId": f"059f36b4-87a3-44ab-83d2-{number:012}",
-        "receiptHandle": "A" * 300,
-        "body": orjson.dumps(event).decode(),
-        "attributes": {
-            "ApproximateReceiveCount": "1",
-            "SentTimestamp": str(now),
-            "SenderId": "AIDAIENQZJOLO23YVJ4VO",
-            "ApproximateFirstReceiveTimestamp": str(now),
-        },
-        "messageAttributes": {},
-        "md5OfBody": "e4e68fb7bd0e697a0ae8f1bb342846b3",
-        "eventSource": "aws:sqs",
-        "eventSourceARN": "arn:aws:sqs:eu-central-1:000000000000:activity",
-        "awsRegion": "eu-central-1",
-    }
-
-
-def _record(number: int, name: str, before: int, points: int, family: Family, now: int) -> dict[str, Any]:
-    old, new = (
-        Image(
-            population.BOARD,
-            name,
-            now + version,
-            now,
-            score,
-            hidden=False,
-            values=additions(family, [Counted("", now, {"points": score})], now),
-        )
-        for version, score in ((1, before), (2, before + points))
-    )
-    item = encode_image(new)
-    return {
-        "eventID": "c4ca4238a0b923820dcc509a6f75849b",
-        "eventName": "MODIFY",
-        "eventVersion": "1.1",
-        "eventSource": "aws:dynamodb",
-        "awsRegion": "eu-central-1",
-        "dynamodb": {
-            "ApproximateCreationDateTime": now // 1000,
-            "Keys": {"pk": item["pk"], "sk": item["sk"]},
-            "NewImage": item,
-            "OldImage": encode_image(old),
-            "SequenceNumber": f"{number + 1:021}",
-            "SizeBytes": 200,
-            "StreamViewType": "NEW_AND_OLD_IMAGES",
-        },
-        "eventSourceARN": "arn:aws:dynamodb:eu-central-1:000000000000:table/Scores/stream/2026-11-21T00:00:00.000",
-    }
+            engine.load("Scores", (item(name, 1, scores[name]) for name in chosen))
+            (shard,) = engine.stream("Scores")
+            before = len(shard)
+            for name in chosen:
+                engine.put_item(TableName="Scores", Item=item(name, 2, scores[name] + points[name]))
+            records += orjson.loads(orjson.dumps(shard[before:]))
+    return [{"Records": records[start : start + size]} for start in range(0, len(records), size)]

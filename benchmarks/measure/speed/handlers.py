@@ -14,8 +14,8 @@ from botocore.awsrequest import AWSResponse
 
 from benchmarks.harness.results_file import REPOSITORY
 from standings.domain.boards.boards_toml import parse_boards
-from standings.project.outcome import one_by_one
 from standings.wiring import building_blocks, projector, writer
+from tests.support.awslambda.context import Context
 
 ENVIRONMENT: Final = {
     "AWS_DEFAULT_REGION": "eu-central-1",
@@ -88,22 +88,10 @@ class Transport:
         return AWSResponse(request.url, 200, headers, _Raw(body))
 
 
-class Context:
-    """The context of an invocation that has ten minutes left."""
-
-    function_name = "speed"
-    memory_limit_in_mb = 1024
-    invoked_function_arn = "arn:aws:lambda:eu-central-1:000000000000:function:speed"
-    aws_request_id = "00000000-0000-0000-0000-000000000000"
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 600_000
-
-
-def load(function: str, boards: str, transport: Transport | None, *, one_thread: bool = False) -> ModuleType:
+def load(function: str, boards: str, transport: Transport | None) -> ModuleType:
     """Import a function's `app.py` with a `boards.toml` of this text.
 
-    Requests go to `transport`; with None the stores are stubbed. `one_thread` keeps the projector from using a pool.
+    Requests go to `transport`; with None the stores are stubbed.
     """
     spec = importlib.util.spec_from_file_location(function, REPOSITORY / "functions" / function / "app.py")
     if spec is None or spec.loader is None:
@@ -111,8 +99,6 @@ def load(function: str, boards: str, transport: Transport | None, *, one_thread:
     app = importlib.util.module_from_spec(spec)
     with ExitStack() as stubs:
         stubs.enter_context(mock.patch.object(building_blocks, "boards", return_value=parse_boards(boards)))
-        if one_thread:
-            stubs.enter_context(mock.patch.object(projector, "run_parallel", return_value=one_by_one))
         if transport is None:
             for module, store in _STORES:
                 stubs.enter_context(mock.patch.object(module, store, return_value=Accepting()))
@@ -127,6 +113,6 @@ def load(function: str, boards: str, transport: Transport | None, *, one_thread:
 def run(app: ModuleType, batches: Iterable[dict[str, Any]]) -> None:
     """Pass batches to the handler; AssertionError if it reports a failed record."""
     for batch in batches:
-        answer = app.handler(batch, Context())
+        answer = app.handler(batch, Context(seconds=600))
         if answer["batchItemFailures"]:
             raise AssertionError(f"expected no failed records, got {answer}")

@@ -3,7 +3,7 @@
 `python -m benchmarks.measure.speed.pace pace writer store 200000 10 5` prints JSON: events (records) per second of CPU
 time, through the deployed handler, from records as Lambda passes them. Level `store` stubs the tables: every write
 succeeds at no cost. Level `botocore` stubs the network: requests are built and signed, and an empty 200 answers them.
-`profile writer store 200000 10` prints where the time goes, `memory writer all` how much memory a batch takes.
+`memory writer all` prints how much memory a batch takes.
 """
 
 import os
@@ -24,7 +24,6 @@ from botocore.session import get_session
 from benchmarks.harness import population
 from benchmarks.measure.speed import batches
 from benchmarks.measure.speed.handlers import ENVIRONMENT, Transport, load, run
-from benchmarks.measure.speed.hot_spots import profile
 from standings.runtime.environment import BOARDS_FILE
 
 _MEGABYTE: Final = 1_000_000
@@ -61,7 +60,6 @@ def pace(function: str, level: str, members: int, count: int, repeats: int) -> d
 
 
 def _seconds(job: Callable[[], None]) -> float:
-    """Return the CPU time of a job."""
     began = time.process_time()
     job()
     return time.process_time() - began
@@ -117,15 +115,12 @@ def memory(function: str, boards: str) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Answer one question, on one core."""
     question, function, *rest = arguments
     os.environ.update(ENVIRONMENT)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         if question == "pace":
             answer = pace(function, rest[0], *map(int, rest[1:]))
-        elif question == "profile":
-            answer = profile(function, rest[0], *map(int, rest[1:]))
         else:
             boards = population.BOARDS if rest[0] == "all" else BOARDS_FILE.read_text(encoding="utf-8")
             answer = memory(function, boards)

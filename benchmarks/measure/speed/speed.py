@@ -1,32 +1,32 @@
-"""How fast the code itself is: events and records per second on one core, where the time goes, memory, and starts.
+"""How fast the code itself is: events and records per second on one core, memory, and starts.
 
-`make bench` (or `python -m benchmarks.measure.speed.speed`) writes `benchmarks/results/speed.json` and the tables of
-`docs/speed.md`. The seconds are this machine's; the ratios compare with code that the same run measures.
+`python -m benchmarks speed` writes `benchmarks/results/speed.json` and the tables of `docs/speed.md`. The seconds are
+this machine's; the ratios compare with code that the same run measures.
 """
 
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
 import orjson
 
-from benchmarks.harness.results_file import output
-from benchmarks.measure.speed import batches, startup
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.results_file import Output
+from benchmarks.measure.speed import batches, starts
+from benchmarks.pages.tables import Table
 
-PAGE: Final = "docs/speed.md"
-COMMAND: Final = "make bench"
 FUNCTIONS: Final = ("writer", "projector")
 MEMBERS: Final = 200_000
 BATCHES: Final = 5
-LEVELS: Final = ("store", "botocore")
 BUDGETS: Final = {"store": 10_000, "botocore": 5_000}
-"""Records per second."""
+"""Records per second, by what is stubbed."""
 STARTS: Final = {"writer": 1.3, "projector": 1.3, "query": 1.5}
 """Multiples of the start of a program that only makes a boto3 client."""
+COMMAND_START: Final = 5
+"""The same for commands, of the start of a Python that does nothing."""
 RECORDS: Final = {"writer": "events", "projector": "records"}
 STUBBED: Final = {"store": "the store", "botocore": "the network"}
 _LOOPS: Final = {
@@ -44,24 +44,25 @@ def _ask_pace(*question: str) -> dict[str, Any]:
     return answer
 
 
-def measure(*, small: bool) -> dict[str, Any]:
-    """Return the whole result."""
-    processes, repeats, rounds = (1, 2, 2) if small else (3, 6, 25)
-    board = ("10000", "1") if small else (str(MEMBERS), str(BATCHES))
+def measure(out: Output) -> dict[str, Any]:
+    processes, repeats, rounds, command_rounds = (1, 2, 2, 2) if out.small else (3, 6, 25, 40)
+    board = ("10000", "1") if out.small else (str(MEMBERS), str(BATCHES))
     with tempfile.TemporaryDirectory() as directory:
-        starts = startup.measure(startup.build(Path(directory)), rounds)
+        functions = starts.measure(starts.functions(starts.build(Path(directory))), rounds)
+    with starts.commands() as programs:
+        commands = starts.measure(programs, command_rounds)
     paces = []
     for function in FUNCTIONS:
-        for level in LEVELS:
+        for level in BUDGETS:
             answers = [_ask_pace("pace", function, level, *board, str(repeats)) for _ in range(processes)]
             best = max(answers, key=lambda answer: answer["records_per_second"])
             paces.append({**best, "loops_per_record": median(answer["loops_per_record"] for answer in answers)})
     return {
         "members": MEMBERS,
         "batch": batches.BATCH,
-        "starts": starts,
+        "starts": functions,
+        "commands": commands,
         "paces": paces,
-        "profiles": [_ask_pace("profile", function, level, *board) for function in FUNCTIONS for level in LEVELS],
         "memory": [
             {"boards": boards, **_ask_pace("memory", function, boards)}
             for function in FUNCTIONS
@@ -70,87 +71,40 @@ def measure(*, small: bool) -> dict[str, Any]:
     }
 
 
-def of_paces(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of records per second, and of the ratio to a loop of the same run."""
-    yield "| function | stubbed | per second of one core | budget | compared with | takes times as long |"
-    yield "|---" * 6 + "|"
-    for row in result["paces"]:
-        level = row["level"]
-        yield (
-            f"| {row['function']} | {STUBBED[level]} | {row['records_per_second']:,} {RECORDS[row['function']]} | "
-            f"{BUDGETS[level]:,} | {_LOOPS[level]} | {row['loops_per_record']:g} |"
-        )
-
-
-def of_shares(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of shares by package."""
-    packages = list(dict.fromkeys(name for row in result["profiles"] for name in row["shares"] if name != "stub"))
-    yield "| package | " + " | ".join(f"{row['function']}, no {row['level']}" for row in _profiles(result)) + " |"
-    yield "|---" * (len(result["profiles"]) + 1) + "|"
-    for name in packages:
-        yield f"| {name} | " + " | ".join(_share(row["shares"].get(name, 0)) for row in _profiles(result)) + " |"
-
-
-def _profiles(result: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{**row, "level": STUBBED[row["level"]].removeprefix("the ")} for row in result["profiles"]]
-
-
-def of_functions(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of our functions that take most time, with the network stubbed."""
-    yield "| | function | share of the time |"
-    yield "|---|---|---|"
-    for row in result["profiles"]:
-        if row["level"] == "botocore":
-            for name, share in row["most"].items():
-                yield f"| {row['function']} | `{name}` | {_share(share)} |"
-
-
-def of_memory(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of the memory of the largest batch."""
-    yield "| function | boards | batch | event, MB | peak, MB |"
-    yield "|---" * 5 + "|"
-    for row in result["memory"]:
-        boards = "`all` alone" if row["boards"] == "all" else "as shipped"
-        yield (
-            f"| {row['function']} | {boards} | {row['records']:,} | {row['event_megabytes']:g} | "
-            f"{row['peak_megabytes']:g} |"
-        )
-
-
-def of_starts(result: dict[str, Any]) -> Iterator[str]:
-    """Return the table of starts."""
-    yield "| program | ms | ms of CPU | ÷ boto3 client | the same for CPU | budget | peak MB |"
-    yield "|---" * 7 + "|"
-    for row in result["starts"]:
-        name = "a boto3 client of DynamoDB" if row["program"] == startup.BASE else row["program"]
-        budget = STARTS.get(row["program"])
-        yield (
-            f"| {name} | {row['milliseconds']:,} | {row['cpu_milliseconds']:,} | {row['times_base']:.2f} | "
-            f"{row['times_base_cpu']:.2f} | {f'{budget:g}' if budget else ''} | {row['megabytes']} |"
-        )
-
-
-def _share(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 TABLES: Final = {
-    "paces": of_paces,
-    "shares": of_shares,
-    "functions": of_functions,
-    "memory": of_memory,
-    "starts": of_starts,
+    "paces": Table(
+        "function | stubbed | per second of one core | budget | compared with | takes times as long",
+        "{function} | {stubbed} | {records_per_second:,} {records} | {budget:,} | {loop} | {loops_per_record:g}",
+        lambda result: (
+            {
+                **row,
+                "stubbed": STUBBED[row["level"]],
+                "records": RECORDS[row["function"]],
+                "budget": BUDGETS[row["level"]],
+                "loop": _LOOPS[row["level"]],
+            }
+            for row in result["paces"]
+        ),
+    ),
+    "memory": Table(
+        "function | boards | batch | event, MB | peak, MB",
+        "{function} | {named} | {records:,} | {event_megabytes:g} | {peak_megabytes:g}",
+        lambda result: (
+            {**row, "named": "`all` alone" if row["boards"] == "all" else "as shipped"} for row in result["memory"]
+        ),
+    ),
+    "starts": Table(
+        "program | ms | ms of CPU | ÷ boto3 client | the same for CPU | budget | peak MB",
+        "{program} | {milliseconds:,} | {cpu_milliseconds:,} | {times_base:.2f} | {times_base_cpu:.2f} | {budget} | "
+        "{megabytes}",
+        lambda result: ({**row, "budget": STARTS.get(row["program"], "")} for row in result["starts"]),
+    ),
+    "commands": Table(
+        f"program | ms | ÷ `{starts.NOTHING}` | the same for CPU | budget",
+        "`{program}` | {milliseconds} | {times_base:.1f} | {times_base_cpu:.1f} | {budget}",
+        lambda result: (
+            {**row, "budget": COMMAND_START if row["program"] in starts.COMMANDS else ""} for row in result["commands"]
+        ),
+    ),
 }
-
-
-def main(arguments: list[str]) -> int:
-    """Measure, write the result and update the page."""
-    out = output(arguments, __doc__)
-    result = measure(small=out.small)
-    out.publish("speed", result, PAGE, COMMAND, TABLES)
-    print("\n".join((*of_paces(result), *of_starts(result))))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCHMARK: Final = Benchmark("speed", measure, {"docs/speed.md": TABLES}, unavailable=starts.unavailable)

@@ -55,7 +55,6 @@ class Bill:
         return Bill(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
 
     def times(self, factor: float) -> "Bill":
-        """Multiply all amounts."""
         return Bill(**{one.name: factor * getattr(self, one.name) for one in fields(self)})
 
 
@@ -85,7 +84,6 @@ class Prices:
         return {name: n * self.of[name].dollars / self.of[name].per for name, n in amounts.items() if n}
 
     def total(self, bill: Bill) -> float:
-        """Return the dollars of a bill."""
         return sum(self.dollars(bill).values())
 
 

@@ -15,8 +15,7 @@ from typing import Final
 
 from benchmarks.models import assumed
 from benchmarks.models.cost.prices import Bill, Prices
-from benchmarks.models.cost.spending import Counted, Load, of_one_board, units_of_reads
-from benchmarks.models.cost.usage import usage
+from benchmarks.models.cost.spending import Counted, Load, units_of_reads, used_by
 
 HOURS: Final = 24
 HOUR: Final = 3600
@@ -57,13 +56,13 @@ def by_table(load: Load, reads: Counted) -> dict[str, tuple[float, float]]:
 
     All reads count as those of Rankings.
     """
-    used, events = usage(load.settings, of_one_board(load)), load.events_per_second
+    used, events = used_by(load), load.events_per_second
     read = used.read_units * events + units_of_reads(load, reads) * load.reads_per_second
     return {
         "Scores": (used.scores * events, 0.0),
         "Receipts": (used.receipts * events, 0.0),
-        "Rankings": ((used.entries + used.tiers) * events, read),
-        "places": (used.index * events, 0.0),
+        "Rankings": (used.rankings * events, read),
+        "places": (used.places * events, 0.0),
     }
 
 

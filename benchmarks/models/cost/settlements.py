@@ -1,10 +1,10 @@
 """The billed amounts of a settled period.
 
-`tests/functions/maintain/settle/test_settle_cost.py` holds them against counts.
+`tests/functions/maintain/test_settle.py` holds them against counts.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from benchmarks.models.cost.prices import Bill, Prices
@@ -42,7 +42,6 @@ LOOKS: Final = 5
 
 
 def rows(prices: Prices) -> Iterator[dict[str, Any]]:
-    """Yield what settlements of some sizes cost."""
     for members, winners in SIZES:
         bill = of_settlement(members, winners)
         yield {
@@ -53,12 +52,3 @@ def rows(prices: Prices) -> Iterator[dict[str, Any]]:
             "events": round(bill.bus_events),
             "dollars": round(prices.total(bill), 4),
         }
-
-
-def table(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of what settlements cost."""
-    yield "| members | winners | read units | requests of S3 | events | in all |"
-    yield "|---" * 6 + "|"
-    for row in result["settlements"]:
-        counts = " | ".join(f"{row[name]:,}" for name in ("members", "winners", "read_units", "requests", "events"))
-        yield f"| {counts} | ${row['dollars']:,.4f} |"

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from benchmarks.harness.results_file import Output
 from benchmarks.models import assumed
-from benchmarks.models.cost.load_inputs import Settings, Traffic
+from benchmarks.models.cost.counted import Settings, Traffic, Usage, usage
 from benchmarks.models.cost.prices import Bill
-from benchmarks.models.cost.usage import storage, usage
 from standings.domain.windows.window import Window
 
 Counted = Sequence[Mapping[str, Any]]
@@ -29,9 +28,9 @@ READS: Final = {
     "group-of-100": ("few equals", "ranks of a group of 100"),
     "rank-with-previous": ("`all` and `day`", "rank of a member with the previous rank"),
 }
-"""The board and the read in the result of `benchmarks.measure.reads`, by the names of this command."""
+"""The board and the read in the result of `make reads`, by the names of this command."""
 ROLLING: Final = {7: "`last-7-days`, two days of seven", 30: "`last-30-days`, two days of seven"}
-"""The boards in the result of `benchmarks.measure.rolling_reads`, by the size of their window."""
+"""The boards in that result, by the size of their window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +65,26 @@ def of_one_board(load: Load) -> Traffic:
     return replace(load.traffic, batch=max(1, round(load.traffic.batch / load.boards)))
 
 
+def used_by(load: Load) -> Usage:
+    """Return what an event of the load uses, counted on one of its boards."""
+    return usage(load.settings, of_one_board(load))
+
+
 def of_event(load: Load) -> Bill:
-    """Return the amounts of one event, from the queue to the index."""
+    """Return the amounts of one event, from the queue to the index.
+
+    The transactions of one ranking follow each other; those of different rankings are in flight at once.
+    """
     batch = load.traffic.batch
-    traffic = of_one_board(load)
-    used = usage(load.settings, traffic)
+    used = used_by(load)
+    rankings = load.settings.metrics * len(load.settings.windows)
     writer = (
         assumed.INVOCATION
         + batch * assumed.EVENT
         + ceil(batch * used.writer_transactions) * (assumed.TRANSACTION + (assumed.READ if used.read_units else 0.0))
     )
-    consecutive = max(ceil(used.longest * traffic.batch), batch * used.projector_transactions / assumed.SIDE_BY_SIDE)
+    transactions = batch * used.projector_transactions
+    consecutive = max(ceil(transactions / load.boards / rankings), transactions / assumed.SIDE_BY_SIDE)
     projector = (
         assumed.INVOCATION
         + batch * (used.records * assumed.EVENT + used.moves * assumed.MOVE)
@@ -94,7 +102,6 @@ def of_event(load: Load) -> Bill:
 
 
 def of_read(read_units: float) -> Bill:
-    """Return the amounts of one read over the API."""
     return Bill(
         read_units=read_units,
         api_requests=1,
@@ -106,7 +113,8 @@ def of_read(read_units: float) -> Bill:
 
 def counted_reads(results: Output) -> Counted:
     """Return what each kind of read costs on boards with `all` and calendar windows, and on those with rolling ones."""
-    return [row for name in ("reads", "rolling_reads") for row in results.result(name)["reads"]]
+    counted: Counted = results.result("reads")["reads"]
+    return counted
 
 
 def read_units(counted: Counted, read: str, window: Window, members: int) -> float:
@@ -127,11 +135,11 @@ def units_of_reads(load: Load, counted: Counted) -> float:
 
 def of_storage(load: Load) -> Bill:
     """Return the amounts of a month of storage, once receipts expire as fast as they come."""
-    kept = storage(load.settings, load.traffic)
+    used = used_by(load)
     members = load.boards * load.traffic.members
-    scores = members * kept.member / GIGABYTE
-    receipts = load.events_per_second * DAY * kept.receipts / GIGABYTE
-    rankings = members * kept.entries / GIGABYTE
+    scores = members * used.member_bytes / GIGABYTE
+    receipts = load.events_per_second * DAY * used.receipt_byte_days / GIGABYTE
+    rankings = members * used.entries_bytes / GIGABYTE
     return Bill(stored_gigabytes=scores + receipts + rankings, recoverable_gigabytes=scores + receipts)
 
 
@@ -147,7 +155,6 @@ def of_table_keys() -> Bill:
 
 
 def of_month(load: Load, reads: Counted) -> dict[str, Bill]:
-    """Return the amounts of a month by its parts."""
     events = load.events_per_second * assumed.MONTH
     units = units_of_reads(load, reads)
     return {
@@ -156,3 +163,34 @@ def of_month(load: Load, reads: Counted) -> dict[str, Bill]:
         "storage": of_storage(load),
         "at rest": at_rest(),
     }
+
+
+SAMPLED: Final = 0.05
+"""The share of a function's runs that Lambda traces, besides the first of each second.
+
+https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
+"""
+
+
+def traced(runs: float) -> float:
+    """Return the traces a second of a function with so many runs a second."""
+    return min(runs, 1.0) + SAMPLED * max(0.0, runs - 1.0)
+
+
+def traces(load: Load) -> float:
+    """Return the traces a second with `Tracing: Active`: of the writer, the projector and the query function."""
+    return 2 * traced(load.events_per_second / load.traffic.batch) + traced(load.reads_per_second)
+
+
+def of_tracing(load: Load) -> Bill:
+    return Bill(traces=traces(load) * assumed.MONTH)
+
+
+def of_own_key() -> Bill:
+    """Return the amounts of a month of a key of one's own: the key, and its use by tables and by the queue.
+
+    SQS asks twice for each producer and once for each consumer in each period for which it reuses a data key.
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+    """
+    asked = 2 * assumed.PRODUCERS + 1
+    return Bill(key_months=1, key_requests=of_table_keys().key_requests + asked * assumed.MONTH / assumed.KEY_REUSED)

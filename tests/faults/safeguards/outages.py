@@ -1,18 +1,239 @@
-"""Safeguards against outages: settings of the queue and of the stream's mapping, repairs, and reads of the table."""
+"""Outages: settings of the queue and of the stream's mapping, repairs, and reads of the table."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
+from botocore.exceptions import ClientError
+
+from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
 from standings.maintain.failures.parked_objects import LAMBDA_PREFIX
 from standings.ports.rankings import Span
+from tests.support.awslambda import settings
+from tests.support.awslambda.failure_records import failure_key, failure_record
+from tests.support.awslambda.pollers import Context, Killed, Queue, SqsPoller, StreamPoller
 
 from .replacing import Change, Safeguard, Setting, returns
+from .rig import NOW, on_a_rig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from standings.ports.rankings import Entry
+    from tests.support.aws.stack import Stack
+
+    from .rig import Rig
+
+# ---- schedules that need them
+
+MEMBERS: Final = [f"m{number}" for number in range(10)]
+
+
+ALL: Final = {member: number + 1 for number, member in enumerate(MEMBERS)}
+
+
+MOST_AT_ONCE: Final = 3
+
+
+BETWEEN_TRIES: Final = 15 * MINUTE  # Lambda waits far less, but more tries would show no more
+"""How long Lambda waits between two tries of an outage. Each try takes most of a minute."""
+
+
+CODES: Final = ("ThrottlingException", "InternalServerError", "ProvisionedThroughputExceededException")
+
+
+class Mapping:
+    """The event source mapping of the stream. It tries until all is delivered or an instant is reached."""
+
+    def __init__(self, pipeline: Rig, stack: Stack) -> None:
+        self._pipeline = pipeline
+        self._stack = stack
+        kept = self._keep if settings.STREAM.keeps_failures else lambda *_: None
+        shards = pipeline.engine.stream("Scores")
+        clock = lambda: pipeline.clock() / 1000  # noqa: E731
+        self.poller = StreamPoller.deployed(
+            settings.STREAM, self._invoke, shards, batch_size=100, clock=clock, on_failure=kept
+        )
+        self.most = 100
+        """A batch of more records takes the function more than its time."""
+
+    def run(self, until: int | None = None) -> None:
+        while (until is None or self._pipeline.clock() < until) and self.poller.poll():
+            self._pipeline.clock.milliseconds += BETWEEN_TRIES * (until is not None)
+
+    def _invoke(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        if len(event["Records"]) > self.most:
+            self._pipeline.clock.milliseconds += settings.timeout("ProjectorFunction") * SECOND
+            raise Killed
+        return self._stack.projector(event, context)
+
+    def _keep(self, records: list[dict[str, Any]], condition: str) -> None:
+        at = self._pipeline.clock() / 1000
+        key = failure_key("shardId-1", at, records[0]["dynamodb"]["SequenceNumber"])
+        self._stack.bucket.put_object(
+            "failures", key, failure_record(records, condition, at, "shardId-1"), "application/json"
+        )
+
+
+def send_all(pipeline: Rig, stack: Stack, members: list[str]) -> None:
+    """Send one event for each member, whose points are in `ALL`."""
+    for member in members:
+        pipeline.send(stack, member, ALL[member])
+
+
+def break_down(pipeline: Rig, table: str) -> None:
+    """Let every call fail that writes a table or many items, until the hooks are cleared."""
+    number = iter(range(10**9))
+
+    def fail(operation: str, request: dict[str, Any]) -> None:
+        if table in json.dumps(request, default=repr):
+            raise ClientError({"Error": {"Code": CODES[next(number) % 3], "Message": "an outage"}}, operation)
+
+    pipeline.engine.before.append(fail)
+
+
+def bodies() -> Iterator[str]:
+    """Yield the bodies of one message for each member, and of some of them again."""
+    for member in [*MEMBERS, *MEMBERS[:3]]:
+        event = {"id": f"of {member}", "board": "b", "member": member, "metrics": {"points": ALL[member]}}
+        yield json.dumps({**event, "at": "2026-11-21T10:00:00Z"})
+
+
+@on_a_rig
+def a_day_without_dynamodb(pipeline: Rig) -> None:
+    """DynamoDB throttles or fails for 24 hours. SQS delivers each message again after its visibility timeout."""
+    stack = pipeline.functions()
+    queue = Queue(max_receive_count=settings.QUEUE.max_receive_count, clock=lambda: pipeline.clock() / 1000)
+    poller = SqsPoller(stack.writer, queue, batch_size=100)
+    for body in bodies():
+        queue.send(body)
+    break_down(pipeline, "")
+    while pipeline.clock() < NOW + DAY:
+        received = pipeline.clock()
+        assert poller.poll()
+        pipeline.clock.milliseconds = max(pipeline.clock(), received + settings.QUEUE.visibility * SECOND)
+    assert queue.most_received > DAY // SECOND // settings.QUEUE.visibility
+    pipeline.engine.before.clear()
+    poller.drain()
+    assert (len(queue.dead), stack.dead_letters.messages) == (0, [])
+    pipeline.project(stack, *pipeline.records())
+    assert pipeline.scores(stack) == ALL
+
+
+@on_a_rig
+def hours_without_rankings(pipeline: Rig) -> None:
+    """Rankings fails for eleven hours. Lambda delivers the batch again and again."""
+    stack = pipeline.functions()
+    mapping = Mapping(pipeline, stack)
+    send_all(pipeline, stack, MEMBERS)
+    break_down(pipeline, "Rankings")
+    mapping.run(until=NOW + 11 * HOUR)
+    assert mapping.poller.invocations > 20 or stack.bucket.objects or not settings.STREAM.reports
+    pipeline.engine.before.clear()
+    mapping.run()
+    assert stack.bucket.objects == {}
+    assert pipeline.scores(stack) == ALL
+
+
+@on_a_rig
+def longer_than_records_are_tried(pipeline: Rig) -> None:
+    """Rankings fails for 13 hours. After 12 hours Lambda gives up the oldest records. Then they are replayed."""
+    stack = pipeline.functions()
+    mapping = Mapping(pipeline, stack)
+    send_all(pipeline, stack, MEMBERS[:5])
+    break_down(pipeline, "Rankings")
+    mapping.run(until=NOW + 6 * HOUR)
+    pipeline.engine.before.clear()
+    send_all(pipeline, stack, MEMBERS[5:])
+    break_down(pipeline, "Rankings")
+    mapping.run(until=NOW + 13 * HOUR)
+    pipeline.engine.before.clear()
+    mapping.run()
+    assert pipeline.scores(stack) == {member: ALL[member] for member in MEMBERS[5:]}
+    pipeline.replay(stack)
+    assert stack.bucket.objects == {}
+    assert pipeline.scores(stack) == ALL
+
+
+@on_a_rig
+def a_batch_that_is_too_much(pipeline: Rig) -> None:
+    """The function reaches its timeout with every batch of more than a few records."""
+    stack = pipeline.functions()
+    mapping = Mapping(pipeline, stack)
+    mapping.most = MOST_AT_ONCE
+    send_all(pipeline, stack, MEMBERS)
+    mapping.run()
+    assert any(isinstance(error, Killed) for error in mapping.poller.errors)
+    assert stack.bucket.objects == {}
+    assert pipeline.scores(stack) == ALL
+
+
+@on_a_rig
+def disabled_for_most_of_a_day(pipeline: Rig) -> None:
+    """The mapping is disabled for 23 hours. Records older than 12 hours go to the failure bucket without a try."""
+    stack = pipeline.functions()
+    mapping = Mapping(pipeline, stack)
+    send_all(pipeline, stack, MEMBERS[:5])
+    pipeline.clock.milliseconds = NOW + 14 * HOUR
+    send_all(pipeline, stack, MEMBERS[5:])
+    pipeline.clock.milliseconds = NOW + 23 * HOUR
+    mapping.run()
+    assert (mapping.poller.lost, mapping.poller.invocations, len(stack.bucket.objects)) == (0, 1, 1)
+    assert pipeline.scores(stack) == {member: ALL[member] for member in MEMBERS[5:]}
+    pipeline.replay(stack)
+    assert stack.bucket.objects == {}
+    assert pipeline.scores(stack) == ALL
+
+
+@on_a_rig
+def disabled_for_longer_than_a_day(pipeline: Rig) -> None:
+    """The mapping is disabled for 25 hours. The stream has dropped a record: an audit names its member."""
+    stack = pipeline.functions()
+    mapping = Mapping(pipeline, stack)
+    send_all(pipeline, stack, MEMBERS[:8])
+    mapping.run()
+    send_all(pipeline, stack, MEMBERS[8:9])
+    pipeline.clock.milliseconds = NOW + 24 * HOUR
+    send_all(pipeline, stack, MEMBERS[9:])
+    pipeline.clock.milliseconds = NOW + 25 * HOUR
+    mapping.run()
+    assert (mapping.poller.lost, stack.bucket.objects) == (1, {})
+    assert _drifted(stack) == {MEMBERS[8]}
+    pipeline.rebuild(stack)
+    assert _drifted(stack) == set()
+    assert pipeline.scores(stack) == ALL
+
+
+def _drifted(stack: Stack) -> set[str]:
+    """Return the members that an audit names."""
+    answer = stack.maintenance({"audit": {"board": "b"}}, Context(seconds=900))
+    assert answer["done"]
+    named = {example.get("member") for board in answer["boards"] for example in board["examples"]}
+    assert bool(answer["drift"]) == bool(named)
+    return named - {None}
+
+
+@on_a_rig
+def an_index_minutes_behind(pipeline: Rig) -> None:
+    """The sorted index shows changes ten minutes late. Ranks do not use it, and pages wait for it."""
+    stack = pipeline.functions()
+    index = pipeline.engine._tables["Rankings"].indexes["places"]
+    send_all(pipeline, stack, MEMBERS)
+    pipeline.project(stack, *pipeline.records())
+    before = pipeline.scores(stack)
+    index.behind = 600.0
+    pipeline.count(stack, "m0", 100)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    rank = stack.get("/boards/b/points/all/rank", member="m0")[1]
+    assert (rank["rank"], rank["score"], rank["total"]) == (1, 101, 10)
+    assert stack.get("/boards/b/points/all/rank", member="m9")[1]["rank"] == 2
+    assert pipeline.scores(stack) == before
+    pipeline.clock.milliseconds += 9 * MINUTE
+    assert pipeline.scores(stack) == {**ALL, "m0": 101}
+
+
+# ---- how each is taken away
 
 
 def _from_the_index(_: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,53 +250,54 @@ def _none_of_lambda(original: Callable[..., Any]) -> Callable[..., Any]:
 
 _ALL: Final = Span(0, None, 1000)
 
+
 OUTAGES: Final = (
     Safeguard(
         "the queue delivers a message 300 times",
         "an outage of a day moves every event to the dead-letter queue",
         (Setting("template.yaml:maxReceiveCount", "QUEUE", {"max_receive_count": 10}),),
-        written="a_day_without_dynamodb",
+        written=a_day_without_dynamodb,
     ),
     Safeguard(
         "Lambda tries a batch of the stream any number of times",
         "an outage of some hours parks every batch",
-        (Setting("template.yaml:MaximumRetryAttempts", "STREAM", {"max_retries": 100}),),
-        written="hours_without_rankings",
+        (Setting("template.yaml:MaximumRetryAttempts", "STREAM", {"max_retries": 20}),),
+        written=hours_without_rankings,
     ),
     Safeguard(
         "Lambda reads in the projector's answer which records failed",
         "records that failed count as done",
         (Setting("template.yaml:FunctionResponseTypes", "STREAM", {"reports": False}),),
-        written="hours_without_rankings",
+        written=hours_without_rankings,
     ),
     Safeguard(
         "Lambda splits a batch that fails as a whole",
         "a batch that takes too long never finishes, and is parked in the end",
         (Setting("template.yaml:BisectBatchOnFunctionError", "STREAM", {"bisects": False}),),
-        written="a_batch_that_is_too_much",
+        written=a_batch_that_is_too_much,
     ),
     Safeguard(
         "records that Lambda gives up go to the failure bucket",
         "an outage of more than twelve hours loses changes",
         (Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False}),),
-        written="longer_than_records_are_tried",
+        written=longer_than_records_are_tried,
     ),
     Safeguard(
         "a replay also reads what Lambda has parked",
         "the changes of a mapping that was disabled are lost",
         (Change("maintain.failures.parked_objects:_records", _none_of_lambda),),
-        written="disabled_for_most_of_a_day",
+        written=disabled_for_most_of_a_day,
     ),
     Safeguard(
         "an audit looks for the entries of every member",
         "nobody notices a change that the stream has dropped",
         (Change("maintain.audit.audit:BoardAudit._members", returns(None)),),
-        written="disabled_for_longer_than_a_day",
+        written=disabled_for_longer_than_a_day,
     ),
     Safeguard(
         "the entry of a member is read from the table",
         "a rank is as old as the sorted index",
         (Change("aws.dynamodb.rankings.ranking_reads:DynamoRankingsReader._entries", _from_the_index),),
-        written="an_index_minutes_behind",
+        written=an_index_minutes_behind,
     ),
 )

@@ -1,4 +1,4 @@
-"""Safeguards of the projector, which turns changes of member items into moves in rankings."""
+"""The projector: changes of member items become moves in rankings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,102 @@ from standings.domain.windows.calendar import DAY
 from standings.ports.errors import CancelReason
 
 from .replacing import Change, Safeguard, becomes, returns
+from .rig import NOW, SHARDED, on_a_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from standings.domain.members.moves import Move
     from standings.domain.scoring.sort_order import Place
+
+    from .rig import Rig
+
+# ---- schedules that need them
+
+
+@on_a_rig
+def late_on_newer(pipeline: Rig) -> None:
+    """A score is 10, then 12 and 10 again in one batch. Then the record of 12 is delivered again."""
+    stack = pipeline.functions()
+    for points in (10, 2, -2):
+        pipeline.send(stack, "a", points)
+    first, second, third = pipeline.records()
+    pipeline.project(stack, first)
+    pipeline.project(stack, second, third)
+    pipeline.project(stack, second)
+    assert pipeline.scores(stack) == {"a": 10}
+
+
+@on_a_rig
+def in_and_out_in_a_batch(pipeline: Rig) -> None:
+    """A member enters and is hidden in one batch. Then the record of its entry is delivered again."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    first, second = pipeline.records()
+    pipeline.project(stack, first, second)
+    pipeline.project(stack, first)
+    assert pipeline.scores(stack) == {}
+
+
+@on_a_rig
+def hidden_and_late(pipeline: Rig) -> None:
+    """A member enters and is hidden in two batches. Then the record of its entry is delivered again."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    first, second = pipeline.records()
+    pipeline.project(stack, first)
+    pipeline.project(stack, second)
+    pipeline.project(stack, first)
+    assert pipeline.scores(stack) == {}
+
+
+@on_a_rig
+def equal_after_a_gap(pipeline: Rig) -> None:
+    """A score is 10, 12, and 10 again. The record of 12 is delivered last."""
+    stack = pipeline.functions()
+    for points in (10, 2, -2):
+        pipeline.send(stack, "a", points)
+    first, second, third = pipeline.records()
+    pipeline.project(stack, first)
+    pipeline.project(stack, third)
+    pipeline.project(stack, second)
+    assert pipeline.scores(stack) == {"a": 10}
+
+
+@on_a_rig
+def nothing_done(pipeline: Rig) -> None:
+    """The store is down for a batch with two members."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 1)
+    pipeline.send(stack, "b", 2)
+    pipeline.project(stack, *pipeline.records(), down=True)
+    assert pipeline.scores(stack) == {"a": 1, "b": 2}
+
+
+@on_a_rig
+def nothing_done_of_two_days(pipeline: Rig) -> None:
+    """The store is down for a batch in which only the first record is from yesterday."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 1, at=NOW - DAY)
+    pipeline.send(stack, "b", 2)
+    pipeline.send(stack, "a", 1)
+    pipeline.project(stack, *pipeline.records(), down=True)
+    assert pipeline.scores(stack, "day", "2026-11-20") == {"a": 1}
+
+
+@on_a_rig
+def shards_of_another_definition(pipeline: Rig) -> None:
+    """A reader with one shard in its definition reads what a projector has spread over nine."""
+    stack, newer = pipeline.functions(), pipeline.functions(SHARDED)
+    for number in range(20):
+        pipeline.send(newer, f"m{number}", number)
+    pipeline.project(newer, *pipeline.records())
+    assert len(pipeline.scores(stack)) == 20
+
+
+# ---- how each is taken away
 
 _BELIEVED: Final[dict[int, tuple[Move, Place | None]]] = {}
 """Each move's old place by its stream images, before the row corrected it."""
@@ -65,15 +155,6 @@ def _equals_done(original: Callable[..., Any]) -> Callable[..., Any]:
     return resolve
 
 
-def _continues(original: Callable[..., Any]) -> Callable[..., Any]:
-    def run(self: Any, job: Any) -> Any:
-        outcome = original(self, job)
-        self._failed = False
-        return outcome
-
-    return run
-
-
 def _last_record_reported(original: Callable[..., Any]) -> Callable[..., Any]:
     def unfinished(self: Any) -> Any:
         self._positions = {key: positions[::-1] for key, positions in self._positions.items()}
@@ -119,7 +200,7 @@ PROJECTING: Final = (
         "a row accepts only newer versions",
         "an older record that arrives late overwrites the row",
         (Change("aws.dynamodb.rankings.rankings:_OLDER", becomes("(v < :v OR v >= :v)")),),
-        written="late_on_newer",
+        written=late_on_newer,
     ),
     Safeguard(
         "a row is moved only from the place where it was counted",
@@ -146,51 +227,37 @@ PROJECTING: Final = (
         "a score that changes and changes back still makes a move (10, 12, 10)",
         "the middle record arrives late and is applied to a row that looks older",
         (Change("domain.members.moves:moves", _there_and_back_left_out),),
-        written="late_on_newer",
+        written=late_on_newer,
     ),
     Safeguard(
         "a member that enters and leaves still makes a move (none, 10, none)",
         "the record of its entry arrives late and ranks a member that has left",
         (Change("domain.members.moves:moves", _in_and_out_left_out),),
-        written="in_and_out_in_a_batch",
+        written=in_and_out_in_a_batch,
     ),
     Safeguard(
         "a row with an equal score takes the new version after a missing record",
         "the missing record is applied when it arrives",
         (Change("project.commit_moves:_resolve", _equals_done),),
-        written="equal_after_a_gap",
-    ),
-    Safeguard(
-        "a batch stops at its first failure",
-        "a batch goes on after a failure, and has to be repeated all the same",
-        (Change("project.projector:_Batch._run", _continues),),
-        unneeded="Each move is counted separately, and the lowest unfinished record is reported, whatever else was "
-        "done. Stopping only saves transactions.",
+        written=equal_after_a_gap,
     ),
     Safeguard(
         "the lowest unfinished record is reported",
         "unfinished records count as done",
         (Change("project.projector:_Batch._unfinished_positions", _highest),),
-        written="nothing_done",
+        written=nothing_done,
     ),
     Safeguard(
         "an unfinished member is reported by its first record",
         "the first record of the member counts as done",
         (Change("project.projector:_Batch._unfinished_positions", _last_record_reported),),
-        written="nothing_done_of_two_days",
+        written=nothing_done_of_two_days,
     ),
     Safeguard(
         "a member that leaves a ranking keeps its row",
         "an older record brings the member back",
         (Change("aws.dynamodb.rankings.rankings:entry_action", _row_deleted),),
-        written="hidden_and_late",
-    ),
-    Safeguard(
-        "the row of a member that left is kept for 60 days",
-        "older stream records bring the member back days later",
-        (Change("aws.dynamodb.rankings.rankings:ROW_LIFETIME", becomes(DAY)),),
-        unneeded="Stream records live for 24 hours, and replays read the current item. Three days would be enough. "
-        "60 days cost almost nothing and also cover a record that arrives later than that.",
+        written=hidden_and_late,
     ),
     Safeguard(
         "a record of an unknown board is parked",
@@ -201,7 +268,7 @@ PROJECTING: Final = (
         "the root lists a shard before an entry is written to it",
         "readers miss entries",
         (Change("aws.dynamodb.rankings.rankings:DynamoRankings.commit", _shards_unlisted),),
-        written="shards_of_another_definition",
+        written=shards_of_another_definition,
     ),
     Safeguard(
         "the root lists a lane before it is used",

@@ -96,10 +96,8 @@ class Safeguard:
     name: str
     without: str
     changes: tuple[Change | Setting, ...]
-    written: str = ""
-    """Name of the schedule in `tests.faults.written` that needs this safeguard; empty if there is none."""
-    unneeded: str = ""
-    """Why rankings stay right without this safeguard; empty if they do not."""
+    written: Callable[[], None] | None = None
+    """A schedule written for this safeguard, which fails without it."""
 
     @contextmanager
     def removed(self) -> Iterator[None]:

@@ -1,20 +1,317 @@
-"""Safeguards of rolling windows: rows, steps and list items."""
+"""Rolling windows: rows, steps and list items, and the logs with the folds that take their entries into nodes."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
 
-from standings.aws.dynamodb.calls import conditional, put_if, transact
-from standings.domain.rolling.count_log import Entry
+import pytest
+
+from standings.aws.dynamodb.calls import conditional, get_item, put_if, transact
+from standings.aws.dynamodb.keys import DIGITS, log_key, node_key
+from standings.aws.dynamodb.rankings.rolling_items import positions
+from standings.domain.rolling.count_log import Entry, node_deltas
 from standings.domain.rolling.shifts import Shift
 from standings.domain.rolling.steps import Step, Steps
-from standings.domain.windows.calendar import DAY
+from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
+from standings.ports.errors import StoreUnavailableError
+from standings.project import shift_members
+from standings.wiring import building_blocks
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.faults.faulty_client import Faulty, cancelled, lost_answer
 
-from .replacing import Change, Safeguard, becomes, unconditionally
+from .replacing import Change, Safeguard, becomes, unconditional, unconditionally
+from .rig import NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, DiedError, day, on_a_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .rig import Rig
+
+# ---- schedules that need them
+
+
+@dataclass
+class Held(Faulty):
+    """Does something else before it puts the first item with an attribute: that of list items, or of another kind."""
+
+    meanwhile: Callable[[], None] | None = None
+    attribute: str = "v"
+
+    def put_item(self, **request: Any) -> Any:
+        meanwhile = self.meanwhile
+        if meanwhile is not None and self.attribute in request["Item"]:
+            self.meanwhile = None
+            meanwhile()
+        return self.client.put_item(**request)
+
+
+def _held_up(pipeline: Rig, first: Any, second: Any) -> dict[str, int]:
+    """Project a record, and beside it that record and the next one, before the first attempt writes its list items."""
+    held = Held(pipeline.engine)
+    stack, other = pipeline.functions(ROLLING_POINTS, held), pipeline.functions(ROLLING_POINTS)
+
+    def meanwhile() -> None:
+        pipeline.project(other, first)
+        pipeline.project(other, second)
+
+    held.meanwhile = meanwhile
+    pipeline.project(stack, first)
+    assert held.meanwhile is None
+    return pipeline.scores(stack, WINDOW)
+
+
+@on_a_rig
+def older_list_items_late(pipeline: Rig) -> None:
+    """A projector is held up before it writes list items. Meanwhile another one projects a newer record."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.send(stack, "a", 2)
+    assert _held_up(pipeline, *pipeline.records()) == {"a": 12}
+
+
+@on_a_rig
+def list_items_of_a_hidden_member_late(pipeline: Rig) -> None:
+    """A projector is held up before it writes list items. Meanwhile another one projects that the member is hidden."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    assert _held_up(pipeline, *pipeline.records()) == {}
+
+
+@on_a_rig
+def a_slab_ends_by_a_faster_clock(pipeline: Rig) -> None:
+    """By a projector's clock, the last period of a slab can no longer be read. By a slower reader's clock it can."""
+    fast = ManualClock(NOW)
+    ahead, stack = pipeline.functions(ROLLING_POINTS, clock=fast), pipeline.functions(ROLLING_POINTS)
+    pipeline.clock.milliseconds = NEXT_SLAB - 10 * HOUR
+    pipeline.count(stack, "a", 10)
+    # The last period of a slab is readable until the first of the next one ends.
+    pipeline.clock.milliseconds = NEXT_SLAB + DAY - 30 * SECOND
+    fast.milliseconds = pipeline.clock.milliseconds + 60 * SECOND
+    pipeline.count(ahead, "a", 1)
+    status, answer = stack.get(f"/boards/b/points/{WINDOW}/rank", member="a", period=day(NEXT_SLAB - DAY))
+    assert (status, answer.get("score")) == (200, 10), answer
+
+
+@on_a_rig
+def a_step_across_slabs(pipeline: Rig) -> None:
+    """A score of the last day of a slab counts in the next one."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.clock.milliseconds = NEXT_SLAB - 10 * HOUR
+    pipeline.count(stack, "a", 10)
+    pipeline.clock.milliseconds = NEXT_SLAB + 12 * HOUR
+    assert pipeline.scores(stack, WINDOW) == {"a": 10}
+
+
+@on_a_rig
+def hidden_in_a_window_and_late(pipeline: Rig) -> None:
+    """A member enters and is hidden in two batches. Then the record of its entry is delivered again."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    first, second = pipeline.records()
+    for record in (first, second, first):
+        pipeline.project(stack, record)
+    answer = stack.get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
+    assert (answer["rank"], answer["total"]) == (1, 0), answer
+
+
+@on_a_rig
+def back_on_another_day_after_a_gap(pipeline: Rig) -> None:
+    """A member is removed and comes back the next day. The record of its removal is never delivered."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.count(stack, "a", 10)
+    stack.delete("/boards/b/member", id="a")
+    pipeline.clock.milliseconds += DAY
+    pipeline.send(stack, "a", 5)
+    _, back = pipeline.records()
+    pipeline.project(stack, back)
+    assert pipeline.scores(stack, WINDOW) == {"a": 5}
+
+
+@on_a_rig
+def counted_in_another_log(pipeline: Rig) -> None:
+    """A projector meets other projectors at log 0, and goes on with log 1."""
+
+    def conflict(_: Faulty, request: dict[str, Any]) -> Any:
+        raise cancelled([*["None"] * (len(request["TransactItems"]) - 1), "TransactionConflict"])
+
+    chance = SimpleNamespace(random=lambda: 0.9)
+    pipeline.stacks.enter_context(mock.patch.object(building_blocks, "random", chance))
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.client.steps.extend([conflict] * 2)
+    pipeline.project(stack, *pipeline.records())
+    answer = pipeline.functions(ROLLING_POINTS).get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
+    assert (answer["rank"], answer["total"]) == (2, 1), answer
+
+
+@on_a_rig
+def a_log_made_twice(pipeline: Rig) -> None:
+    """Two projectors find no log. One is held up before it makes it, while the other one makes it and counts."""
+    held = Held(pipeline.engine, attribute="l")
+    stack, other = pipeline.functions(ROLLING_POINTS, held), pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.send(stack, "b", 20)
+    first, second = pipeline.records()
+    held.meanwhile = lambda: pipeline.project(other, second)
+    pipeline.project(stack, first)
+    assert held.meanwhile is None
+    answer = other.get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
+    assert (answer["rank"], answer["total"]) == (3, 2), answer
+
+
+@on_a_rig
+def rolling_shards_of_another_definition(pipeline: Rig) -> None:
+    """A reader with one shard in its definition reads what a projector has spread over nine."""
+    stack, newer = (
+        pipeline.functions(ROLLING_POINTS),
+        pipeline.functions(ROLLING_POINTS.replace("\n", "\nshards = 9\n", 1)),
+    )
+    for number in range(20):
+        pipeline.send(newer, f"m{number}", number)
+    pipeline.project(newer, *pipeline.records())
+    assert len(pipeline.scores(stack, WINDOW)) == 20
+
+
+@on_a_rig
+def steps_there_and_back(pipeline: Rig) -> None:
+    """A score is 10, then 12 and 10 again in one batch. Then the record of 12 is delivered again."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    for points in (10, 2, -2):
+        pipeline.send(stack, "a", points)
+    first, second, third = pipeline.records()
+    pipeline.project(stack, first)
+    pipeline.project(stack, second, third)
+    pipeline.project(stack, second)
+    assert pipeline.scores(stack, WINDOW) == {"a": 10}
+
+
+@on_a_rig
+def hidden_after_half_an_attempt(pipeline: Rig) -> None:
+    """A projector dies after it wrote list items. The next batch hides the member too."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    first, second = pipeline.records()
+    pipeline.project_halfway(stack, first)
+    pipeline.project(stack, first, second)
+    assert pipeline.scores(stack, WINDOW) == {}
+
+
+@on_a_rig
+def parked_after_half_an_attempt(pipeline: Rig) -> None:
+    """A projector dies after it wrote list items. The record that hides the member is parked."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    first, second = pipeline.records()
+    pipeline.project_halfway(stack, first)
+    pipeline.park(stack, second)
+    pipeline.replay(stack)
+    assert pipeline.scores(stack, WINDOW) == {}
+
+
+@on_a_rig
+def parked_and_projected(pipeline: Rig) -> None:
+    """A projector dies after it wrote list items. The record is parked, and so is the next, which removes the member.
+
+    A day later the member has an event, which is projected.
+    """
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    stack.delete("/boards/b/member", id="a")
+    pipeline.clock.milliseconds += DAY
+    pipeline.send(stack, "a", 5)
+    first, _, third = pipeline.records()
+    pipeline.project_halfway(stack, first)
+    pipeline.project(stack, third)
+    pipeline.park(stack, first)
+    pipeline.replay(stack)
+    assert pipeline.scores(stack, WINDOW, day(NOW)) == {}
+    assert pipeline.scores(stack, WINDOW) == {"a": 5}
+
+
+@on_a_rig
+def rebuilt_after_half_an_attempt(pipeline: Rig) -> None:
+    """A projector dies after it wrote list items of two generations.
+
+    Another projector, which knows only the old generation, goes on. Then the member is hidden, and the rebuild places
+    it.
+    """
+    stack, other = pipeline.functions(ROLLING_POINTS), pipeline.functions(ROLLING_POINTS)
+    pipeline.count(stack, "b", 1, by=other)
+    pipeline.rebuild(stack, until="announced")
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    first, second = pipeline.records()
+    pipeline.project_halfway(pipeline.functions(ROLLING_POINTS), first)
+    pipeline.project(other, first, second)
+    pipeline.rebuild(stack)
+    assert pipeline.scores(stack, WINDOW) == {"b": 1}
+
+
+@on_a_rig
+def folded_halfway(pipeline: Rig) -> None:
+    """A projector dies after its fold brought nodes to the end of a log, and before the cut.
+
+    Then the member is hidden, and the next fold takes both entries, whose changes cancel out.
+    """
+
+    class Dying(Faulty):
+        def update_item(self, **request: Any) -> Any:
+            if "REMOVE" in request["UpdateExpression"]:
+                raise DiedError
+            return self.client.update_item(**request)
+
+    pipeline.stacks.enter_context(mock.patch.object(shift_members, "ROOM", 0))
+    stack, other = pipeline.functions(ROLLING_POINTS), pipeline.functions(ROLLING_POINTS, Dying(pipeline.engine))
+    pipeline.send(stack, "a", 10)
+    with pytest.raises(DiedError):
+        pipeline.project(other, *pipeline.records())
+    pipeline.hide(stack, "a")
+    pipeline.project(stack, *pipeline.records())
+    answer = stack.get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
+    assert (answer["rank"], answer["total"]) == (1, 0), answer
+
+
+@on_a_rig
+def answer_of_the_row_lost(pipeline: Rig) -> None:
+    """A projector writes a row, but the answer of DynamoDB is lost."""
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.send(stack, "a", 10)
+    pipeline.client.steps.append(lost_answer)
+    pipeline.project(stack, *pipeline.records())
+    assert pipeline.scores(stack, WINDOW) == {"a": 10}
+
+
+@on_a_rig
+def half_an_attempt_the_day_before(pipeline: Rig) -> None:
+    """A member is shown again late in the evening. The projector dies after it wrote list items.
+
+    The next attempt comes after midnight, when one period less can be read, and hides the member too.
+    """
+    stack = pipeline.functions(ROLLING_POINTS)
+    pipeline.clock.milliseconds = NEXT_SLAB + 12 * HOUR
+    pipeline.send(stack, "a", 10)
+    pipeline.hide(stack, "a")
+    pipeline.project(stack, *pipeline.records())
+    pipeline.clock.milliseconds = NEXT_SLAB + 3 * DAY - 30 * MINUTE
+    pipeline.hide(stack, "a", hidden=False)
+    (shown,) = pipeline.records()
+    pipeline.project_halfway(stack, shown)
+    pipeline.clock.milliseconds = NEXT_SLAB + 3 * DAY + 2 * HOUR
+    pipeline.hide(stack, "a")
+    pipeline.project(stack, shown, *pipeline.records())
+    assert pipeline.scores(stack, WINDOW, day(NEXT_SLAB + 2 * DAY)) == {}
+
+
+# ---- how each is taken away
 
 
 def _rows_first(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +339,21 @@ def _gone_deleted(original: Callable[..., Any]) -> Callable[..., Any]:
         transact(self._client, [{"Delete": {**condition, "Key": {"pk": item["pk"]}}}])
 
     return put
+
+
+def _emptied_deleted(original: Callable[..., Any]) -> Callable[..., Any]:
+    def row(self: Any, rankings: Any, change: Any) -> Any:
+        action = original(self, rankings, change)
+        if change.row.steps.steps:
+            return action
+        request = {name: value for name, value in action["Put"].items() if name != "Item"}
+        return {"Delete": {**request, "Key": {"pk": action["Put"]["Item"]["pk"]}}}
+
+    return row
+
+
+def _row_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda low, _, others, after: original(low, None, others, after)
 
 
 def _images_between_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,19 +419,12 @@ def _none_for_new_rows(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda shift, seen: () if seen is shift.steps else original(shift, seen)
 
 
-def _until_unreadable(_: Callable[..., Any]) -> Callable[..., Any]:
-    def expires(self: Any, unit: Any, index: int) -> int:
-        windows = [window for window in self.windows if window.unit == unit]
-        return max(self.timetable.readable_until(window, window.periods(index)[-1]) or 0 for window in windows)
-
-    return expires
-
-
 def _there_and_back_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments: [shift for shift in original(*arguments) if shift.passed[0] != shift.steps]
 
 
 _WINDOWS: Final = "aws.dynamodb.rankings.rolling_windows:DynamoRollingWindows"
+
 
 ROLLING: Final = (
     Safeguard(
@@ -141,82 +446,236 @@ ROLLING: Final = (
         "a period of a rolling window is updated until an hour after it could last be read",
         "a projector with a fast clock drops a period that a reader with a slow clock still reads",
         (Change("domain.rolling.rolling_rankings:SKIP_MARGIN", becomes(0)),),
-        written="a_slab_ends_by_a_faster_clock",
+        written=a_slab_ends_by_a_faster_clock,
     ),
     Safeguard(
         "a list item is written only over an older one",
         "a delayed attempt brings an older step back",
         (Change(f"{_WINDOWS}._put", _puts_unconditionally),),
-        written="older_list_items_late",
+        written=older_list_items_late,
     ),
     Safeguard(
         "a list item whose step is gone keeps its version",
         "a delayed attempt brings back a step that is gone",
         (Change(f"{_WINDOWS}._put", _gone_deleted),),
-        written="list_items_of_a_hidden_member_late",
+        written=list_items_of_a_hidden_member_late,
+    ),
+    Safeguard(
+        "a row whose steps are gone stays",
+        "a record that is delivered again counts a member that has left",
+        (Change(f"{_WINDOWS}._row", _emptied_deleted),),
+        written=hidden_in_a_window_and_late,
+    ),
+    Safeguard(
+        "list items of the steps in the row are written",
+        "a step of a missing record stays in the list",
+        (Change("domain.rolling.steps:firsts_to_write", _row_left_out),),
+        written=back_on_another_day_after_a_gap,
     ),
     Safeguard(
         "list items of every image in a batch are written",
         "list items that a crashed attempt wrote stay in the list, since no later attempt knows of them",
         (Change("domain.rolling.steps:firsts_to_write", _images_between_left_out),),
-        written="hidden_after_half_an_attempt",
+        written=hidden_after_half_an_attempt,
     ),
     Safeguard(
         "list items are written before the row",
         "after a crash between the two, the row says that all is done, but the list has not changed",
         (Change("project.shift_members:_shift", _list_last),),
-        written="answer_of_the_row_lost",
+        written=answer_of_the_row_lost,
     ),
     Safeguard(
         "the first step begins where its slab begins, even if its first periods can no longer be read",
         "two attempts begin the same step in different periods, and the list has it twice",
         (Change("domain.rolling.steps:steps_of", _readable_periods),),
-        written="half_an_attempt_the_day_before",
+        written=half_an_attempt_the_day_before,
     ),
     Safeguard(
         "a step is divided where a slab begins",
         "readers of the second slab do not find the step in its list",
         (Change("domain.rolling.steps:steps_of", _undivided),),
-        written="a_step_across_slabs",
-    ),
-    Safeguard(
-        "periods before the first one of a row are not counted again",
-        "counts of periods that are no longer in the row are added twice",
-        (Change("domain.rolling.steps:counted_from", lambda _: lambda _, after: after),),
-        unneeded="A row begins too late only if a function with a shorter `late`, or with a fast clock, wrote it. "
-        "Nobody reads the earlier periods: the board's record limits readers to the shorter `late` until a rebuild "
-        "writes other rows, and clocks differ by less than the margin.",
+        written=a_step_across_slabs,
     ),
     Safeguard(
         "a replay writes a list item for every possible first period",
         "list items of a crashed attempt stay for ever",
         (Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone),),
-        written="parked_after_half_an_attempt",
+        written=parked_after_half_an_attempt,
     ),
     Safeguard(
         "a replay writes these list items even if the row is as new as the item",
         "list items of a crashed attempt stay for ever if another attempt has written the row since",
         (Change("project.shift_members:_items", _none_for_new_rows),),
-        written="parked_and_projected",
+        written=parked_and_projected,
     ),
     Safeguard(
         "a rebuild writes these list items for members that changed lately",
         "list items of a crashed attempt stay for ever in the new generation",
         (Change("maintain.rebuild.rebuild:_STREAM_AGE", becomes(-DAY)),),
-        written="rebuilt_after_half_an_attempt",
-    ),
-    Safeguard(
-        "accumulators are kept until their slab is over",
-        "the steps of periods that nobody reads change when an accumulator is removed",
-        (Change("domain.boards.definitions:Metric.expires", _until_unreadable),),
-        unneeded="Without it, an accumulator is removed a day after its last period could be read. The projector "
-        "handles that like any other change of the item. Keeping the accumulator longer saves the writes of periods "
-        "that nobody reads.",
+        written=rebuilt_after_half_an_attempt,
     ),
     Safeguard(
         "steps that change and change back still make a shift",
         "the middle record arrives late and is applied to a row that looks older",
         (Change("domain.rolling.shifts:shifts", _there_and_back_left_out),),
-        written="steps_there_and_back",
+        written=steps_there_and_back,
+    ),
+)
+
+
+def _without_position(original: Callable[..., Any]) -> Callable[..., Any]:
+    def update(self: Any, *arguments: Any) -> Any:
+        request, name = original(self, *arguments), f"p{self._number}"
+        values = {key: value for key, value in request["ExpressionAttributeValues"].items() if key != f":{name}"}
+        expression = request["UpdateExpression"].replace(f"{name} = :{name}, ", "")
+        return {**request, "UpdateExpression": expression, "ExpressionAttributeValues": values}
+
+    return update
+
+
+def _unconditional(request: dict[str, Any]) -> dict[str, Any]:
+    update: dict[str, Any] = unconditional({"Update": request})["Update"]
+    return update
+
+
+def _seen_unconditionally(original: Callable[..., Any]) -> Callable[..., Any]:
+    def update(*arguments: Any) -> Any:
+        request = original(*arguments)
+        return request if "attribute_not_exists" in request["ConditionExpression"] else _unconditional(request)
+
+    return update
+
+
+def _first_periods_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda entries, periods: original(entries, range(periods.start + 3, periods.stop))
+
+
+def _gives_up(original: Callable[..., Any]) -> Callable[..., Any]:
+    def bring(*arguments: Any) -> None:
+        with suppress(StoreUnavailableError):
+            original(*arguments)
+
+    return bring
+
+
+def _cleans(original: Callable[..., Any]) -> Callable[..., Any]:
+    def bring(self: Any, period: int, path: Any, counters: Any) -> None:
+        original(self, period, path, counters)
+        key = {"pk": {"S": node_key(self._rankings.at(period).key, path)}}
+        node = get_item(self._client, self._table, key, consistent=True) or {}
+        at = {f"p{number}": position for number, position in positions(node).items()}
+        if at and not any(int(node[name]["N"]) for name in DIGITS if name in node):
+            values = {f":{name}": {"N": str(position)} for name, position in at.items()}
+            condition = conditional(self._table, " AND ".join(f"{name} = :{name}" for name in at), values)
+            transact(self._client, [{"Delete": {**condition, "Key": key}}])
+
+    return bring
+
+
+class _Updates:
+    """A client that changes the requests of updates. Nothing is updated where it makes them None."""
+
+    def __init__(self, client: Any, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+        self._client = client
+        self._change = change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def update_item(self, **request: Any) -> Any:
+        changed = self._change(request)
+        return self._client.update_item(**changed) if changed is not None else {}
+
+
+def _with_updates(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Callable[[Any], Callable[..., Any]]:
+    """Replace a method by one that uses such a client."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def method(self: Any, *arguments: Any) -> Any:
+            other = copy(self)
+            other._client = _Updates(self._client, change)
+            return original(other, *arguments)
+
+        return method
+
+    return make
+
+
+def _one_shard(_: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, rankings: self._make(rankings, 0, {"n": {"NS": ["1"]}})
+
+
+def _made_anew(_: Callable[..., Any]) -> Callable[..., Any]:
+    def make(self: Any, rankings: Any, number: int, more: Any) -> bool:
+        begun = {"pk": {"S": log_key(rankings.key, number)}, "b": {"N": str(self._clock.now())}}
+        return put_if(
+            self._client, {"TableName": self._table, "Item": {**begun, "l": {"L": []}, "z": {"N": "0"}, **more}}
+        )
+
+    return make
+
+
+_FOLD: Final = "aws.dynamodb.rankings.log_folds:_Fold"
+
+
+LOGS: Final = (
+    Safeguard(
+        "a node remembers its position in each log",
+        "readers and folds add entries that the node already contains",
+        (Change(f"{_FOLD}._update", _without_position),),
+    ),
+    Safeguard(
+        "a fold adds only what a node lacks",
+        "two folds add the same entries to a node",
+        (Change(f"{_FOLD}._update", lambda original: lambda *arguments: _unconditional(original(*arguments))),),
+    ),
+    Safeguard(
+        "a fold that has read a node updates it only at the position that it read",
+        "two folds that have both read the node add the same entries to it",
+        (Change(f"{_FOLD}._update", _seen_unconditionally),),
+    ),
+    Safeguard(
+        "a log is cut only when every node has its entries",
+        "nodes that the fold could not update lose entries",
+        (Change(f"{_FOLD}.bring", _gives_up),),
+    ),
+    Safeguard(
+        "a log is cut only if it still begins where the fold read it",
+        "a fold cuts entries that another fold has left in the log",
+        (Change(f"{_FOLD}.cut", _with_updates(_unconditional)),),
+    ),
+    Safeguard(
+        "a fold also updates nodes whose changes cancel out",
+        "the node keeps the half that an earlier fold added before it stopped",
+        (Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas),),
+        written=folded_halfway,
+    ),
+    Safeguard(
+        "a fold leaves out only periods that nobody can read",
+        "nodes of periods that can be read lack entries that are cut off the log",
+        (Change("aws.dynamodb.rankings.log_folds:fold_deltas", _first_periods_left_out),),
+    ),
+    Safeguard(
+        "an empty node of a rolling window is not removed",
+        "its positions are lost, and entries that it already contained are added again",
+        (Change(f"{_FOLD}.bring", _cleans),),
+    ),
+    Safeguard(
+        "log 0 lists a shard before a list item is written to it",
+        "readers miss entries",
+        (Change(f"{_WINDOWS}._prepare", _one_shard),),
+        written=rolling_shards_of_another_definition,
+    ),
+    Safeguard(
+        "log 0 names a log before it is used",
+        "readers miss counts",
+        (Change(f"{_WINDOWS}._change_log", _with_updates(lambda _: None)),),
+        written=counted_in_another_log,
+    ),
+    Safeguard(
+        "a log is made only if it does not exist",
+        "entries are lost when another function makes the log again",
+        (Change(f"{_WINDOWS}._make", _made_anew),),
+        written=a_log_made_twice,
     ),
 )

@@ -1,18 +1,20 @@
-"""Find the schedules that come out wrong without a safeguard, and write the tables of `docs/safeguards.md`."""
+"""`make safeguards`: find the schedules that come out wrong without each safeguard, and write the page's tables."""
 
 from __future__ import annotations
 
+import argparse
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.harness.results_file import SIZES, Output
 from tests.faults.world import run, uncollected
 
 from . import SAFEGUARDS
+from . import __doc__ as description
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from benchmarks.harness.results_file import Output
 
     from .replacing import Safeguard
 
@@ -52,7 +54,6 @@ def write(findings: Mapping[str, Found], out: Output) -> None:
     """Write the findings to the results and to the page."""
     out.keep(NAME, {each.name: asdict(findings[each.name]) for each in SAFEGUARDS if each.name in findings})
     out.table(PAGE, "noticed", COMMAND, noticed(findings))
-    out.table(PAGE, "unneeded", COMMAND, unneeded(findings))
 
 
 def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
@@ -60,27 +61,12 @@ def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
     yield "| safeguard | without it | first schedule that fails | schedules that fail | written for it | replaced |"
     yield "|---|---|---|---|---|---|"
     for each in SAFEGUARDS:
-        if not each.unneeded:
-            found = findings.get(each.name, Found())
-            first = "–" if found.first is None else found.first + 1
-            schedule = f"`{each.written}`" if each.written else ""
-            counts = f"{first} | {found.noticed} of {found.tried}"
-            yield f"| {each.name} | {each.without} | {counts} | {schedule} | {_replaced(each)} |"
-
-
-def unneeded(findings: Mapping[str, Found]) -> Iterator[str]:
-    """Yield the table of the safeguards that no schedule notices, with the reason."""
-    yield "| safeguard | why rankings stay right without it | schedules that stay right | replaced |"
-    yield "|---|---|---|---|"
-    for each in SAFEGUARDS:
-        if each.unneeded:
-            found = findings.get(each.name, Found())
-            right = f"{found.tried - found.noticed} of {found.tried}"
-            yield f"| {each.name} | {each.unneeded} | {right} | {_replaced(each)} |"
-
-
-def _replaced(safeguard: Safeguard) -> str:
-    return ", ".join(f"`{change.where}`" for change in safeguard.changes)
+        found = findings.get(each.name, Found())
+        first = "–" if found.first is None else found.first + 1
+        schedule = f"`{each.written.__name__}`" if each.written else ""
+        replaced = ", ".join(f"`{change.where}`" for change in each.changes)
+        counts = f"{first} | {found.noticed} of {found.tried}"
+        yield f"| {each.name} | {each.without} | {counts} | {schedule} | {replaced} |"
 
 
 def searched(name: str, most: int) -> Found:
@@ -88,3 +74,25 @@ def searched(name: str, most: int) -> Found:
     found = Found()
     found.search(next(each for each in SAFEGUARDS if each.name == name), most)
     return found
+
+
+def main() -> None:
+    """Search for schedules that notice each safeguard, or each one named."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=description)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--most", type=int, help="give up on a safeguard after this many schedules (30)")
+    parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes to .local/bench only")
+    options = parser.parse_args()
+    out = Output(small=options.size == "small")
+    most = options.most or MOST[options.size]
+    findings = read(out) if options.names else {}
+    with ProcessPoolExecutor() as pool:
+        searches = {
+            pool.submit(searched, each.name, most): each.name
+            for each in SAFEGUARDS
+            if not options.names or each.name in options.names
+        }
+        for search in as_completed(searches):
+            findings[searches[search]] = search.result()
+            print(searches[search], search.result(), flush=True)
+    write(findings, out)

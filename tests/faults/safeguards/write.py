@@ -1,4 +1,4 @@
-"""Safeguards of the writer, which turns each event into changes of member items exactly once."""
+"""The writer: each event becomes changes of member items exactly once."""
 
 from __future__ import annotations
 
@@ -6,14 +6,86 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.aws.dynamodb.keys import member_item_key
-from standings.domain.windows.calendar import DAY
+from standings.domain.windows.calendar import DAY, SECOND
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.faults.faulty_client import Faulty, passes
 
 from .replacing import Change, Safeguard, becomes, returns, unconditional, unconditionally
+from .rig import BEST, LATE, NOW, on_a_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from standings.domain.members.member_item import Image
+
+    from .rig import Rig
+
+# ---- schedules that need them
+
+
+@on_a_rig
+def other_content(pipeline: Rig) -> None:
+    """Two events with one id have different amounts. The second goes to the dead-letter queue."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 5, id="same")
+    pipeline.send(stack, "a", 6, id="same")
+    assert len(stack.dead_letters.reasons()) == 1
+
+
+@on_a_rig
+def received_long_ago(pipeline: Rig) -> None:
+    """A message is redelivered after a month, when its receipt has expired."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 5, id="same")
+    pipeline.clock.milliseconds += 31 * DAY
+    pipeline.engine.expire("Receipts", goes=lambda: True)
+    pipeline.engine.delete_item(TableName="Receipts", Key={"pk": {"S": "same"}})
+    pipeline.send(stack, "a", 5, id="same", at=NOW, received=NOW)
+    pipeline.project(stack, *pipeline.records())
+    assert pipeline.scores(stack) == {"a": 5}
+
+
+@on_a_rig
+def best_of_a_removed_member(pipeline: Rig) -> None:
+    """An event is below the best score, but the member is removed before the writer commits."""
+    stack, other = pipeline.functions(BEST), pipeline.functions(BEST, pipeline.engine)
+    pipeline.send(stack, "a", 10)
+
+    def removed(client: Faulty, request: dict[str, Any]) -> Any:
+        assert other.delete("/boards/b/member", id="a")[0] == 204
+        return passes(client, request)
+
+    pipeline.client.steps.append(removed)
+    pipeline.count(stack, "a", 8)
+    assert pipeline.scores(stack) == {"a": 8}
+
+
+@on_a_rig
+def read_by_a_slower_clock(pipeline: Rig) -> None:
+    """A writer's clock says that a day is no longer readable. By a slower reader's clock it still is."""
+    fast = ManualClock(NOW)
+    ahead, stack = pipeline.functions(LATE, clock=fast), pipeline.functions(LATE)
+    pipeline.count(stack, "a", 5)
+    # The 21st is readable until the 22nd accepts no more events, which is the end of the 23rd.
+    pipeline.clock.milliseconds = NOW - NOW % DAY + 3 * DAY - 30 * SECOND
+    fast.milliseconds = pipeline.clock.milliseconds + 60 * SECOND
+    pipeline.count(ahead, "a", 1)
+    assert pipeline.scores(stack, "day", "2026-11-21") == {"a": 5}
+
+
+@on_a_rig
+def deleted_by_hand(pipeline: Rig) -> None:
+    """Somebody deletes an item in the table. Its stream record has the old version."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 10)
+    (first,) = pipeline.records()
+    pipeline.project(stack, first)
+    pipeline.engine.delete_item(TableName="Scores", Key=first["dynamodb"]["Keys"])
+    pipeline.project(stack, *pipeline.records())
+    assert pipeline.scores(stack) == {}
+
+
+# ---- how each is taken away
 
 
 def _receipts_first(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,6 +123,7 @@ def _deletes_removed(original: Callable[..., Any]) -> Callable[..., Any]:
 
 _ADDS_TO_LATER: Final = Change("aws.dynamodb.scores.scores:_STAMPED_BEFORE", becomes("attribute_not_exists(nothing)"))
 
+
 WRITING: Final = (
     Safeguard(
         "a receipt is written only if none exists",
@@ -66,7 +139,7 @@ WRITING: Final = (
         "the digest in a receipt is compared",
         "an event that reuses the id of another event is dropped silently",
         (Change("write.writer:_check_content", returns(None)),),
-        written="other_content",
+        written=other_content,
     ),
     Safeguard(
         "receipts are kept for 30 days",
@@ -77,7 +150,7 @@ WRITING: Final = (
         "a message that is too old is refused",
         "a message that is replayed after its receipt has expired counts twice",
         (Change("write.writer:_check_age", returns(None)),),
-        written="received_long_ago",
+        written=received_long_ago,
     ),
     Safeguard(
         "the timestamp of an item never decreases",
@@ -98,13 +171,13 @@ WRITING: Final = (
         "an event that changes nothing still checks the version",
         "a score is skipped because the writer compared it with an outdated item",
         (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _without_check),),
-        written="best_of_a_removed_member",
+        written=best_of_a_removed_member,
     ),
     Safeguard(
         "an accumulator is removed a day after its period can last be read",
         "an accumulator is removed while a reader with a slower clock still reads its period",
         (Change("domain.members.counting:REMOVAL_MARGIN", becomes(0)),),
-        written="read_by_a_slower_clock",
+        written=read_by_a_slower_clock,
     ),
     Safeguard(
         "a ranking is no longer updated an hour after it could last be read",
@@ -115,13 +188,6 @@ WRITING: Final = (
         "the item of a removed member keeps its version",
         "older stream records bring the member back",
         (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _deletes_removed),),
-    ),
-    Safeguard(
-        "the version of a removed member is kept for 60 days",
-        "older stream records bring the member back days later",
-        (Change("aws.dynamodb.scores.member_items:REMOVED_LIFETIME", becomes(DAY)),),
-        unneeded="Stream records live for 24 hours, so no older one arrives after that, and a new version starts at "
-        "a later clock time. Three days would be enough.",
     ),
     Safeguard(
         "the first version of an item is the clock time",
@@ -143,7 +209,7 @@ WRITING: Final = (
                 lambda original: lambda self: replace(original(self), version=self.version),
             ),
         ),
-        written="deleted_by_hand",
+        written=deleted_by_hand,
     ),
 )
 

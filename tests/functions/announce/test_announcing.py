@@ -1,94 +1,290 @@
 """Announcements under faults: calls fail and die, two functions run at once, messages come twice, the index lags."""
 
 import random
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+from unittest import mock
 
 import pytest
+from botocore.exceptions import ClientError
 
-from tests.support.builders.announcing import AnnouncingStack
+from standings.aws.dynamodb.rankings.rolling_windows import one_after_another
+from standings.project.outcome import one_by_one
+from standings.wiring import projector
+from standings.wiring.building_blocks import REPORTING_RESERVE
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context, Killed
+from tests.support.builders.checks import rows
+from tests.support.builders.stages.streaming import write
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
 from tests.support.thoroughness import seeds
 
-MEMBERS = [f"m{number}" for number in range(12)]
+MEMBERS: Final = [f"m{number}" for number in range(12)]
+STATES: Final = 6  # The index shows one of so many last states
+FULL: Final = 10  # Messages that one call of the announcer gets at most
+PATIENCE: Final = 1_000  # Calls after which everything that waits must be done
 
 
-def _live(stack: AnnouncingStack, rng: random.Random, steps: int) -> None:
-    for _ in range(steps):
-        stack.now += rng.choice((0, 1, 30, 400, 2_000))
-        action = rng.random()
-        if action < 0.4:
-            points = None if rng.random() < 0.1 else rng.randrange(5)
-            stack.change(rng.choice(MEMBERS), points, hidden=rng.random() < 0.1)
-        elif action < 0.7:
-            stack.run_projector()
+class Trouble:
+    """DynamoDB, where by `chance` a call fails or dies, or a function runs beside it, and reads may see old states.
+
+    So do calls of the queue and the bus.
+    """
+
+    def __init__(self, engine: Any, rng: random.Random) -> None:
+        self.engine, self.rng = engine, rng
+        self.chance = 0.0
+        self.beside: Callable[[], None] = lambda: None
+        self._states: list[list[dict[str, Any]]] = []
+        self._is_beside = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {
+            "query",
+            "get_item",
+            "batch_get_item",
+            "transact_get_items",
+            "transact_write_items",
+            "put_item",
+        }:
+            return getattr(self.engine, name)
+        return self.troubled(name, lambda **request: getattr(self._seen(name, request), name)(**request))
+
+    def troubled(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of a client, with trouble before and after it."""
+
+        def call(*args: Any, **request: Any) -> Any:
+            self._perhaps(name)
+            answer = method(*args, **request)
+            self._perhaps(name)
+            return answer
+
+        return call
+
+    def _seen(self, name: str, request: dict[str, Any]) -> Any:
+        """What a call sees: an eventually consistent read may see an old state of Rankings."""
+        if not self.chance:
+            return self.engine
+        if "write" in name or "put" in name:
+            self._states = [*self._states, rows(self.engine, "Rankings")][-STATES:]
+        if "get" in name and ("'ConsistentRead': True" in str(request) or "'Rankings'" not in str(request)):
+            return self.engine
+        if name not in {"query", "get_item", "batch_get_item"} or request.get("TableName", "Rankings") != "Rankings":
+            return self.engine
+        state = self.rng.choice([*self._states, None])
+        return self.engine if state is None else _engine_of(state)
+
+    def _perhaps(self, name: str) -> None:
+        if self._is_beside or self.rng.random() >= self.chance:
+            return
+        what = self.rng.randrange(5)
+        if what == 0:
+            raise Killed(name)
+        if what == 1:
+            raise ClientError({"Error": {"Code": "InternalServerError", "Message": "failed by the test"}}, name)
+        with self.untroubled():
+            self.beside()
+
+    @contextmanager
+    def untroubled(self) -> Iterator[None]:
+        """Let calls do what they do."""
+        before, self._is_beside = self._is_beside, True
+        try:
+            yield
+        finally:
+            self._is_beside = before
+
+
+class Announced:
+    """The board `b`, whose top is announced, with its writer, projector and announcer."""
+
+    def __init__(self, stack: Stack, trouble: Trouble, top: int) -> None:
+        self.stack, self.trouble, self.rng, self.top = stack, trouble, trouble.rng, top
+        self._events = 0
+        trouble.beside = self._beside
+        stack.looks.send_message_batch = trouble.troubled("send", stack.looks.send_message_batch)  # type: ignore[method-assign]
+        stack.bus.put_events = trouble.troubled("put_events", stack.bus.put_events)  # type: ignore[method-assign]
+
+    def change(self, member: str, points: int | None) -> None:
+        """Give a member a score, or hide, show or remove it, without any trouble."""
+        with self.trouble.untroubled():
+            if points is not None:
+                self._events += 1
+                at = datetime.fromtimestamp(self.stack.clock() / 1000, UTC).isoformat()
+                event = {"id": f"e{self._events}", "board": "b", "member": member, "metrics": {"points": points}}
+                write(self.stack, [{**event, "at": at}])
+            elif self.rng.random() < 0.5:
+                self.stack.put("/boards/b/member", {"hidden": self.rng.random() < 0.6}, id=member)
+            else:
+                self.stack.delete("/boards/b/member", id=member)
+
+    def _beside(self) -> None:
+        what = self.rng.randrange(3)
+        if what == 0:
+            self.change(self.rng.choice(MEMBERS), self.rng.randrange(5))
+            self.project()
+            self.stack.clock.milliseconds += 2_000
+        self.project() if what == 1 else self.announce()
+
+    def waiting(self) -> int:
+        return len(self.stack.dynamodb.stream("Scores")[0]) - self.stack.projected.get(0, 0)
+
+    def project(self) -> None:
+        """Apply some records from the beginning of the stream. They stay there if anything fails."""
+        done = self.stack.projected.get(0, 0)
+        batch = self.stack.dynamodb.stream("Scores")[0][done : done + self.rng.randint(1, 8)]
+        try:
+            answer = (
+                self.stack.projector(
+                    {"Records": batch}, Context(seconds=REPORTING_RESERVE + 5, clock=self.stack.clock.monotonic)
+                )
+                if batch
+                else {}
+            )
+        except Killed:
+            return
+        if answer == {"batchItemFailures": []} and self.stack.projected.get(0, 0) == done:
+            self.stack.projected[0] = done + len(batch)
+
+    def announce(self) -> None:
+        """Look at what messages that are due name. They stay on the queue if anything fails."""
+        looks = self.stack.looks
+        due = [message for message in looks.messages if message[0] <= self.stack.clock()]
+        batch = self.rng.sample(due, min(len(due), FULL))
+        records = [{"messageId": str(number), "body": body} for number, (_, body) in enumerate(batch)]
+        try:
+            answer = self.stack.announcer({"Records": records}, Context())
+        except Killed:
+            return
+        failed = {int(failure["itemIdentifier"]) for failure in answer["batchItemFailures"]}
+        for number, message in enumerate(batch):
+            if number not in failed and message in looks.messages:
+                looks.messages.remove(message)
+
+    def live(self, steps: int) -> None:
+        for _ in range(steps):
+            self.stack.clock.milliseconds += self.rng.choice((0, 1, 30, 400, 2_000))
+            action = self.rng.random()
+            if action < 0.4:
+                self.change(self.rng.choice(MEMBERS), None if self.rng.random() < 0.15 else self.rng.randrange(5))
+            elif action < 0.7:
+                self.project()
+            else:
+                self.announce()
+
+    def catch_up(self) -> None:
+        """Let the index catch up, and everything that waits be done, without any trouble."""
+        chance, self.trouble.chance = self.trouble.chance, 0.0
+        for _ in range(PATIENCE):
+            if self.waiting():
+                self.project()
+            elif self.stack.looks.messages:
+                due = min(due for due, _ in self.stack.looks.messages)
+                self.stack.clock.milliseconds = max(self.stack.clock(), due)
+                self.announce()
+            else:
+                break
         else:
-            stack.run_announcer()
+            raise AssertionError("it does not come to rest")
+        self.trouble.chance = chance
+        assert self.stack.bucket.objects == {}, "a record was parked"
+
+    def assert_last_is_the_top(self) -> None:
+        last: dict[str, Any] = max(self.stack.bus.events, key=lambda event: event["seq"], default={"top": []})
+        with self.trouble.untroubled(), mock.patch.object(self.trouble, "chance", 0.0):
+            assert last["top"] == self.stack.entries("/boards/b/points/all")[: self.top]
+
+    def assert_the_story_is_whole(self) -> None:
+        """Each number comes with one id and one content, none is left out, and each top follows from the one before."""
+        by_seq: dict[int, dict[str, Any]] = {}
+        for event in self.stack.bus.events:
+            assert by_seq.setdefault(event["seq"], event) == event
+            assert event["seq"] <= len(by_seq), "a number came before the one ahead of it"
+        assert len({event["id"] for event in by_seq.values()}) == len(by_seq)
+        assert sorted(by_seq) == list(range(1, len(by_seq) + 1))
+        ranks: dict[str, int] = {}
+        for seq in sorted(by_seq):
+            event = by_seq[seq]
+            now = {line["member"]: line["rank"] for line in event["top"]}
+            assert {line["member"] for line in event["entered"]} == now.keys() - ranks.keys()
+            assert {(line["member"], line["was"]) for line in event["left"]} == {
+                (member, rank) for member, rank in ranks.items() if member not in now
+            }
+            assert {(line["member"], line["was"], line["rank"]) for line in event["moved"]} == {
+                (member, ranks[member], rank) for member, rank in now.items() if ranks.get(member, rank) != rank
+            }
+            ranks = now
 
 
-def _check_story(stack: AnnouncingStack) -> None:
-    """Each number comes with one id and one content, none is left out, and each top follows from the one before."""
-    by_seq: dict[int, dict[str, Any]] = {}
-    for event in stack.events:
-        assert by_seq.setdefault(event["seq"], event) == event
-        assert event["seq"] <= len(by_seq), "a number came before the one ahead of it"
-    assert len({event["id"] for event in by_seq.values()}) == len(by_seq)
-    assert sorted(by_seq) == list(range(1, len(by_seq) + 1))
-    ranks: dict[str, int] = {}
-    for seq in sorted(by_seq):
-        event = by_seq[seq]
-        now = {line["member"]: line["rank"] for line in event["top"]}
-        assert {line["member"] for line in event["entered"]} == now.keys() - ranks.keys()
-        assert {(line["member"], line["was"]) for line in event["left"]} == {
-            (member, rank) for member, rank in ranks.items() if member not in now
-        }
-        assert {(line["member"], line["was"], line["rank"]) for line in event["moved"]} == {
-            (member, ranks[member], rank) for member, rank in now.items() if ranks.get(member, rank) != rank
-        }
-        ranks = now
+@contextmanager
+def announced(engine: Any, clock: ManualClock, seed: int, top: int, ties: str, shards: int) -> Iterator[Announced]:
+    """The seed decides everything: calls run one after the other, on the test's clock."""
+    boards = (
+        f'[boards."*"]\nshards = {shards}\nannounce.all = {{ top = {top} }}\n'
+        f'metrics.points = {{ aggregate = "last", ties = "{ties}", windows = ["all"] }}\n'
+    )
+    trouble = Trouble(engine, random.Random(seed))
+    with (
+        mock.patch("random.random", trouble.rng.random),
+        mock.patch.object(projector, "run_parallel", return_value=one_by_one),
+        mock.patch.object(projector, "run_all", return_value=one_after_another),
+        running(trouble, clock, boards) as stack,
+    ):
+        yield Announced(stack, trouble, top)
 
 
-def _last_announced(stack: AnnouncingStack) -> list[tuple[int, str, int]]:
-    last: dict[str, Any] = max(stack.events, key=lambda event: event["seq"], default={"top": []})
-    return [(line["rank"], line["member"], line["score"]) for line in last["top"]]
+def _engine_of(items: list[dict[str, Any]]) -> Any:
+    """An engine with these items of Rankings."""
+    engine = Engine()
+    create_tables(engine)
+    for item in items:
+        engine.put_item(TableName="Rankings", Item=item)
+    return engine
 
 
 @pytest.mark.parametrize("seed", seeds(40, 400))
-def test_the_last_list_announced_is_the_list(engine: Any, seed: int) -> None:
+def test_the_last_list_announced_is_the_list(engine: Any, clock: ManualClock, seed: int) -> None:
+    print(f"seed {seed}")
     rng = random.Random(seed)
-    stack = AnnouncingStack(
-        engine, seed, top=rng.choice((1, 3, 5, 20)), ties=rng.choice(("member", "first")), shards=rng.choice((1, 3))
-    )
-    stack.trouble = rng.choice((0.0, 0.02, 0.1, 0.3))
-    for _ in range(rng.randint(1, 4)):
-        _live(stack, rng, rng.randrange(80))
-        if rng.random() < 0.3:
-            trouble = stack.trouble
-            stack.catch_up()
-            assert _last_announced(stack) == stack.list(), f"seed {seed}"
-            stack.trouble = trouble
-    stack.catch_up()
-    assert _last_announced(stack) == stack.list(), f"seed {seed}"
-    _check_story(stack)
+    top, ties, shards = rng.choice((1, 3, 5, 20)), rng.choice(("member", "first")), rng.choice((1, 3))
+    with announced(engine, clock, seed, top, ties, shards) as board:
+        board.trouble.chance = rng.choice((0.0, 0.02, 0.1, 0.3))
+        for _ in range(rng.randint(1, 4)):
+            board.live(rng.randrange(80))
+            if rng.random() < 0.3:
+                board.catch_up()
+                board.assert_last_is_the_top()
+        board.catch_up()
+        board.assert_last_is_the_top()
+        board.assert_the_story_is_whole()
 
 
-def test_a_top_that_changes_back_while_it_is_written_down_is_announced_as_it_is_in_the_end(engine: Any) -> None:
+def test_a_top_that_changes_back_while_it_is_written_down_is_announced_as_it_is_in_the_end(
+    engine: Any, clock: ManualClock
+) -> None:
     """The look at the second change finds what was announced last, since the first look has not written yet."""
-    stack = AnnouncingStack(engine, 1, top=3)
-    stack.change("ann", 1)
-    stack.catch_up()
-    stack.now += 2_000
-    put_item = stack.put_item
+    with announced(engine, clock, 1, top=3, ties="member", shards=1) as board:
+        board.change("ann", 1)
+        board.catch_up()
+        clock.milliseconds += 2_000
+        changed_back: list[bool] = []
 
-    def slow(**request: Any) -> Any:
-        stack.__dict__["put_item"] = put_item
-        stack.now += 1_500
-        stack.change("ann", 1)
-        stack.catch_up()
-        return put_item(**request)
+        def change_back(operation: str, request: dict[str, Any]) -> None:
+            if operation == "PutItem" and request["Item"]["pk"]["S"].endswith("/top") and not changed_back:
+                changed_back.append(True)
+                clock.milliseconds += 1_500
+                board.change("ann", 1)
+                board.catch_up()
 
-    stack.change("ann", 2)
-    stack.run_projector()
-    stack.__dict__["put_item"] = slow
-    stack.catch_up()
-    assert stack.__dict__["put_item"] is put_item
-    assert _last_announced(stack) == stack.list() == [(1, "ann", 1)]
-    _check_story(stack)
+        board.change("ann", 2)
+        board.project()
+        engine.before.append(change_back)
+        board.catch_up()
+        assert changed_back
+        board.assert_last_is_the_top()
+        assert board.stack.bus.events[-1]["top"] == [{"rank": 1, "member": "ann", "score": 1}]
+        board.assert_the_story_is_whole()

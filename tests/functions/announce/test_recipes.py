@@ -1,16 +1,17 @@
 """The recipes for announcements: what the functions send."""
 
 import importlib.util
+import io
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+import urllib.request
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
+URL = "https://example.com/event"
 EXAMPLES = Path(__file__).parents[3] / "examples"
 DETAIL = {
     "id": "0f",
@@ -28,33 +29,26 @@ DETAIL = {
 }
 
 
-class Received(BaseHTTPRequestHandler):
-    """Keeps what is posted."""
+@dataclass
+class Web:
+    """Keeps what is posted, and answers."""
 
-    requests: ClassVar[list[tuple[dict[str, str], Any]]] = []
-    answer: ClassVar[dict[str, Any]] = {}
+    posted: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    answer: dict[str, Any] = field(default_factory=dict)
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.requests.append(({name.lower(): value for name, value in self.headers.items()}, body))
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(json.dumps(self.answer).encode())
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+    def urlopen(self, request: urllib.request.Request, timeout: float) -> io.BytesIO:
+        assert (request.get_method(), timeout) == ("POST", 10)
+        assert isinstance(request.data, bytes)
+        headers = {name.lower(): value for name, value in request.header_items()}
+        self.posted.append((request.full_url, headers, json.loads(request.data)))
+        return io.BytesIO(json.dumps(self.answer).encode())
 
 
 @pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    Received.requests, Received.answer = [], {}
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with HTTPServer(("127.0.0.1", 0), Received) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/event"
-        server.shutdown()
-        thread.join()
+def web(monkeypatch: pytest.MonkeyPatch) -> Web:
+    kept = Web()
+    monkeypatch.setattr("urllib.request.urlopen", kept.urlopen)
+    return kept
 
 
 def function(name: str) -> ModuleType:
@@ -66,11 +60,12 @@ def function(name: str) -> ModuleType:
     return module
 
 
-def test_a_chat_hears_who_leads_and_who_was_overtaken(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHAT_WEBHOOK", address)
+def test_a_chat_hears_who_leads_and_who_was_overtaken(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAT_WEBHOOK", URL)
     told = function("tell_chat")
     told.handler({"detail": DETAIL}, None)
-    ((_, body),) = Received.requests
+    ((url, headers, body),) = web.posted
+    assert (url, headers["content-type"]) == (URL, "application/json")
     assert body["text"].splitlines() == [
         "dan leads race_1.2026 with 9",
         "ann was overtaken: rank 2 after 1",
@@ -80,12 +75,12 @@ def test_a_chat_hears_who_leads_and_who_was_overtaken(address: str, monkeypatch:
 
     nobody = {**DETAIL, "entered": [], "left": [], "moved": []}
     told.handler({"detail": nobody}, None)
-    assert len(Received.requests) == 1
+    assert len(web.posted) == 1
 
 
-def test_browsers_get_the_event_in_the_channel_of_its_board(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browsers_get_the_event_in_the_channel_of_its_board(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
-        "PUBLISH_URL": address,
+        "PUBLISH_URL": URL,
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "any",
         "AWS_SECRET_ACCESS_KEY": "any",
@@ -93,11 +88,12 @@ def test_browsers_get_the_event_in_the_channel_of_its_board(address: str, monkey
         monkeypatch.setenv(name, value)
     publishing = function("browsers")
     publishing.handler({"detail": DETAIL}, None)
-    ((headers, body),) = Received.requests
+    ((url, headers, body),) = web.posted
+    assert url == URL
     assert body["channel"] == "/tops/race-1-2026"
     assert [json.loads(one) for one in body["events"]] == [DETAIL]
     assert "/us-east-1/appsync/aws4_request" in headers["authorization"]
 
-    Received.answer = {"failed": [{"index": 0}]}
+    web.answer = {"failed": [{"index": 0}]}
     with pytest.raises(RuntimeError, match="refused"):
         publishing.handler({"detail": DETAIL}, None)

@@ -12,11 +12,10 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
+from tests.support.builders.failures.maintenance import call, calls, finish
 from tests.support.builders.failures.parking import park, unprojected, write
 from tests.support.builders.stages.streaming import announce, apply, event, project
-from tests.template.exercise import job
 
-NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
 BOARDS = """
 [boards."b"]
 announce.all = { top = 2 }
@@ -26,19 +25,12 @@ metrics.points = { aggregate = "sum", windows = ["all", "day", "week"] }
 
 
 @pytest.fixture
-def stack(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
-    """A stack whose clocks are all the test's: nothing waits. The top of `b` is announced."""
-    clock = ManualClock(NOW)
-
-    def sleep(seconds: float) -> None:
-        clock.milliseconds += round(seconds * 1000) + 1
-
-    monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
-    monkeypatch.setattr("time.sleep", sleep)
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    """A stack that has announced the top of the board `b`."""
     with running(engine, clock, BOARDS) as deployed:
         apply(deployed, [event("ann", 3), event("ben", 2), event("cem", 1)])
         announce(deployed)
-        deployed.clock.milliseconds += 2_000
+        clock.milliseconds += 2_000
         yield deployed
 
 
@@ -54,31 +46,19 @@ def tops(stack: Stack) -> int:
     return sum(row["pk"]["S"].endswith("/top") for row in rows(stack.dynamodb, "Rankings"))
 
 
-def test_a_replay_of_parked_records_asks_for_looks(stack: Stack) -> None:
+def test_a_replay_of_parked_records_asks_for_looks_and_is_not_done_before(stack: Stack) -> None:
     write(stack, "lost", "dan", 9)
-    for record in unprojected(stack):
-        park(stack, record)
+    park(stack, *unprojected(stack))
     assert stack.looks.messages == []
-
-    job(stack, "parked", replay={})
-    announce(stack)
-
-    assert leaders(stack, "all") == leaders(stack, "day") == ["dan", "ann"]
-
-
-def test_a_replay_that_cannot_ask_for_looks_is_not_done(stack: Stack) -> None:
-    write(stack, "lost", "dan", 9)
-    for record in unprojected(stack):
-        park(stack, record)
     stack.looks.refuses = True
-    answer = stack.maintenance({"parked": {"replay": {}}}, Context())
+    answer = call(stack, "parked", "replay", seconds=60)
     assert not answer["done"]
     assert "SQS" in answer["why"]
 
     stack.looks.refuses = False
-    job(stack, "parked", replay={"cursor": answer["cursor"]})
+    finish(stack, "parked", "replay", cursor=answer["cursor"])
     announce(stack)
-    assert leaders(stack, "all") == ["dan", "ann"]
+    assert leaders(stack, "all") == leaders(stack, "day") == ["dan", "ann"]
 
 
 def test_a_rebuild_asks_for_a_look_at_every_announced_ranking(stack: Stack) -> None:
@@ -86,7 +66,7 @@ def test_a_rebuild_asks_for_a_look_at_every_announced_ranking(stack: Stack) -> N
     unprojected(stack)
     assert stack.looks.messages == []
 
-    job(stack, "rebuild")
+    finish(stack, "rebuild", board="b")
     announce(stack)
 
     assert leaders(stack, "all") == leaders(stack, "day") == ["dan", "ann"]
@@ -97,26 +77,23 @@ def test_a_rebuild_asks_for_a_look_at_every_announced_ranking(stack: Stack) -> N
 def test_a_task_says_which_families_announce_and_whether_the_stack_can(
     engine: Any, stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    show: dict[str, Any] = {"announcements": {"show": {}}}
-    shown = stack.maintenance(show, Context())
+    shown = call(stack, "announcements", "show")
     assert shown == {"done": True, "families": ["b"], "announces": True}
     monkeypatch.delitem(ENVIRONMENT, "LOOKS_QUEUE_URL")
     monkeypatch.delenv("LOOKS_QUEUE_URL")
-    with running(engine, ManualClock(NOW), BOARDS) as another:
-        assert another.maintenance(show, Context()) == {**shown, "announces": False}
+    with running(engine, stack.clock, BOARDS) as another:
+        assert call(another, "announcements", "show") == {**shown, "announces": False}
 
 
-def delete(stack: Stack, *, announcing: bool = True) -> None:
-    """Delete the board, and let the projector and perhaps the announcer work meanwhile."""
-    for number in range(200):
-        answer = stack.maintenance({"delete": {"board": "b", "begin": number == 0}}, Context())
+def delete(stack: Stack, *, announcing: bool = True, until: str = "") -> None:
+    """Delete the board, up to a phase or whole. Let the projector and perhaps the announcer work meanwhile."""
+    for progress in calls(stack, "delete", board="b"):
         project(stack)
         if announcing:
             announce(stack)
-        if answer["done"]:
+        if progress["phase"] == until:
+            stack.clock.milliseconds += round(progress["wait"] * 1000)
             return
-        stack.clock.milliseconds += round(answer["wait"] * 1000)
-    raise AssertionError("the deletion does not end")
 
 
 def stored_members(stack: Stack) -> list[str]:
@@ -158,22 +135,14 @@ def test_a_deleted_board_is_announced_empty_however_late(stack: Stack) -> None:
 
 def test_a_board_that_begins_anew_while_its_deletion_ends_is_announced(stack: Stack) -> None:
     """The first event comes between the last phases: what is announced of it must not be forgotten."""
-    answer: dict[str, Any] = {}
-    for number in range(200):
-        answer = stack.maintenance({"delete": {"board": "b", "begin": number == 0}}, Context())
-        project(stack)
-        announce(stack)
-        if answer["phase"] == "retired":
-            break
-        stack.clock.milliseconds += round(answer["wait"] * 1000)
+    delete(stack, until="retired")
 
     def come_back(*_: Any) -> None:
         apply(stack, [event("eve", 5)])
         announce(stack)
 
-    stack.clock.milliseconds += round(answer["wait"] * 1000)
     with mock.patch.object(DynamoPurging, "_purge_logs", come_back):
-        assert stack.maintenance({"delete": {"board": "b", "begin": False}}, Context())["done"]
+        assert call(stack, "delete", board="b", begin=False)["done"]
     assert leaders(stack, "all") == ["eve"]
     stack.clock.milliseconds += 2_000
     stack.delete("/boards/b/member", id="eve")
@@ -196,7 +165,7 @@ def test_a_deletion_forgets_tops_that_are_no_longer_announced(
 
 def test_a_rebuild_forgets_tops_of_a_definition_before(engine: Any, stack: Stack) -> None:
     with running(engine, stack.clock, BOARDS.replace('"sum"', '"sum", ties = "first"')) as changed:
-        job(changed, "rebuild")
+        finish(changed, "rebuild", board="b")
         announce(changed)
         assert leaders(changed, "all") == ["ann", "ben"]
         assert tops(changed) == 2, "those of now"

@@ -1,20 +1,32 @@
-"""What a mistake says: each message names what to do next."""
+"""What a mistake says, and the exit status: each message names what to do next."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+import socket
 from types import SimpleNamespace
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ProfileNotFound
+from botocore.exceptions import (
+    ClientError,
+    CredentialRetrievalError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    NoRegionError,
+    ProfileNotFound,
+)
 
-from standings_cli.__main__ import main
+from standings_cli.__main__ import parser
+from standings_cli.stack import connection as stack_connection
 from standings_cli.stack.advice import advice
+from standings_cli.stack.api import Api
 from standings_cli.stack.errors import ApiError
-from standings_cli.terminal.exit_status import UNREACHABLE, WRONG
+from standings_cli.stack.transport import Transport
+from standings_cli.start.summaries import COMMANDS
+from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
+from tests.support.cli.command_line import Run, runner
 
-PROJECT = Path(__file__).parents[3]
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(None, capsys)
 
 
 def of_aws(code: str) -> ClientError:
@@ -22,68 +34,128 @@ def of_aws(code: str) -> ClientError:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("command", "words"),
     [
-        (["tpo", "b"], "there is no 'tpo': did you mean 'top'?"),
-        (["exprot", "b"], "there is no 'exprot': did you mean 'export'?"),
-        (["dlq", "lst"], "there is no 'lst': did you mean 'list'?"),
-        (["xyz"], "there is no 'xyz': expected one of post, top, rank, "),
-        (["export", "b", "--format", "josnl"], "there is no 'josnl': did you mean 'jsonl'?"),
-        ([], "the following arguments are required: COMMAND"),
+        ("", "the following arguments are required: COMMAND"),
+        ("tpo b", "there is no 'tpo': did you mean 'top'?"),
+        ("exprot b", "there is no 'exprot': did you mean 'export'?"),
+        ("xyz", "there is no 'xyz': expected one of post, top, rank, "),
+        ("dlq lst", "there is no 'lst': did you mean 'list'?"),
+        ("export b --format josnl", "there is no 'josnl': did you mean 'jsonl'?"),
+        ("boards", "the following arguments are required: ACTION"),
+        ("audit b c", "unrecognized arguments: c"),
+        ("settle b", "the following arguments are required: --window"),
+        ("rank b", "expected either MEMBER or --score SCORE"),
+        ("rank b m1 --score 1", "expected either MEMBER or --score SCORE"),
+        ("rank b --score 1 --previous", "--previous needs a MEMBER"),
+        ("top b --limit 0", "--limit: expected a whole number of at least 1, got '0'"),
+        ("top b --from 1.5", "--from: expected a whole number of at least 1, got '1.5'"),
+        ("history b m --periods 101", "--periods: expected a whole number from 1 to 100, got '101'"),
+        ("top b --method best", "there is no 'best': expected one of competition, ordinal, dense"),
+        ("post --csv a --jsonl b", "argument --jsonl: not allowed with argument --csv"),
+        ("--api-url localhost:80 boards list", "expected an address such as https://example.org, got 'localhost:80'"),
+        ("--api-url http://[bad boards list", "expected an address such as https://example.org, got 'http://[bad'"),
+        (
+            "boards list --endpoint-url ftp://e.org",
+            "expected an address such as https://example.org, got 'ftp://e.org'",
+        ),
+        (
+            "boards list --queue-url https://e.org/?a",
+            "expected an address such as https://example.org, got 'https://e.",
+        ),
     ],
 )
-def test_what_is_mistyped_is_told_with_what_comes_closest(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == WRONG
-    err = capsys.readouterr().err
-    assert words in err
-    assert "--help` says what is expected" in err
+def test_a_command_line_that_cannot_be_parsed(run: Run, command: str, words: str) -> None:
+    ran = run(command)
+    assert (ran.status, ran.out) == (WRONG, "")
+    assert ran.err.startswith("usage: standings")
+    assert words in ran.err
+    assert ran.err.endswith("--help` says what is expected\n")
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS, "boards check", "member erase", "dlq list"])
+def test_every_command_has_help(run: Run, command: str) -> None:
+    ran = run(f"{command} --help")
+    assert ran.status == OK
+    assert ran.out.startswith(f"usage: standings {command}".rstrip())
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
+        (NoRegionError(), "name one with --region, or a profile that has one with --profile; --local speaks to the"),
         (NoCredentialsError(), "log in to AWS, or name a profile with --profile; --local speaks to the stack"),
+        (CredentialRetrievalError(provider="x", error_msg="y"), "log in to AWS"),
         (ProfileNotFound(profile="x"), "name a profile of your AWS configuration"),
         (EndpointConnectionError(endpoint_url="https://x"), "check the network, --region and --endpoint-url"),
         (of_aws("ExpiredToken"), "log in to AWS"),
-        (of_aws("ValidationError"), "check --stack and --region"),
+        (of_aws("ValidationError"), "check --stack and --region; --local speaks to the stack"),
+        (of_aws("ResourceNotFoundException"), "check --stack and --region, or deploy the stack again"),
+        (of_aws("AWS.SimpleQueueService.NonExistentQueue"), "check --queue-url and --region"),
         (of_aws("AccessDeniedException"), "these credentials may not do that"),
         (of_aws("Throttling"), "run the same command again"),
     ],
 )
 def test_an_error_of_aws_says_what_to_do(error: Exception, words: str) -> None:
-    assert words in advice(error)
+    assert advice(error).startswith(words) or words in advice(error)
+
+
+@pytest.mark.parametrize("command", ["top b", "post b m points=1", "audit", "delete b --yes", "open"])
+def test_without_a_region_it_says_what_to_name(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "none")
+    ran = run(command)
+    assert (ran.status, ran.out, ran.err.count("\n")) == (UNREACHABLE, "", 1)
+    assert ran.err.startswith("standings: You must specify a region: name one with --region")
+
+
+def test_without_a_stack_here_local_says_how_to_start_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setattr(stack_connection, "SERVED", tmp_path_factory.mktemp("empty") / "serve.json")
+    ran = run("--local top b")
+    assert ran.status == UNREACHABLE
+    assert ran.err.startswith("standings: --local: no stack is running here (")
+    assert ran.err.endswith(": start one with `make serve`\n")
+
+
+def test_an_api_that_is_not_there_is_tried_five_times(capsys: pytest.CaptureFixture[str]) -> None:
+    naps: list[float] = []
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        api = Api(address, Transport(), sleep=naps.append, chance=lambda: 1.0)
+        ran = runner(SimpleNamespace(api=api), capsys)("top b")
+    assert naps == [0.5, 1.0, 2.0, 4.0]
+    assert ran.status == UNREACHABLE
+    assert f'Could not connect to the endpoint URL: "{address}/boards/b"' in ran.err
+
+
+AGAIN = "standings: throttled: run the same command again in a moment\n"
 
 
 @pytest.mark.parametrize(
-    "command", [["top", "b"], ["post", "b", "m", "points=1"], ["audit"], ["delete", "b", "--yes"], ["open"]]
+    ("ended", "status", "said"),
+    [
+        (ApiError(503, "unavailable", "throttled"), UNREACHABLE, AGAIN),
+        (ApiError(429, "", "throttled"), UNREACHABLE, AGAIN),
+        (ApiError(400, "bad-argument", "no"), WRONG, "standings: no\n"),
+        (KeyboardInterrupt(), INTERRUPTED, "stopped\n"),
+    ],
 )
-def test_without_a_region_it_says_what_to_name(tmp_path: Path, command: list[str]) -> None:
-    path = os.pathsep.join([str(PROJECT), str(PROJECT / "layers" / "standings")])
-    done = subprocess.run(
-        [sys.executable, "-m", "standings_cli", *command],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": path, "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "1"},
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (UNREACHABLE, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("standings: You must specify a region: name one with --region")
-    assert "--local speaks to the stack that `make serve` has started" in line
+def test_a_command_that_is_ended(
+    capsys: pytest.CaptureFixture[str], ended: BaseException, status: int, said: str
+) -> None:
+    def read(*_: str, **__: str) -> None:
+        raise ended
+
+    run = runner(SimpleNamespace(api=SimpleNamespace(read=read)), capsys)
+    assert run("boards list") == (status, "", said)
 
 
-def test_an_api_that_fails_for_now_says_to_come_back(capsys: pytest.CaptureFixture[str]) -> None:
-    class Away:
-        def read(self, *_: str, **__: str) -> None:
-            raise ApiError(503, "unavailable", "DynamoDB is throttled")
-
-    assert main(["boards", "list"], lambda _: SimpleNamespace(api=Away())) == UNREACHABLE
-    expected = "standings: DynamoDB is throttled: run the same command again in a moment\n"
-    assert capsys.readouterr().err == expected
+def test_every_command_is_one_of_its_module() -> None:
+    """Help prints the table of commands; each must be what its module adds, and nothing else may be."""
+    whole, names = parser(), parser(())
+    assert set(names._subparsers._group_actions[0].choices) == set(COMMANDS)  # type: ignore[union-attr, arg-type]
+    for each in (names, *(parser((name,)) for name in COMMANDS)):
+        assert each.format_help() == whole.format_help()

@@ -1,144 +1,150 @@
-"""What the command line imports, and which AWS clients it makes, before it has something to do with them."""
+"""How the command line starts: what it imports and which AWS clients it makes before it has something to do with them,
+as a process, and without the repository: from its wheel, in an environment of its own."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.session import Session
 
-from standings_cli.__main__ import main, parser
+from standings_cli import VERSION
+from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
-from standings_cli.start.summaries import COMMANDS
-from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
+from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, WRONG
+from tests.support.cli.command_line import runner
 from tests.support.cli.signing import answering
 
 PROJECT = Path(__file__).parents[3]
-BOARDS = PROJECT / "layers" / "standings" / "boards.toml"
+LAYER = PROJECT / "layers" / "standings"
+BOARDS = LAYER / "boards.toml"
+SLOW = ("boto3", "botocore", "rich", "urllib3")
+LAYER_ALONE = ("standings.aws.dynamodb", "standings.wiring", "aws_lambda_powertools", "boto3", "rich")
+PROGRAM = """
+import atexit, json, sys; sys.argv[0] = 'standings'
+atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))
+from standings_cli.__main__ import run; run()
+"""
 
 
-def imported(tmp_path: Path, *arguments: str) -> set[str]:
-    """Run a command line in a process of its own; return the top-level packages and our modules it has imported."""
-    program = (
-        "import atexit, json, sys; sys.argv[0] = 'standings'\n"
-        "atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))\n"
-        "from standings_cli.__main__ import run; run()"
-    )
-    path = os.pathsep.join([str(PROJECT), str(PROJECT / "layers" / "standings")])
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        env={**os.environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == OK, done.stderr
-    return set(json.loads(done.stderr.splitlines()[-1]))
+def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command line as a process; its last line on standard error names the modules that it has imported."""
+    path = os.pathsep.join([str(PROJECT), str(LAYER)])
+    environment = {**os.environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1", **options.pop("env", {})}
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    return subprocess.run(command, env=environment, cwd=PROJECT, text=True, check=False, **streams)
 
 
-def within(modules: set[str], *packages: str) -> list[str]:
+def imported(done: subprocess.CompletedProcess[str], *packages: str) -> list[str]:
+    modules = json.loads(done.stderr.splitlines()[-1])
+    assert "standings_cli.__main__" in modules
     return [name for name in modules if f"{name}.".startswith(tuple(f"{package}." for package in packages))]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["boards", "check", str(BOARDS)]])
-def test_what_speaks_to_no_stack_starts_at_once(tmp_path: Path, arguments: list[str]) -> None:
-    modules = imported(tmp_path, *arguments)
-
-    assert "standings_cli.__main__" in modules
-    assert within(modules, "boto3", "botocore", "rich", "urllib3") == []
-
-
-def test_reads_with_a_token_import_no_boto3(tmp_path: Path) -> None:
-    with answering((200, '{"boards": [], "next": null}')) as server:
-        modules = imported(tmp_path, "boards", "list", "--api-url", server.address, "--token", "a.b.c")
-    assert within(modules, "boto3", "botocore", "urllib3", "rich") == []
-
-
-def test_it_imports_nothing_that_only_the_functions_need(tmp_path: Path) -> None:
-    """`pip install .` installs no aws_lambda_powertools, and the store's adapters would only slow the start."""
-    modules = imported(tmp_path, "post", "b", "m", "points=1", "--dry-run")
-
-    assert "standings.domain.events.event_rules" in modules
-    assert within(modules, "standings.aws.dynamodb", "standings.wiring", "aws_lambda_powertools") == []
-
-
-def test_every_command_is_one_of_its_module() -> None:
-    """Help prints the table of commands; each must be what its module adds, and nothing else may be."""
-    whole, names = parser(), parser(())
-    assert set(names._subparsers._group_actions[0].choices) == set(COMMANDS)  # type: ignore[union-attr, arg-type]
-    assert whole.format_help() == names.format_help()
-    for name in COMMANDS:
-        alone = parser((name,))
-        assert alone.format_help() == whole.format_help()
-
-
-@pytest.fixture
-def clients(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The services of the clients that are made."""
-    made: list[str] = []
-    create = Session.create_client
-
-    def create_client(session: Any, service: str, *args: Any, **kwargs: Any) -> Any:
-        made.append(service)
-        return create(session, service, *args, **kwargs)
-
-    monkeypatch.setattr(Session, "create_client", create_client)
-    return made
-
-
-def connection(*arguments: str) -> Connection:
-    return Connection(parser().parse_args([*arguments, "boards", "list"]))
-
-
 @pytest.mark.parametrize(
-    "arguments",
+    ("command", "status", "absent"),
     [
-        ["boards", "check", str(BOARDS)],
-        ["post", "b", "m", "points=1", "--dry-run"],
-        ["post", "--csv", "x", "--dry-run"],
+        ("--help", OK, SLOW),
+        ("boards check", OK, SLOW),
+        ("boards check none.toml", WRONG, SLOW),
+        # `pip install .` installs no aws_lambda_powertools, and the store's adapters would only slow the start.
+        ("post b m p=1 --dry-run", OK, LAYER_ALONE),
+        ("post --csv - --source x --dry-run", WRONG, LAYER_ALONE),
     ],
 )
-def test_a_command_that_needs_no_stack_makes_no_client(
-    clients: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("x").write_text("board,member,points\nb,m,1\n", encoding="utf-8")
-    assert main(arguments) == OK
-    assert clients == []
+def test_what_speaks_to_no_stack_starts_at_once(command: str, status: int, absent: tuple[str, ...]) -> None:
+    done = process(*command.split())
+    assert (done.returncode, imported(done, *absent)) == (status, [])
 
 
-def test_reads_at_a_known_address_make_no_client(clients: list[str]) -> None:
-    assert connection("--api-url", "http://127.0.0.1:1").api.url == "http://127.0.0.1:1"
-    assert clients == []
+def test_reads_with_a_token_import_no_boto3_and_a_pipe_may_be_closed() -> None:
+    """Nor does a character that the locale lacks end it, and a reader such as `head` may have gone."""
+    with answering((200, json.dumps({"boards": [{"board": "用户"}], "next": None}))) as server:
+        command = ("boards", "list", "--api-url", server.address, "--token", "a.b.c")
+        done = process(*command, env={"PYTHONIOENCODING": "ascii"})
+        reader, writer = os.pipe()
+        os.close(reader)
+        closed = process(*command, stdout=writer)
+        os.close(writer)
+
+    assert (done.returncode, done.stdout, imported(done, *SLOW)) == (OK, "\\u7528\\u6237\n", [])
+    assert closed.returncode == INTERRUPTED
+    assert "Traceback" not in closed.stderr
 
 
-def test_a_queue_at_a_known_address_needs_the_client_of_the_queue_alone(clients: list[str]) -> None:
-    known = connection("--queue-url", "https://queue.invalid/activity", "--region", "us-east-1")
+def test_a_queue_and_an_api_at_known_addresses_ask_for_no_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connection, "client", lambda *_: pytest.fail("a client was made"))
+    options = ["--queue-url", "https://queue.invalid/activity", "--api-url", "http://127.0.0.1:1", "boards", "list"]
+    known = Connection(parser().parse_args(options))
     assert known.queue_url == "https://queue.invalid/activity"
-    known.client("sqs")
-    assert clients == ["sqs"]
-
-
-@pytest.mark.parametrize(
-    "command", [[], ["top"], ["rank"], ["history"], ["around"], ["watch"], ["boards"], ["boards", "check"]]
-)
-def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([*command, "--help"])
-    assert ended.value.code == OK
-    assert capsys.readouterr().out.startswith(" ".join(["usage: standings", *command]))
+    assert known.api.url == "http://127.0.0.1:1"
 
 
 def test_the_check_of_a_boards_toml(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["boards", "check", str(BOARDS)]) == OK
-    assert capsys.readouterr().out == "boards.toml: 2 families of boards\n"
-
-    wrong = tmp_path / "boards.toml"
+    run, wrong = runner(None, capsys), tmp_path / "boards.toml"
+    assert run(f"boards check {BOARDS}") == (OK, "boards.toml: 2 families of boards\n", "")
+    assert json.loads(run(f"boards check {BOARDS} --json").out)["families"] == ["*", "demo-*"]
     wrong.write_text('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["fortnight"] }\n', "utf-8")
-    assert main(["boards", "check", str(wrong)]) == DIFFERS
-    assert capsys.readouterr().err.startswith("boards.toml:2: windows: expected all, hour, day, week, month, year")
-    assert main(["boards", "check", str(tmp_path / "none.toml")]) == WRONG
+    ran = run(f"boards check {wrong}")
+    assert (ran.status, ran.out) == (DIFFERS, "")
+    assert ran.err.startswith("boards.toml:2: windows: expected all, hour, day, week, month, year")
+    ran = run(f"boards check {tmp_path}/none.toml")
+    assert ran.status == WRONG
+    assert ran.err.startswith(f"standings: {tmp_path}/none.toml: [Errno 2]")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy, since the build leaves files behind."""
+    copy, built = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("built")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(PROJECT / name, copy)
+    for folder in ("standings_cli", "layers", "tests/support"):
+        shutil.copytree(PROJECT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    build = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(built)], cwd=copy, check=True, capture_output=True)
+    (path,) = built.iterdir()
+    return path
+
+
+@pytest.mark.xdist_group("wheel")
+def test_the_wheel_holds_the_two_packages_and_no_more(wheel: Path) -> None:
+    assert wheel.name == f"standings_dynamodb-{VERSION}-py3-none-any.whl"
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    modules = {path.relative_to(LAYER).as_posix() for path in (LAYER / "standings").rglob("*.py")}
+    modules |= {path.relative_to(PROJECT).as_posix() for path in (PROJECT / "standings_cli").rglob("*.py")}
+    assert names == modules
+
+
+@pytest.mark.xdist_group("wheel")
+def test_the_wheel_is_installed_and_runs_without_the_repository(wheel: Path, tmp_path: Path) -> None:
+    place = tmp_path / "venv"
+    venv.create(place)
+    uv = PROJECT / ".local" / "tools" / "bootstrap" / "bin" / "uv"
+    offline = ("--quiet", "--offline", "--no-deps")
+    subprocess.run([uv, "pip", "install", *offline, "--python", place / "bin" / "python", wheel], check=True)
+    (packages,) = place.glob("lib/python*/site-packages")
+    # Python reads no .pth of a folder that a .pth names, so the editable installation there is not found.
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def answer(program: str, *arguments: str) -> str:
+        command = [str(place / "bin" / program), *arguments]
+        done = subprocess.run(command, cwd=place, env=environment | {"NO_PROXY": "127.0.0.1"}, text=True,
+                              capture_output=True, check=True)  # fmt: skip
+        return done.stdout
+
+    where = "import standings, standings_cli; print(standings.__file__, standings_cli.__file__)"
+    assert answer("python", "-c", where).count(str(place)) == 2
+    assert answer("standings", "--version") == f"standings {VERSION}\n"
+    assert answer("standings", "boards", "check", str(BOARDS)) == "boards.toml: 2 families of boards\n"
+    with answering((200, '{"boards": [{"board": "berlin-2026"}], "next": null}')) as server:
+        read = ("boards", "list", "--api-url", server.address, "--token", "a.b.c")
+        assert answer("standings", *read) == "berlin-2026\n"

@@ -1,68 +1,74 @@
-"""An audit names each corruption by its kind and nothing else, whatever happens while it reads."""
+"""An audit names each difference by its kind and nothing else, whatever happens while it reads."""
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+from typing import Any, cast
 from unittest import mock
 
 import orjson
 import pytest
 
-from standings.maintain.audit import report
+from standings.aws.dynamodb.keys import node_key
+from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Ranking
+from standings.domain.scoring.sort_order import Place, sort_key
+from standings.domain.tiers.tier_path import ROOT
+from standings.maintain.audit import ranking_entries, report
+from standings.maintain.audit.audit import GRACE
+from standings.maintain.audit.ranking_entries import RankingEntries
+from standings.maintain.audit.report import Listed
 from standings.project.outcome import one_by_one
 from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
-from tests.support.awslambda.pollers import Context
-from tests.support.builders.audit.auditing import BOARD, Audited, family, findings, populate
-from tests.support.builders.audit.corrupting import Corruption
-from tests.support.builders.audit.corrupting_logs import LogCorruption
-from tests.support.builders.audit.corrupting_windows import WindowCorruption
-from tests.support.builders.audit.counters import NOW, Finding
-from tests.support.builders.audit.traffic import Busy, Load, lag
+from tests.support.builders.audit.auditing import BOARD, Audited, family, findings, lag, populate, traffic
+from tests.support.builders.audit.counters import NOW
+from tests.support.builders.audit.damages import KINDS, LOGS, Damages
+from tests.support.builders.failures.maintenance import finish
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.thoroughness import seeds
 
-KINDS = (
-    *("deleted", "emptied", "moved", "unreadable", "elsewhere", "future", "ghost", "unhidden"),
-    *("counter", "lost", "stray"),
-)
-OF_WINDOWS = (
-    *("row_deleted", "step_dropped", "step_moved", "step_added", "row_damaged", "row_future", "steps_unhidden"),
-    *("unlisted", "relisted", "stretched", "garbled", "listed_elsewhere", "listed_in_future", "surplus"),
-    *("ghost_listed", "ghost_placed"),
-)
+SOME = 6
+"""Seeds of each test with damages in `make test`."""
 
 
 @contextmanager
-def board(seed: int, members: int = 25, events: int = 80, clock: ManualClock | None = None) -> Iterator[Audited]:
+def board(seed: int, members: int = 25, events: int = 80) -> Iterator[Audited]:
     """A board of 1 or 3 shards, with ties of either kind, that has come to rest.
 
-    Answers have all examples, and calls run one after the other, so that the seed decides everything.
+    Answers have all examples. The seed decides everything: calls run one after the other, on the stack's clock.
     """
     print(f"seed {seed}")
     engine = Engine(shards=2)
     create_tables(engine)
+    clock = ManualClock(NOW)
     rng = random.Random(seed)
     text, boards = family(rng.choice([1, 3]), rng.choice(["member", "first"]))
     with (
         mock.patch.object(report, "MAX_EXAMPLES", 10_000),
         mock.patch.object(projector, "run_parallel", return_value=one_by_one),
-        running(engine, clock or ManualClock(NOW), text) as stack,
+        mock.patch("time.monotonic", clock.monotonic),
+        mock.patch("time.sleep", clock.sleep),
+        mock.patch("random.random", rng.random),
+        running(engine, clock, text) as stack,
     ):
         audited = Audited(stack, rng, boards)
         populate(audited, members, events)
         yield audited
 
 
-def corrupt(audited: Audited) -> set[Finding]:
-    """Corrupt rankings in a few ways. Returns how an audit must name the rows and list items."""
-    corruption, of_windows = Corruption(audited), WindowCorruption(audited)
-    for kind in audited.rng.choices((*KINDS, *OF_WINDOWS), k=audited.rng.randint(1, 12)):
-        (corruption if kind in KINDS else of_windows).corrupt(kind)
-    return corruption.expected | of_windows.expected
+def damaged(audited: Audited, seed: int) -> Damages:
+    """Damage rankings in a few ways. Each kind is surely among those of `SOME` seeds in a row."""
+    damages = Damages(audited)
+    for kind in KINDS[seed % SOME :: SOME]:
+        damages.damage(kind)
+    for kind in audited.rng.choices(KINDS, k=audited.rng.randint(0, 9)):
+        damages.damage(kind)
+    return damages
 
 
 def found(answers: list[dict[str, Any]], kind: str) -> int:
@@ -71,20 +77,20 @@ def found(answers: list[dict[str, Any]], kind: str) -> int:
 
 @pytest.mark.parametrize("seed", seeds(3, 10))
 def test_a_board_at_rest_has_no_difference(seed: int) -> None:
-    with board(seed) as audited:
-        answers = audited.audit(seconds=audited.rng.choice([0, 1000]))
+    with board(seed) as audited, traffic(audited, 0) if audited.rng.random() < 0.5 else nullcontext():
+        answers = audited.audit(seconds=audited.rng.choice([1, 1000]))
 
     assert {kind: found(answers, kind) for kind in answers[0]["found"] if found(answers, kind)} == {}
     assert sum(answer["looked_at"]["members"] for answer in answers) >= 20
 
 
-@pytest.mark.parametrize("seed", seeds(8, 40))
+@pytest.mark.parametrize("seed", seeds(SOME, 40))
 def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
     with board(seed) as audited:
-        expected = corrupt(audited) | audited.counters_off()
+        expected = damaged(audited, seed).expected | audited.counters_off()
         # One long call, or many short ones.
-        slow = Busy(audited, 0, step=audited.rng.choice([2, 300]))
-        answers = audited.audit(slow, seconds=60)
+        with traffic(audited, 0, step=audited.rng.choice([2, 300])):
+            answers = audited.audit(seconds=60)
 
     assert sorted(findings(answers)) == sorted(expected)
     assert found(answers, "unsettled") + found(answers, "behind") == 0
@@ -96,24 +102,24 @@ def test_each_corruption_is_named_and_nothing_else(seed: int) -> None:
 def test_no_false_alarm_while_events_flow(seed: int) -> None:
     with board(seed, 20, 40) as audited:
         lag(audited, 3_000)
-        busy = Busy(audited, audited.rng.choice([0.05, 0.3, 0.9]), prefix=audited.rng.choice("mx"))
-        answers = audited.audit(busy, seconds=audited.rng.choice([5, 60, 10_000]))
+        posted = audited.posted
+        with traffic(audited, audited.rng.choice([0.05, 0.3, 0.9]), audited.rng.choice("mx")):
+            answers = audited.audit(seconds=audited.rng.choice([5, 60, 10_000]))
 
     assert findings(answers) == []
-    assert busy.calls["transact_get_items"]
+    assert audited.posted > posted
 
 
-@pytest.mark.parametrize("seed", seeds(6, 30))
+@pytest.mark.parametrize("seed", seeds(SOME, 30))
 def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
     with board(seed) as audited:
         lag(audited, 3_000)
-        expected = corrupt(audited)
+        expected = damaged(audited, seed).expected
         audited.clock.milliseconds += 60_000
-        busy = Busy(audited, audited.rng.choice([0.02, 0.1, 0.3]))
         # Moves between two cheap reads can hide a wrong counter by chance: the next audit names it.
         for _ in range(4):
-            answers = audited.audit(busy, seconds=1_000)
-            named = findings(answers)
+            with traffic(audited, audited.rng.choice([0.02, 0.1, 0.3])):
+                named = findings(audited.audit())
             off = {one for one in named if one[0] == "counter"}
             # Moves do not change how far a counter is off.
             counters = audited.counters_off()
@@ -125,44 +131,152 @@ def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
     assert off == counters
 
 
-def _mend_while_events_flow(seed: int, clock: ManualClock) -> None:
-    with board(seed, clock=clock) as audited:
-        corruption, of_windows = Corruption(audited), WindowCorruption(audited)
+@pytest.mark.parametrize("seed", seeds(3, 15))
+def test_a_rebuild_mends_all_that_is_corrupted_while_events_flow(seed: int) -> None:
+    with board(seed) as audited:
+        damages = Damages(audited)
         for kind in KINDS:
-            corruption.corrupt(kind)
-        for kind in OF_WINDOWS:
-            of_windows.corrupt(kind)
+            damages.damage(kind)
+        damages.damage_log(audited.rng.choice(["cut short", "a wrong entry", "an entry twice"]))
         assert audited.counters_off()
-        assert corruption.expected | of_windows.expected
-        ((window, _),) = of_windows.windows()
-        LogCorruption(audited, window).corrupt(audited.rng.choice(["cut_short", "wrong", "twice"]))
-        load = Load(audited, 0.1)
-        load.start()
-        begin = True
-        while True:
-            answer = audited.stack.maintenance({"rebuild": {"board": BOARD, "begin": begin}}, Context())
-            if answer["done"]:
-                break
-            begin = False
-            audited.clock.milliseconds += round(answer["wait"] * 1000)
-        load.stop()
+        posted = audited.posted
+        with traffic(audited, 0.1, "m"):
+            finish(audited.stack, "rebuild", board=BOARD)
         audited.project()
         audited.clock.milliseconds += 3_600_000
-        audit = audited.stack.maintenance({"audit": {}}, Context(seconds=10_000))
-        (of_board,) = audit["boards"]
+        (of_board,) = audited.audit()
         off = audited.counters_off(generation=1)
 
-    assert load.events > 20
-    assert (audit["done"], audit["drift"], of_board["board"]) == (True, 0, BOARD)
+    assert audited.posted > posted + 20
     assert {kind: count for kind, count in of_board["found"].items() if count} == {}
     assert of_board["looked_at"]["entries"] > 20
     assert off == set()
 
 
-@pytest.mark.parametrize("seed", seeds(3, 15))
-def test_a_rebuild_mends_all_that_is_corrupted_while_events_flow(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = ManualClock(NOW)
-    # Only this clock counts: the seed decides everything.
-    monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
-    monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "milliseconds", clock() + round(seconds * 1000)))
-    _mend_while_events_flow(seed, clock)
+@pytest.mark.parametrize("kind", LOGS)
+@pytest.mark.parametrize("seed", seeds(2, 8))
+def test_a_damaged_log_is_named_once_and_of_a_wrong_one_the_counters(kind: str, seed: int) -> None:
+    with board(seed) as audited:
+        damages = Damages(audited)
+        key = damages.damage_log(kind)
+        is_readable = kind in {"an entry twice", "a wrong entry"}
+        expected = audited.counters_off() if is_readable else {("log", damages.window().key, key)}
+        with traffic(audited, 0):
+            answers = audited.audit(seconds=1000 if is_readable else audited.rng.choice([1, 60, 1000]))
+
+    assert expected
+    assert sorted(findings(answers)) == sorted(expected)
+
+
+def test_a_node_beyond_the_end_of_the_log_names_the_log() -> None:
+    with board(1) as audited:
+        window, period = Damages(audited).window(), Damages(audited).periods()[0]
+        audited.engine.update_item(
+            TableName="Rankings",
+            Key={"pk": {"S": node_key(window.at(period).key, ROOT)}},
+            UpdateExpression="SET p0 = :p",
+            ExpressionAttributeValues={":p": {"N": str(10**14)}},
+        )
+        answers = audited.audit()
+
+    assert [finding[:2] for finding in findings(answers)] == [("log", window.key)]
+
+
+class Died(BaseException):
+    """A projector ends in the middle."""
+
+
+def happen(audited: Audited) -> None:
+    for number in range(10):
+        audited.happen(f"m{number}")
+
+
+def die(audited: Audited) -> None:
+    """Let members change, project until list items are written, and die before the rows are."""
+    happen(audited)
+    audited.clock.milliseconds += 500
+    with mock.patch.object(DynamoRollingWindows, "commit", side_effect=Died), pytest.raises(Died):
+        audited.project()
+
+
+@pytest.mark.parametrize("seed", seeds(5, 30))
+def test_no_false_alarm_when_a_projector_died_after_the_list(seed: int) -> None:
+    with board(seed) as audited:
+        if audited.rng.random() < 0.5:
+            lag(audited, 3_000)
+        die(audited)
+        if audited.rng.random() < 0.5:
+            happen(audited)
+        meanwhile = audited.audit(seconds=300)
+        audited.project()
+        after = audited.audit(seconds=300)
+
+    assert findings(meanwhile) == []
+    assert found(meanwhile, "behind")
+    assert findings(after) == []
+
+
+@pytest.mark.parametrize("seed", seeds(2, 10))
+def test_what_never_arrives_is_named_after_the_grace(seed: int) -> None:
+    with board(seed) as audited:
+        die(audited)
+        audited.clock.milliseconds += GRACE
+        answers = audited.audit()
+        window = Damages(audited).window().key
+        kinds = {kind for kind, ranking, _ in findings(answers) if ranking.startswith(window)}
+        expected = {one for one in audited.counters_off() if one[1].startswith(window)}
+
+    assert kinds & {"wrong", "missing", "phantom"}
+    assert expected <= set(findings(answers))
+    assert found(answers, "behind") == 0
+
+
+@pytest.mark.parametrize("seed", seeds(2, 10))
+def test_a_wrong_counter_is_named_beside_members_that_are_on_their_way(seed: int) -> None:
+    with board(seed) as audited:
+        die(audited)
+        on_their_way = audited.counters_off()
+        damages = Damages(audited)
+        damages.damage("a list item of nobody")
+        answers = audited.audit()
+
+    assert on_their_way
+    assert damages.expected <= set(findings(answers))
+
+
+def entries_of(monkeypatch: pytest.MonkeyPatch, stored: list[Listed], page: int = 4) -> RankingEntries:
+    """The entries of a rolling window in period 5, with a page of so many."""
+
+    def entries(_: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[Listed]:
+        assert (shard, before) == (0, None)
+        return [entry for entry in stored if entry.key > beyond][:limit]
+
+    monkeypatch.setattr(ranking_entries, "PAGE", page)
+    (family,) = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["last-7-days"] }').families
+    metric = family.metrics["points"]
+    call = cast("Any", SimpleNamespace(reads=SimpleNamespace(entries=entries)))
+    return RankingEntries(call, Ranking("b", metric, metric.windows[0], 5))
+
+
+@pytest.mark.parametrize("steps", [[1, 2, 1, 3], [3, 1, 1], [2, 2, 2, 2], [1, 1, 1, 1, 1, 1], [6]])
+def test_entries_that_share_a_key_are_each_read_once(steps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where several at the end of a page have the same sort key."""
+    stored = [
+        Listed(sort_key(Place(number), f"m{number}"), f"m{number}", Place(number), first, (5, 6))
+        for number, count in enumerate(steps)
+        for first in range(count)
+    ]
+
+    read = list(entries_of(monkeypatch, stored).following(" ", 1))
+
+    # A key that more items share than a page holds is no key of a list.
+    assert read == (stored if steps != [6] else stored[:4])
+
+
+def test_items_count_in_their_periods_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    spans = [(3, 5), (5, 6), (4, 9), (6, 8), None]
+    stored = [Listed(sort_key(Place(1), f"m{n}"), f"m{n}", Place(1), n, span) for n, span in enumerate(spans)]
+    read = entries_of(monkeypatch, stored, page=100)
+
+    assert [entry.member for entry in read.following(" ", 1)] == ["m1", "m2", "m4"]
+    assert [entry.member for entry in read.following(" ", 1) if read.path(entry)] == ["m1", "m2"]

@@ -3,151 +3,131 @@
 import json
 import random
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 from unittest import mock
 
 import pytest
 from botocore.exceptions import ClientError
 
 from standings.aws.dynamodb.keys import member_item_key
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Ranking
+from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY
-from standings.maintain.failures.selection import Selection
+from standings.maintain.failures.parked import ParkedCare
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.checks import assert_tiers_count_the_entries
-from tests.support.builders.failures.maintenance import parked_care, soon
-from tests.support.builders.failures.parking import BOARDS, NOW, give_up, park, scores, unprojected, write
+from tests.support.builders.checks import assert_tiers_count_the_entries, entries
+from tests.support.builders.failures.maintenance import before, call, calls, throttle
+from tests.support.builders.failures.parking import give_up, park, unprojected, write
 from tests.support.builders.stages.streaming import project
-from tests.support.faults.faulty_client import Faulty, Time, cancelled
-from tests.support.oracle.model import Model
+from tests.support.thoroughness import seeds
 
-EVERYWHERE = ("all 0", "day 0", "last-3-days 0", "last-3-days 1", "last-3-days 2")
+NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+BOARDS: Final = """
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
+"""
+EVERYWHERE: Final = ("all 0", "day 0", "last-3-days 0", "last-3-days 1", "last-3-days 2")
 
 
 @pytest.fixture
-def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as deployed:
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    with running(engine, clock, BOARDS) as deployed:
         yield deployed
 
 
-def test_rows_never_touched_since_and_rows_far_ahead(stack: Stack) -> None:
-    """Parked at version 2, replayed when some rows are at version 5 and others have not changed."""
-    write(stack, "1", "m", 10)
-    write(stack, "2", "n", 7)
-    project(stack)
-    write(stack, "3", "m", 5)
-    (lost,) = unprojected(stack)
-    key = park(stack, lost)
-    stack.clock.milliseconds += DAY
-    for number in range(3):
-        write(stack, f"later-{number}", "m", 100)
-    project(stack)
-    # Today's events do not change yesterday's rankings.
-    assert scores(stack)["day 0"] == {"m": 10, "n": 7}
-    assert scores(stack)["all 0"] == {"m": 315, "n": 7}
+def listed(stack: Stack, **chosen: Any) -> dict[str, Any]:
+    return call(stack, "parked", "list", **chosen)
 
-    (listed,) = parked_care(stack, BOARDS).list(soon(stack.clock))["objects"]
-    assert (listed["key"], listed["reason"], listed["age_minutes"]) == (key, "as a test says", 24 * 60)
-    assert listed["members"] == [{"board": "b", "member": "m"}]
-    replayed = parked_care(stack, BOARDS).replay(soon(stack.clock))
+
+def replay(stack: Stack, **chosen: Any) -> dict[str, Any]:
+    return call(stack, "parked", "replay", **chosen)
+
+
+def scores(stack: Stack, board: str = "b", generation: int = 0) -> dict[str, dict[str, int]]:
+    """The scores in every open ranking of a board, by window and day; checks that the tiers count them."""
+    assert_tiers_count_the_entries(stack.dynamodb)
+    family = parse_boards(BOARDS).family(board)
+    assert family is not None
+    found = entries(stack.dynamodb)
+    said = {}
+    for ranking in open_rankings(family, board, stack.clock()):
+        placed = found.get(ranking._replace(generation=generation).key)
+        if placed:
+            said[f"{ranking.window.name} {_day(ranking)}"] = {m: -sort_value for m, sort_value in placed.items()}
+    return said
+
+
+def _day(ranking: Ranking) -> int:
+    today = ranking.metric.timetable.index("d", int(NOW.timestamp() * 1000))
+    return ranking.period - today if ranking.window.unit else 0
+
+
+def test_a_parked_record_is_listed_and_placed_as_the_item_is_by_then(stack: Stack) -> None:
+    write(stack, "1", "m", 10)
+    (lost,) = unprojected(stack)
+    (key,) = park(stack, lost)
+    stack.clock.milliseconds += DAY
+    write(stack, "2", "m", 5)
+    project(stack)
+    # Today's event does not change yesterday's ranking.
+    assert "day 0" not in scores(stack)
+
+    (shown,) = listed(stack)["objects"]
+    assert (shown["key"], shown["reason"], shown["age_minutes"]) == (key, "as a test says", 24 * 60)
+    assert shown["members"] == [{"board": "b", "member": "m"}]
+    assert replay(stack, reason="another")["placed"] == 0
+    replayed = replay(stack, keys=[key], cursor={})
     assert (replayed["done"], replayed["placed"], replayed["removed"], replayed["left"]) == (True, 1, 1, 0)
     assert stack.bucket.objects == {}
-    assert scores(stack)["day 0"] == {"m": 15, "n": 7}
-    assert scores(stack)["all 0"] == {"m": 315, "n": 7}
+    placed = {"all 0": {"m": 15}, "day 0": {"m": 10}}
+    assert scores(stack) == scores(stack) | placed
     # A late delivery of the record changes nothing.
     assert stack.projector({"Records": [lost]}, Context()) == {"batchItemFailures": []}
-    assert scores(stack)["day 0"] == {"m": 15, "n": 7}
-
-
-def test_poison_that_a_fix_has_made_harmless(engine: Any) -> None:
-    """The store refuses a member's row; days later, after more events, its records are replayed."""
-    rng = random.Random(5)
-    model = Model()
-    clock = ManualClock(int(NOW.timestamp() * 1000))
-    faulty = Faulty(engine)
-
-    def refuses_poison(_: Faulty, request: dict[str, Any]) -> Any:
-        faulty.steps.append(refuses_poison)
-        actions = request["TransactItems"]
-        codes = ["ValidationError" if "#poison" in json.dumps(action, default=str) else "None" for action in actions]
-        rankings = any(action.get("Put", {}).get("TableName") == "Rankings" for action in actions)
-        if rankings and "ValidationError" in codes:
-            raise cancelled(codes)
-        return engine.transact_write_items(**request)
-
-    faulty.steps.append(refuses_poison)
-    with running(faulty, clock, BOARDS) as stack:
-        for number in range(120):
-            member = rng.choice(["poison", "a", "b", "c"])
-            amount = rng.randrange(1, 300)
-            now = datetime.fromtimestamp(clock() / 1000, UTC)
-            write(stack, f"e{number}", member, amount)
-            model.add(f"e{number}", member, now, amount, now)
-            if number % 10 == 9:
-                project(stack)
-            clock.milliseconds += 20 * 60 * 1000
-        parked = [key for key in stack.bucket.objects if key.startswith("parked/")]
-        assert len(parked) > 15
-        assert "poison" not in [entry["member"] for entry in stack.entries("/boards/b/points/all")]
-        faulty.steps.clear()
-        clock.milliseconds += DAY // 4
-        cursor = None
-        for _ in range(3):
-            cursor = parked_care(stack, BOARDS).replay(soon(stack.clock), cursor=cursor)["cursor"]
-        assert stack.bucket.objects == {}
-        now = datetime.fromtimestamp(clock() / 1000, UTC)
-        for window in ("all", "day", "last-3-days"):
-            for on in (now, *(() if window == "all" else (NOW, now - timedelta(days=1)))):
-                found = stack.entries(f"/boards/b/points/{window}", period=None if on is now else f"{on:%Y-%m-%d}")
-                assert [(e["rank"], e["member"], e["score"]) for e in found] == model.standings(window, on)
-        assert_tiers_count_the_entries(engine)
+    assert scores(stack) == scores(stack) | placed
 
 
 @pytest.mark.parametrize("as_text", [True, False])
 def test_a_batch_that_lambda_gave_up(stack: Stack, as_text: bool) -> None:
-    for number in range(60):
-        write(stack, str(number), f"m{number % 40}", number + 1)
-        write(stack, f"c{number}", f"m{number % 40}", number + 1, "c")
+    for number in range(15):
+        write(stack, str(number), f"m{number % 10}", number + 1)
+        write(stack, f"c{number}", f"m{number % 10}", number + 1, "c")
     give_up(stack, unprojected(stack), as_text=as_text)
-    care = parked_care(stack, BOARDS)
 
-    (listed,) = care.list(soon(stack.clock))["objects"]
-    assert (listed["records"], listed["reason"]) == (120, "given up by Lambda: RetryAttemptsExhausted")
-    some = care.replay(soon(stack.clock), chosen=Selection(board="c"))
-    assert (some["placed"], some["removed"], some["left"]) == (40, 0, 1)
+    (shown,) = listed(stack)["objects"]
+    assert (shown["records"], shown["reason"]) == (30, "given up by Lambda: RetryAttemptsExhausted")
+    some = replay(stack, board="c")
+    assert (some["placed"], some["removed"], some["left"]) == (10, 0, 1)
     assert scores(stack) == {}
     assert scores(stack, "c").keys() == set(EVERYWHERE)
-    every = care.replay(soon(stack.clock))
-    assert (every["placed"], every["removed"], every["problems"]) == (80, 1, [])
-    expected = {f"m{n}": (n + 1) + (n + 41 if n < 20 else 0) for n in range(40)}
+    every = replay(stack)
+    assert (every["placed"], every["removed"], every["problems"]) == (20, 1, [])
+    expected = {f"m{n}": (n + 1) + (n + 11 if n < 5 else 0) for n in range(10)}
     assert scores(stack) == dict.fromkeys(EVERYWHERE, expected)
 
 
-def test_a_large_batch_is_gone_on_with(stack: Stack) -> None:
+def test_a_large_batch_is_gone_on_with(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call has time for a part. The object stays until the last call; no part is placed twice."""
-    for number in range(90):
+    for number in range(60):
         write(stack, str(number), f"m{number}", number + 1)
     give_up(stack, unprojected(stack))
-    time = Time(stack.clock())
-    care = parked_care(stack, BOARDS, tools=time.clock())
-    place = care.place
+    place = ParkedCare.place
 
-    def slowly(named: Any, deadline: float) -> Any:
-        done = place(named, deadline)
-        time.sleep(60)
+    def slowly(care: ParkedCare, *arguments: Any) -> Any:
+        done = place(care, *arguments)
+        stack.clock.sleep(60)
         return done
 
-    cursor = None
+    monkeypatch.setattr(ParkedCare, "place", slowly)
     placed = []
-    with mock.patch.object(care, "place", slowly):
-        while stack.bucket.objects:
-            answer = care.replay(time.monotonic() + 60, cursor=cursor)
-            cursor = json.loads(json.dumps(answer["cursor"]))
-            placed.append(answer["placed"])
-    assert placed == [25, 25, 25, 15]
-    assert len(scores(stack)["all 0"]) == 90
+    for answer in calls(stack, "parked", "replay", seconds=60):
+        assert bool(stack.bucket.objects) is not answer["done"]
+        placed.append(answer["placed"])
+    assert placed == [25, 25, 10]
+    assert len(scores(stack)["all 0"]) == 60
 
 
 def test_whoever_has_gone_leaves_every_ranking(stack: Stack) -> None:
@@ -158,11 +138,10 @@ def test_whoever_has_gone_leaves_every_ranking(stack: Stack) -> None:
     assert stack.delete("/boards/b/member", id="a")[0] == 204
     assert stack.put("/boards/b/member", {"hidden": True}, id="b")[0] == 200
     stack.dynamodb.delete_item(TableName="Scores", Key=member_item_key("b", "c"))
-    for record in unprojected(stack):
-        park(stack, record)
+    park(stack, *unprojected(stack))
     stack.clock.milliseconds += DAY
     assert set(scores(stack)["all 0"]) == {"a", "b", "c"}
-    assert parked_care(stack, BOARDS).replay(soon(stack.clock))["removed"] == 3
+    assert replay(stack)["removed"] == 3
 
     assert scores(stack) == {}
     write(stack, "back", "c", 4)
@@ -172,29 +151,29 @@ def test_whoever_has_gone_leaves_every_ranking(stack: Stack) -> None:
 
 def test_all_written_generations_are_placed_in(stack: Stack) -> None:
     write(stack, "1", "m", 10)
-    for record in unprojected(stack):
-        park(stack, record)
-    parked_care(stack, BOARDS, written=lambda board: (0, 2) if board == "b" else ()).replay(soon(stack.clock))
+    call(stack, "rebuild", board="b")
+    park(stack, *unprojected(stack))
+    stack.clock.milliseconds += 60_000
+    replay(stack)
 
-    assert scores(stack, generation=2) == scores(stack) == {name: {"m": 10} for name in EVERYWHERE}
+    assert scores(stack, generation=1) == scores(stack) == {name: {"m": 10} for name in EVERYWHERE}
 
 
 def test_what_is_too_old_is_left(stack: Stack) -> None:
     write(stack, "1", "m", 10)
     (record,) = unprojected(stack)
     record["dynamodb"]["ApproximateCreationDateTime"] = stack.clock() / 1000
-    key = park(stack, record)
+    (key,) = park(stack, record)
     stack.clock.milliseconds += 29 * DAY + 1
-    care = parked_care(stack, BOARDS)
-    replayed = care.replay(soon(stack.clock))
+    replayed = replay(stack)
 
     assert (replayed["done"], replayed["placed"], replayed["left"]) == (True, 0, 1)
     assert replayed["problems"] == [{"key": key, "why": mock.ANY}]
     assert "more than 29 days old" in replayed["problems"][0]["why"]
-    assert care.list(soon(stack.clock))["objects"][0]["problems"] == [replayed["problems"][0]["why"]]
+    assert listed(stack)["objects"][0]["problems"] == [replayed["problems"][0]["why"]]
     assert list(stack.bucket.objects) == [key]
     stack.clock.milliseconds -= 1
-    assert care.replay(soon(stack.clock))["removed"] == 1
+    assert replay(stack)["removed"] == 1
 
 
 def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stack) -> None:
@@ -210,41 +189,95 @@ def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stac
     stack.bucket.objects["parked/2026-11-21/y.json"] = b'{"reason": "no record"}'
     stack.bucket.objects["refused/other.json"] = b"{}"
     stack.bucket.objects["aws/lambda/z"] = b'{"payload": {"Records": 1}}'
-    care = parked_care(stack, BOARDS)
-    replayed = care.replay(soon(stack.clock))
+    replayed = replay(stack)
 
     assert (replayed["done"], replayed["placed"], replayed["removed"], replayed["left"]) == (True, 1, 0, 4)
     assert len(replayed["problems"]) == 6
     assert scores(stack)["all 0"] == {"m": 10}
     assert len(stack.bucket.objects) == 5
-    assert len(care.list(soon(stack.clock))["objects"]) == 4
-    keys = care.list(soon(stack.clock), limit=2)
-    assert [one["key"] for one in care.list(soon(stack.clock), cursor=keys["cursor"])["objects"]] == [
+    assert len(listed(stack)["objects"]) == 4
+    assert [one["key"] for one in listed(stack, cursor=listed(stack, limit=2)["cursor"])["objects"]] == [
         "parked/2026-11-21/x.json",
         "parked/2026-11-21/y.json",
     ]
-    some = care.replay(soon(stack.clock), chosen=Selection(names=frozenset({"parked/2026-11-21/x.json"})))
-    assert some["left"] == 1
+    assert replay(stack, keys=["parked/2026-11-21/x.json"])["left"] == 1
 
 
-def test_a_store_that_is_down_leaves_everything_for_the_next_call(stack: Stack) -> None:
+def test_a_store_that_is_down_leaves_everything_for_the_next_call(stack: Stack, engine: Any) -> None:
     write(stack, "1", "m", 10)
-    for record in unprojected(stack):
-        park(stack, record)
-
-    def down(operation: str, _: dict[str, Any]) -> None:
-        if operation == "TransactWriteItems":
-            raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "no"}}, operation)
-
-    stack.dynamodb.before.append(down)
-    care = parked_care(stack, BOARDS)
-    answer = care.replay(soon(stack.clock, 0.3))
-    stack.dynamodb.before.clear()
+    park(stack, *unprojected(stack))
+    with before(engine, throttle, "TransactWriteItems"):
+        answer = replay(stack, seconds=0.3)
     assert not answer["done"]
     assert "ThrottlingException" in answer["why"]
     refusal = ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "ListObjectsV2")
     with mock.patch.object(stack.bucket, "list_objects_v2", side_effect=refusal):
-        assert "SlowDown" in care.replay(soon(stack.clock, 0.2))["why"]
-        assert "SlowDown" in care.list(soon(stack.clock, 0.2))["why"]
-    assert care.replay(soon(stack.clock), cursor=answer["cursor"])["removed"] == 1
+        assert "SlowDown" in replay(stack, seconds=0.2)["why"]
+        assert "SlowDown" in listed(stack, seconds=0.2)["why"]
+    assert replay(stack, cursor=answer["cursor"])["removed"] == 1
     assert scores(stack)["all 0"] == {"m": 10}
+
+
+# ---- at random
+
+
+def anything(stack: Stack, rng: random.Random, number: int) -> None:
+    """An event, a ban, a return or a removal; nothing is projected."""
+    member = rng.choice("abcd")
+    what = rng.random()
+    if what < 0.8:
+        write(stack, f"e{number}", member, rng.choice([-1, 0, 1, 127, 128, 300]))
+    elif what < 0.9:
+        assert stack.put("/boards/b/member", {"hidden": rng.random() < 0.5}, id=member)[0] == 200
+    else:
+        assert stack.delete("/boards/b/member", id=member)[0] in {204, 404}
+    stack.clock.milliseconds += rng.choice([0, 1, 1000, 3_600_000])
+
+
+def lose(stack: Stack, rng: random.Random) -> list[Any]:
+    """Park some of the unprojected records, one by one or as a batch; return the others."""
+    found = unprojected(stack)
+    lost = [record for record in found if rng.random() < 0.4]
+    if len(lost) > 1 and rng.random() < 0.5:
+        give_up(stack, lost, as_text=rng.random() < 0.5)
+    else:
+        park(stack, *lost)
+    return [record for record in found if record not in lost]
+
+
+def by_the_items(stack: Stack) -> dict[str, dict[str, int]]:
+    """The expected rankings: the members' scores as their items have them."""
+    today = stack.clock() // DAY - int(NOW.timestamp() * 1000) // DAY
+    said: dict[str, dict[str, int]] = {}
+    for member in "abcd":
+        status, answer = stack.get("/boards/b/member", id=member)
+        for window in answer["metrics"][0]["windows"] if status == 200 and not answer["hidden"] else []:
+            name = f"{window['window']} {today if window['window'] != 'all' else 0}"
+            if window["score"] is not None:
+                said.setdefault(name, {})[member] = window["score"]
+    return said
+
+
+@pytest.mark.parametrize("seed", seeds(6, 30))
+def test_any_records_parked_and_replayed_at_any_time(stack: Stack, seed: int) -> None:
+    """The projector parks random records. Replays come at random, also twice and before the other records."""
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    for number in range(60):
+        anything(stack, rng, number)
+        if rng.random() < 0.4:
+            others = lose(stack, rng)
+            if rng.random() < 0.3:
+                replay(stack)
+            assert stack.projector({"Records": others}, Context()) == {"batchItemFailures": []}
+        if rng.random() < 0.1:
+            before_it = dict(stack.bucket.objects)
+            replay(stack)
+            stack.bucket.objects.update(before_it)
+    park(stack, *unprojected(stack))
+    replayed = replay(stack)
+    expected = by_the_items(stack)
+    found = scores(stack)
+
+    assert (replayed["done"], replayed["left"], stack.bucket.objects) == (True, 0, {})
+    assert {name: found.get(name) for name in expected} == expected

@@ -1,83 +1,77 @@
-"""Boards are rebuilt, deleted and redefined while events flow, with the real handlers and a test clock."""
+"""Boards are rebuilt, deleted and redefined while events flow and others write their members."""
 
-import itertools
 import random
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, Final
 
 import orjson
 import pytest
 
+from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.domain.boards.definitions import Metric
+from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import DAY
 from standings.maintain.rebuild.rebuild import PROPAGATION_WAIT
-from standings.wiring import building_blocks
+from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
-from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
-from tests.support.builders.stages.streaming import project
+from tests.support.builders.failures.maintenance import before, call, calls, clock_of, finish, throttle
+from tests.support.builders.stages.streaming import apply, event, project, write
+from tests.support.faults.faulty_client import cancelled
 
-NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
-ALL = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
-DAYS = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day", "last-2-days"] }\n'
-NUMBERS = itertools.count()
+ALL: Final = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+DAYS: Final = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day", "last-2-days"] }\n'
+NUMBERS: Final = count()
 
 
+@dataclass
 class Upkeep:
-    """Sends events to one board and runs its jobs; time passes where a rebuild waits."""
+    """Sends events to the board `b`, and adds them up."""
 
-    def __init__(self, stack: Stack, seed: int = 0) -> None:
-        self.stack = stack
-        self.rng = random.Random(seed)
-        self.totals: dict[str, int] = {}
+    stack: Stack
+    rng: random.Random = field(default_factory=lambda: random.Random(0))
+    totals: dict[str, int] = field(default_factory=dict)
 
     def event(self, member: str, points: int) -> None:
-        at = building_blocks.now()
-        event = {
-            "id": str(next(NUMBERS)),
-            "board": "b",
-            "member": member,
-            "at": f"2026-11-{21 + (at - NOW + 37_000_000) // DAY:02}T00:00:00Z",
-            "metrics": {"points": points},
-        }
-        record = {"messageId": "1", "body": orjson.dumps(event).decode(), "messageAttributes": {}}
-        assert self.stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
-        assert self.stack.dead_letters.reasons() == []
+        """An event of today, in UTC."""
+        at = today(self.stack.clock).isoformat()
+        write(self.stack, [{**event(member, points), "id": str(next(NUMBERS)), "at": at}])
         self.totals[member] = self.totals.get(member, 0) + points
 
-    def events(self, count: int) -> None:
-        for _ in range(count):
-            self.event(f"m{self.rng.randrange(40)}", self.rng.choice([-3, 0, 1, 5, 127, 300]))
+    def projected(self, member: str, points: int) -> None:
+        self.event(member, points)
         project(self.stack)
 
-    def job(self, task: str, between: Any = lambda: None) -> list[str]:
-        """Run a job to its end, with `between` between its calls; returns its phases."""
-        phases: list[str] = []
-        begin = True
-        for _ in range(500):
-            answer = self.stack.maintenance({task: {"board": "b", "begin": begin}}, Context())
-            begin = False
-            if answer["done"]:
-                return phases
-            if answer["phase"] not in phases[-1:]:
-                phases.append(answer["phase"])
-            between()
-            self.stack.clock.milliseconds += round(answer["wait"] * 1000)
-        raise AssertionError(phases)
+    def events(self, number: int) -> None:
+        for _ in range(number):
+            self.event(f"m{self.rng.randrange(40)}", self.rng.choice([-3, 0, 1, 5, 127, 300]))
+        project(self.stack)
 
     def page(self, window: str = "all", period: str | None = None) -> tuple[int, dict[str, int]]:
         status, page = self.stack.get(f"/boards/b/points/{window}", limit=1000, period=period)
         return status, {entry["member"]: entry["score"] for entry in page.get("entries", [])}
 
 
-@pytest.fixture(autouse=True)
-def _time(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """The monotonic clock follows the stack's clock."""
-    del request
-    monkeypatch.setattr("time.monotonic", lambda: building_blocks.now() / 1000)
+def today(clock: ManualClock) -> datetime:
+    return datetime.fromtimestamp(clock() / 1000, UTC).replace(hour=0, minute=0)
 
 
-def test_a_rebuild_makes_everything_anew_while_events_go_on(engine: Any) -> None:
-    with running(engine, ManualClock(NOW), DAYS) as stack:
+def job(stack: Stack, task: str, between: Callable[[], Any] = lambda: None) -> list[str]:
+    """Run a job of the board to its end, with `between` between its calls; returns its phases."""
+    phases = []
+    for progress in calls(stack, task, board="b"):
+        if not progress["done"]:
+            phases.append(progress["phase"])
+            between()
+    return list(dict.fromkeys(phases))
+
+
+def test_a_rebuild_makes_everything_anew_while_events_go_on(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(120)
         assert upkeep.page() == (200, upkeep.totals)
@@ -87,8 +81,7 @@ def test_a_rebuild_makes_everything_anew_while_events_go_on(engine: Any) -> None
             upkeep.events(7)
             assert upkeep.page() == (200, upkeep.totals)
 
-        phases = upkeep.job("rebuild", between)
-        assert phases == ["announced", "switched", "retired"]
+        assert job(stack, "rebuild", between) == ["announced", "switched", "retired"]
         upkeep.events(5)
         assert upkeep.page() == (200, upkeep.totals)
     assert {key.partition("~")[2] for key in entries(engine)} == {"1"}
@@ -97,40 +90,23 @@ def test_a_rebuild_makes_everything_anew_while_events_go_on(engine: Any) -> None
     assert all("r" not in row and "e" in row for row in left)  # score-less rows, which expire
 
 
-def test_a_rebuild_mends_what_is_wrong(engine: Any) -> None:
-    with running(engine, ManualClock(NOW), DAYS) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.events(60)
-        for row in rows(engine, "Rankings")[::2]:
-            engine.delete_item(TableName="Rankings", Key={"pk": row["pk"]})
-        assert upkeep.page() != (200, upkeep.totals)
-
-        upkeep.job("rebuild")
-        assert upkeep.page() == (200, upkeep.totals)
-        assert upkeep.page("last-2-days") == (200, upkeep.totals)
-    placed = {key: who for key, who in entries(engine).items() if "~1" in key}
-    assert len(placed) == 4  # all, the day, two rolling periods
-
-
-def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kept(engine: Any) -> None:
-    clock = ManualClock(NOW)
+def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kept(
+    engine: Any, clock: ManualClock
+) -> None:
     with running(engine, clock, ALL) as stack:
-        Upkeep(stack).event("before", 5)
-        project(stack)
+        Upkeep(stack).projected("before", 5)
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
-        upkeep.event("after", 3)
-        project(stack)
+        upkeep.projected("after", 3)
         assert stack.get("/boards/b/points/day")[1]["type"].endswith("not-built")
-        upkeep.job("rebuild")
+        job(stack, "rebuild")
         assert upkeep.page() == (200, {"before": 5, "after": 3})
         status, problem = stack.get("/boards/b/points/day")
         assert status == 404
         assert "has not kept for all of this period" in problem["detail"]
 
         clock.milliseconds += DAY
-        upkeep.event("tomorrow", 2)
-        project(stack)
+        upkeep.projected("tomorrow", 2)
         assert upkeep.page("day") == (200, {"tomorrow": 2})
         assert upkeep.page("last-2-days")[0] == 404
 
@@ -138,55 +114,36 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kep
         assert upkeep.page("last-2-days") == (200, {"tomorrow": 2})
 
 
-def test_a_window_that_was_dropped_is_not_whole_when_it_comes_back(engine: Any) -> None:
-    clock = ManualClock(NOW)
-    with running(engine, clock, DAYS) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.event("m", 5)
-        project(stack)
-        assert upkeep.page("day") == (200, {"m": 5})
-    with running(engine, clock, ALL) as stack:
-        Upkeep(stack).event("m", 1)
-        project(stack)
-    with running(engine, clock, DAYS) as stack:
-        upkeep = Upkeep(stack)
-        assert upkeep.page() == (200, {"m": 6})
-        assert upkeep.page("day")[0] == 404
-        upkeep.job("rebuild")
-        assert upkeep.page("day")[0] == 404  # the 1 is not in its day
-        clock.milliseconds += DAY
-        assert upkeep.page("day") == (200, {})
-
-
-def test_a_board_that_begins_beside_older_functions_is_whole_for_what_these_keep_up(engine: Any) -> None:
-    with running(engine, ManualClock(NOW), DAYS) as new:
+def test_a_board_that_begins_beside_older_functions_is_whole_for_what_these_keep_up(
+    engine: Any, clock: ManualClock
+) -> None:
+    with running(engine, clock, DAYS) as new:
         Upkeep(new).event("m", 5)
-        with running(engine, ManualClock(NOW), ALL) as old:
+        with running(engine, clock, ALL) as old:
             Upkeep(old).event("n", 1)
         project(new)
         assert new.get("/boards/b/points/all")[1]["total"] == 2
         assert new.get("/boards/b/points/day")[1]["type"].endswith("not-built")
 
 
-def test_more_shards_are_in_use_for_everyone_after_a_rebuild(engine: Any) -> None:
-    clock = ManualClock(NOW)
+def test_more_shards_are_in_use_for_everyone_after_a_rebuild(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, ALL) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(40)
     with running(engine, clock, ALL + "shards = 3\n") as stack:
         upkeep.stack = stack
         stack.projected[0] = len(engine.stream("Scores")[0])
-        upkeep.job("rebuild")
+        job(stack, "rebuild")
         assert upkeep.page() == (200, upkeep.totals)
     partitions = {row["r"]["S"].partition("~")[2] for row in rows(engine, "Rankings") if "r" in row}
     assert partitions == {"1", "1/1", "1/2"}
 
 
-def test_a_deleted_board_is_gone_and_begins_anew(engine: Any) -> None:
-    with running(engine, ManualClock(NOW), DAYS) as stack:
+def test_a_deleted_board_is_gone_and_begins_anew(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(60)
-        phases = upkeep.job("delete", lambda: project(stack))
+        phases = job(stack, "delete", lambda: project(stack))
         assert phases == ["leaving", "announced", "switched", "retired"]
         project(stack)
         assert stack.get("/boards")[1]["boards"] == []
@@ -196,52 +153,249 @@ def test_a_deleted_board_is_gone_and_begins_anew(engine: Any) -> None:
         # What is left expires.
         assert all("e" in row for row in rows(engine, "Rankings") if row["pk"]["S"].startswith("b#"))
 
-        stack.clock.milliseconds += PROPAGATION_WAIT
+        clock.milliseconds += PROPAGATION_WAIT
         upkeep.totals.clear()
-        upkeep.event("m1", 4)
-        project(stack)
+        upkeep.projected("m1", 4)
         assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
-        assert upkeep.page() == (200, {"m1": 4})
-        assert upkeep.page("day") == (200, {"m1": 4})
+        assert upkeep.page() == upkeep.page("day") == (200, {"m1": 4})
     assert_tiers_count_the_entries(engine)
 
 
-def test_whoever_comes_while_a_board_is_deleted_is_on_the_board_that_begins_anew(engine: Any) -> None:
-    with running(engine, ManualClock(NOW), DAYS) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.events(20)
-        answer = stack.maintenance({"delete": {"board": "b"}}, Context())
-        assert answer["phase"] == "leaving"
-        stack.clock.milliseconds += round(answer["wait"] * 1000)
-        assert stack.maintenance({"delete": {"board": "b"}}, Context())["phase"] == "announced"
-        upkeep.totals.clear()
-        upkeep.event("new", 9)
+# ---- all boards whose names match
+
+
+GLOB: Final = '[boards."b-*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+
+
+def fill(stack: Stack, *boards: str) -> None:
+    apply(stack, [{**event("m", 1), "id": board, "board": board} for board in boards])
+
+
+def test_all_boards_that_match_are_rebuilt_side_by_side(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, GLOB + GLOB.replace("b-*", "c")) as stack:
+        fill(stack, "b-1", "b-2", "b-3", "c")
+        answers = [*calls(stack, "rebuild", board="b-*")]
+        again = call(stack, "rebuild", board="b-*", cursor=answers[-1]["cursor"])
+
+    assert [answer["wait"] for answer in answers] == [180.0, 180.0, 180.0, 0.0]
+    assert [answer["boards_done"] for answer in answers] == [0, 0, 0, 3]
+    assert (again["done"], again["boards"]) == (True, 3)
+    assert sorted(entries(engine)) == ["b-1#G0Pa~1", "b-2#G0Pa~1", "b-3#G0Pa~1", "c#G0Pa"]
+
+
+def test_a_board_that_cannot_be_written_holds_up_no_other(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, GLOB) as stack:
+        fill(stack, "b-1", "b-2", "b-3")
+        with before(engine, throttle, "PutItem", "'sk': {'S': 'b-1'}"):
+            answers = [call(stack, "rebuild", board="b-*", seconds=60)]
+            for _ in range(4):
+                clock.milliseconds += PROPAGATION_WAIT
+                answers.append(call(stack, "rebuild", board="b-*", cursor=answers[-1]["cursor"], seconds=60))
+
+    assert [(answer["done"], answer["boards_done"]) for answer in answers[-2:]] == [(False, 2), (False, 2)]
+    (problem,) = answers[-1]["problems"]
+    assert problem["board"] == "b-1"
+    assert "ThrottlingException" in problem["why"]
+
+
+# ---- members that others keep writing
+
+
+OTHER: Final = '[boards."b"]\nmembers = "registered"\nmetrics.other = { aggregate = "sum", windows = ["all"] }\n'
+POINTS: Final = OTHER.replace("metrics.other", "metrics.points")
+"""With it, a rebuild has to write every registered member: it gives each a 0 that is ranked."""
+NAMES: Final = [f"m{number:03}" for number in range(130)]
+CALL: Final = 0.01
+"""Seconds of one call."""
+TASKS: Final = pytest.mark.parametrize(("task", "after"), [("delete", "announced"), ("rebuild", "switched")])
+
+
+class Busy:
+    """Others write some of the members just before a job does. They conflict with it, or change them."""
+
+    def __init__(self, stack: Stack, engine: Any) -> None:
+        self.stack = stack
+        self.conflicting: Iterable[str] = ()
+        self.written: dict[str, float] = {}
+        """How many seconds apart others write each member."""
+        self.latest = 0.0
+        self.calls = 0
+        self.hidden: set[str] = set()
+        self._next: dict[str, float] = {}
+        self._is_at_it = False
+        engine.before.append(self._before)
+
+    def go_on(self, task: str, seconds: float) -> dict[str, Any]:
+        """Continue the job for some seconds. A call that began in time may end later."""
+        self.calls, self.latest = 0, self.stack.clock.monotonic() + seconds + 2 * CALL
+        try:
+            return call(self.stack, task, board="b", seconds=seconds)
+        finally:
+            self.latest = 0.0
+
+    def _before(self, operation: str, request: dict[str, Any]) -> None:
+        if self._is_at_it or not self.latest:
+            return
+        self.calls += 1
+        self.stack.clock.sleep(CALL)
+        assert self.stack.clock.monotonic() < self.latest, "it goes on after the deadline"
+        if operation == "TransactWriteItems":
+            puts = [action.get("Put", {"Item": {}})["Item"] for action in request["TransactItems"]]
+            members = [item.get("sk", {}).get("S") for item in puts]
+            self._write(member for member in members if member in self.written)
+            if set(members) & set(self.conflicting):
+                raise cancelled(["TransactionConflict" if member in self.conflicting else "None" for member in members])
+
+    def _write(self, members: Iterable[str]) -> None:
+        self._is_at_it = True
+        now = self.stack.clock.monotonic()
+        for member in members:
+            if now >= self._next.get(member, 0.0):
+                self._next[member] = now + self.written[member]
+                self.hidden ^= {member}
+                self.stack.put("/boards/b/member", {"hidden": member in self.hidden}, id=member)
+        self._is_at_it = False
+
+    def undone(self, task: str) -> set[str]:
+        """The members that a job has not removed, or not registered and placed."""
+        scores = DynamoScores(self.stack.dynamodb, "Scores", "Receipts", clock_of(self.stack.clock))
+        images = scores.images([("b", name) for name in NAMES], consistent=True).values()
+        if task == "delete":
+            return {image.member for image in images if not image.removed}
+        placed = entries(self.stack.dynamodb).get("b#G0Pa~1", {}).keys() | self.hidden
+        return {image.member for image in images if not image.values or image.member not in placed}
+
+
+@pytest.fixture
+def busy(engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, task: str) -> Iterator[Busy]:
+    """A job that has come to the members."""
+    with running(engine, clock, OTHER) as stack:
+        for name in NAMES:
+            assert stack.put("/boards/b/member", id=name)[0] == 200
         project(stack)
-        upkeep.job("delete")
-        assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
-        assert upkeep.page() == (200, {"new": 9})
-    assert_tiers_count_the_entries(engine)
+    monkeypatch.setattr("random.random", lambda: 0.5)  # how long it waits between tries
+    with running(engine, clock, POINTS) as stack:
+        clock.milliseconds += round(call(stack, task, board="b")["wait"] * 1000)
+        yield Busy(stack, engine)
 
 
-def test_longer_limits_hold_after_a_rebuild_and_for_what_was_still_there(engine: Any) -> None:
-    """What short limits have removed does not come back with longer ones."""
-    short = DAYS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
-    clock = ManualClock(NOW)
-    with running(engine, clock, short) as stack:
-        upkeep = Upkeep(stack)
-        for _ in range(6):
-            upkeep.event("m", 1)
-            project(stack)
-            clock.milliseconds += DAY
-        readable = [day for day in range(21, 28) if upkeep.page("day", f"2026-11-{day}")[0] == 200]
-        assert readable == [25, 26, 27]
+@TASKS
+def test_a_job_whose_members_are_all_busy_ends_at_its_deadline_and_goes_on_at_the_next_call(
+    busy: Busy, task: str, after: str
+) -> None:
+    busy.conflicting = NAMES
+
+    with pytest.raises(StoreUnavailableError):
+        busy.go_on(task, 5)
+
+    assert 10 < busy.calls < 4.5 / CALL, "it waits between its tries"
+    assert busy.undone(task) == set(NAMES)
+
+    busy.conflicting = ()
+    assert busy.go_on(task, 60)["phase"] == after
+    assert busy.undone(task) == set()
+
+
+@pytest.mark.parametrize(
+    ("task", "after", "is_changed"),
+    [("delete", "announced", True), ("delete", "announced", False), ("rebuild", "switched", False)],
+)
+def test_a_few_busy_members_hold_up_no_others(busy: Busy, task: str, after: str, is_changed: bool) -> None:
+    few = {NAMES[0], NAMES[64], NAMES[110]}
+    busy.written, busy.conflicting = (dict.fromkeys(few, 0.0), ()) if is_changed else ({}, few)
+
+    with pytest.raises(StoreUnavailableError):
+        busy.go_on(task, 60)
+
+    assert busy.undone(task) == few
+
+    busy.written, busy.conflicting = {}, ()
+    assert busy.go_on(task, 60)["phase"] == after
+    project(busy.stack)
+    assert busy.undone(task) == set()
+
+
+# ---- changed definitions: old and new functions run side by side, and old numbers stay
+
+
+EARLIER: Final = "2026-11-21T08:00:00Z"
+LATER: Final = "2026-11-21T10:00:00Z"
+
+
+def points(aggregate: str, ties: str = "member") -> str:
+    return f'[boards."b"]\nmetrics.points = {{ aggregate = "{aggregate}", ties = "{ties}", windows = ["all"] }}\n'
+
+
+def count_points(engine: Any, clock: ManualClock, boards: str, at: str = LATER, **metrics: int) -> Image:
+    """Write an event under a definition; returns the member's item."""
+    with running(engine, clock, boards) as stack:
+        write(stack, [{"id": str(next(NUMBERS)), "board": "b", "member": "m", "at": at, "metrics": metrics}])
+    image = DynamoScores(engine, "Scores", "Receipts", clock_of(clock)).image(("b", "m"))
+    assert image is not None
+    return image
+
+
+@pytest.mark.parametrize(("aggregate", "later", "total"), [("max", 12, 12), ("sum", 2, 12)])
+def test_what_changed_while_nobody_kept_marks_is_not_dated_by_the_mark_before(
+    engine: Any, clock: ManualClock, aggregate: str, later: int, total: int
+) -> None:
+    """The tie key of the 10 does not apply to the 12, which has none."""
+    count_points(engine, clock, points(aggregate, "first"), EARLIER, points=10)
+    image = count_points(engine, clock, points(aggregate), points=later)
+    assert (list(image.values.values()), dict(image.tie_keys)) == ([total], {})
+
+
+def test_an_equal_best_changes_nothing_where_marks_are_left_over(engine: Any, clock: ManualClock) -> None:
+    count_points(engine, clock, points("max", "first"), points=10)
+    images = [count_points(engine, clock, points("max"), points=10) for _ in range(3)]
+    assert images[0] == images[2]
+
+
+def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any, clock: ManualClock) -> None:
+    """An event that only adds removes it, while another metric has tie keys."""
+    boards = (
+        '[boards."b"]\nlate = "1 day"\nkeep = "1 day"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+        'metrics.latest = { aggregate = "last", windows = ["all", "day"] }\n'
+    )
+    count_points(engine, clock, boards, latest=1)
+    clock.milliseconds += 10 * DAY
+    image = count_points(engine, clock, boards, "2026-12-01T10:15:00Z", points=1)
+    assert image.tie_keys.keys() <= image.values.keys()
+
+
+def test_a_board_that_an_older_function_does_not_know_is_parked_whole_and_can_be_replayed(
+    engine: Any, clock: ManualClock
+) -> None:
+    """The writer has the new definition, one projector the old one."""
+    another = ALL.replace('"b"', '"c"')
+    count_points(engine, clock, another + ALL, points=5)
+    with running(engine, clock, another) as old:
+        project(old)
+    (parked,) = old.bucket.objects.values()
+    assert orjson.loads(parked)["reason"] == "no family in boards.toml matches 'b'"
+    with running(engine, clock, another + ALL) as new:
+        new.bucket.objects, new.bucket.written = old.bucket.objects, old.bucket.written
+        assert call(new, "parked", "replay")["removed"] == 1
+        assert new.entries("/boards/b/points/all") == [{"rank": 1, "member": "m", "score": 5}]
+
+
+def test_a_rolling_window_of_a_board_of_0_1_is_not_built_until_the_board_is_rebuilt(
+    engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0.1 stored rolling windows in another way, so an upgraded board must not read as an empty one."""
+
+    def codes_of_0_1(metric: Metric) -> dict[str, str]:
+        return {
+            window.name: metric._code_of("ranking", window.unit, metric.order, metric.ties) for window in metric.windows
+        }
+
+    with monkeypatch.context() as patches, running(engine, clock, DAYS) as stack:
+        patches.setattr(Metric, "ranking_codes", property(codes_of_0_1))
+        Upkeep(stack).projected("m", 5)
     with running(engine, clock, DAYS) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.event("m", 1)
-        project(stack)
-        clock.milliseconds += DAY
-        assert upkeep.page("day", "2026-11-25")[0] == 404
-        upkeep.job("rebuild")
-        found = {day: upkeep.page("day", f"2026-11-{day}") for day in range(21, 29)}
-    assert {day for day, (status, _) in found.items() if status == 200} == {26, 27, 28}
-    assert [page for status, page in found.values() if status == 200] == [{"m": 1}, {"m": 1}, {}]
+        assert stack.get("/boards/b/points/all")[1]["total"] == 1
+        status, problem = stack.get("/boards/b/points/last-2-days")
+        assert (status, problem["type"]) == (404, "urn:standings:not-built")
+
+        finish(stack, "rebuild", board="b")
+        assert stack.entries("/boards/b/points/last-2-days") == [{"rank": 1, "member": "m", "score": 5}]

@@ -5,55 +5,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import botocore
-import orjson
 import pytest
 
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import apply, event
 
-NOW = 1_795_256_100_000
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
 
 
 @pytest.fixture
-def stack(engine: Any) -> Iterator[Stack]:
-    with running(engine, ManualClock(NOW), BOARDS) as deployed:
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    with running(engine, clock, BOARDS) as deployed:
         yield deployed
-
-
-def test_dead_letters_by_board_by_id_and_by_reason(stack: Stack) -> None:
-    for number, board in enumerate("bc"):
-        body = orjson.dumps({"id": str(number), "board": board, "member": "m", "metrics": {"points": 1}, "x": 1})
-        stack.activity.messages.append({"Id": "0", "MessageBody": body.decode(), "MessageAttributes": {}})
-    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
-
-    def task(name: str, **arguments: Any) -> Any:
-        return stack.maintenance({"dead_letters": {name: arguments}}, Context())
-
-    listed = task("list", board="c", limit=5, reason=None)
-    ids = [message["id"] for message in listed["messages"]]
-    assert (len(ids), listed["seen"]) == (1, 2)
-    replayed = task("replay", ids=ids)
-    assert replayed["replayed"] == 1
-    assert task("replay", cursor=replayed["cursor"], reason="no such reason")["not_chosen"] == 1
-    assert task("delete", ids=ids)["deleted"] == 0
-
-
-def test_parked_records_by_board_by_key_and_by_reason(stack: Stack) -> None:
-    apply(stack, [event("m", 10)])
-    record = next(one for one in stack.dynamodb.stream("Scores")[0] if one["dynamodb"]["Keys"]["sk"]["S"] == "m")
-    body = orjson.dumps({"reason": "as a test says", "record": record})
-    stack.bucket.put_object("failures", "parked/2026-11-21/1.json", body, "application/json")
-
-    def task(name: str, **arguments: Any) -> Any:
-        return stack.maintenance({"parked": {name: arguments}}, Context())
-
-    (listed,) = task("list", board="b", cursor="", limit=1)["objects"]
-    assert task("replay", reason="another")["placed"] == 0
-    answer = task("replay", keys=[listed["key"]], cursor={})
-    assert (answer["placed"], answer["removed"]) == (1, 1)
 
 
 def test_it_says_what_it_runs_on(stack: Stack) -> None:
@@ -65,10 +29,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("event", "why"),
     [
-        (
-            None,
-            "settle, settlements, announcements, runtime, dead_letters, parked, got None",
-        ),
+        (None, "settle, settlements, announcements, runtime, dead_letters, parked, got None"),
         ({}, "expected an object with one of"),
         ({"rebuild": {"board": "b"}, "delete": {"board": "b"}}, "expected an object with one of"),
         ({"purge": {}}, "expected one of audit, .*, got 'purge'"),

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.harness.meter import Meter
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
-from tests.support.builders.over_http import BOARDS, NOW
+from tests.support.builders.querying import BOARDS
 from tests.support.dynamodb.requests import Requests
 
 
@@ -24,6 +24,5 @@ def requests(meter: Meter) -> Requests:
 
 @pytest.fixture
 def stack(requests: Requests, clock: ManualClock) -> Iterator[Stack]:
-    assert clock.milliseconds == NOW
-    with running(requests, clock, BOARDS.format(1)) as deployed:
+    with running(requests, clock, BOARDS) as deployed:
         yield deployed

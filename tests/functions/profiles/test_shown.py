@@ -6,8 +6,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.harness.meter import Meter
+from standings.ports.profiles import PROFILE_TTL_S
 from tests.support.aws.stack import Stack
-from tests.support.builders.over_http import ALL, MEMBER, post
+from tests.support.builders.querying import ALL, MEMBER, post
 from tests.support.dynamodb.requests import Requests
 
 ADA = {"name": "Ada", "picture": None, "country": "DE", "data": {"team": "red"}}
@@ -42,73 +43,43 @@ def expected(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("path", "arguments"), READS, ids=range(len(READS)))
-def test_each_member_has_its_profile_or_null(stack: Stack, path: str, arguments: dict[str, Any]) -> None:
-    status, without = stack.get(path, **arguments)
-
-    assert status == 200
-    assert "profile" not in str(without)
-    assert stack.get(path, **arguments, profiles="false") == (200, without)
-    assert stack.get(path, **arguments, profiles="true") == (200, expected(without))
-
-
-def test_each_member_of_a_group_has_its_profile_or_null(stack: Stack) -> None:
-    _, without = stack.post(f"{ALL}/ranks", {"members": ["u3", "nobody", "u1"]})
-
-    assert stack.post(f"{ALL}/ranks", {"members": ["u3", "nobody", "u1"]}, profiles="true") == (200, expected(without))
-
-
-def test_a_page_by_its_cursor_has_profiles_where_they_are_asked_for(stack: Stack) -> None:
-    _, first = stack.get(ALL, limit=1, profiles="true")
-    _, second = stack.get(ALL, limit=1, cursor=first["next"], profiles="true")
-
-    assert [entry["profile"] for entry in first["entries"] + second["entries"]] == [ADA, None]
-
-
-@pytest.mark.parametrize(
-    ("path", "arguments", "detail"),
-    [
-        (f"{ALL}/percentile", {"p": 50}, "profiles: no such argument"),
-        (f"{ALL}/distribution", {}, "profiles: no such argument"),
-        (f"{ALL}/rank", {"score": 5}, "profiles: cannot go with score"),
-        ("/boards", {}, "profiles: no such argument"),
-    ],
-)
-def test_an_answer_without_members_has_no_profiles(
-    stack: Stack, path: str, arguments: dict[str, Any], detail: str
-) -> None:
-    status, answer = stack.get(path, **arguments, profiles="true")
-
-    assert status == 400
-    assert detail in answer["detail"]
-
-
-@pytest.mark.parametrize(("path", "arguments"), READS, ids=range(len(READS)))
-def test_profiles_cost_one_request_and_without_them_none(
+def test_each_member_has_its_profile_or_null_for_one_request_more(
     stack: Stack, requests: Requests, meter: Meter, path: str, arguments: dict[str, Any]
 ) -> None:
     stack.get(path, **arguments)  # fills the caches of what a board ranks
     requests.take()
     start = meter.snapshot()
-    stack.get(path, **arguments)
+    status, plain = stack.get(path, **arguments)
     without, units = requests.take(), (meter.snapshot() - start).total.read
-    start = meter.snapshot()
-    _, answer = stack.get(path, **arguments, profiles="true")
-
+    assert (status, "profile" in str(plain)) == (200, False)
     assert not [table for _, table in without if table == "Profiles"]
+    assert stack.get(path, **arguments, profiles="false") == (200, plain)
+    requests.take()
+    start = meter.snapshot()
+    assert stack.get(path, **arguments, profiles="true") == (200, expected(plain))
     assert requests.take() == {**without, ("batch_get_item", "Profiles"): 1}
-    members = len(answer.get("entries", [answer]))
-    assert (meter.snapshot() - start).total.read == units + members / 2
+    assert (meter.snapshot() - start).total.read == units + len(plain.get("entries", [plain])) / 2
 
 
-def test_a_hundred_profiles_cost_fifty_units_and_a_thousand_five_hundred(
-    stack: Stack, requests: Requests, meter: Meter
+def test_each_member_of_a_group_and_of_a_page_by_its_cursor_has_its_profile(stack: Stack) -> None:
+    _, without = stack.post(f"{ALL}/ranks", {"members": ["u3", "nobody", "u1"]})
+    assert stack.post(f"{ALL}/ranks", {"members": ["u3", "nobody", "u1"]}, profiles="true") == (200, expected(without))
+
+    _, first = stack.get(ALL, limit=1, profiles="true")
+    _, second = stack.get(ALL, limit=1, cursor=first["next"], profiles="true")
+    assert [entry["profile"] for entry in first["entries"] + second["entries"]] == [ADA, None]
+
+
+@pytest.mark.parametrize("members", [200, pytest.param(1_000, marks=pytest.mark.thorough)])
+def test_a_hundred_profiles_cost_fifty_units_and_one_request(
+    stack: Stack, requests: Requests, meter: Meter, members: int
 ) -> None:
     """Each of the largest size: then the table has some 2.5 KB for each member."""
-    post(stack, {f"m{number:03}": 2_000 - number for number in range(1_000)})
+    post(stack, {f"m{number:03}": 2_000 - number for number in range(members)})
     largest = {"name": "\U0001f600" * 64, "picture": "https://a.example/" + "x" * 494, "data": {"x": "y" * 1016}}
-    for number in range(1_000):
+    for number in range(members):
         stack.put("/members", largest, id=f"m{number:03}")
-    for limit in (100, 1_000):
+    for limit in (100, members):
         stack.clock.milliseconds += MINUTE
         stack.get(ALL, limit=limit)
         before = meter.snapshot()
@@ -138,6 +109,20 @@ def test_a_function_keeps_profiles_for_less_than_a_minute(stack: Stack, requests
     stack.clock.milliseconds += MINUTE - 1_000
 
     assert shown() == [{**ADA, "name": "Zoë"}, {**EMPTY, "name": "Bob"}, EMPTY]
+
+
+def test_profiles_are_kept_from_the_moment_before_they_were_read(stack: Stack, engine: Any) -> None:
+    def slow(operation: str, request: dict[str, Any]) -> None:
+        if operation == "BatchGetItem" and "Profiles" in request["RequestItems"]:
+            stack.clock.milliseconds += 2_000
+
+    began = stack.clock()
+    engine.before.append(slow)
+    assert stack.get(ALL, profiles="true")[0] == 200
+    stack.put("/members", {"name": "Zoë"}, id="u1")
+    stack.clock.milliseconds = began + round(PROFILE_TTL_S * 1000)
+
+    assert stack.get(ALL, profiles="true")[1]["entries"][0]["profile"]["name"] == "Zoë"
 
 
 def test_only_members_that_are_not_kept_are_read(stack: Stack, engine: Any) -> None:
@@ -173,12 +158,3 @@ def test_profiles_that_cannot_be_read_are_tried_again_and_then_a_503(stack: Stac
     assert stack.get(ALL, profiles="true")[1]["type"] == "urn:standings:unavailable"
     assert stack.clock() - began <= 10_000
     assert stack.get(ALL)[0] == 200
-
-
-def test_what_an_index_cannot_hold_yet_changes_nothing(stack: Stack) -> None:
-    """A member that no board has may have a profile; a member that left keeps it."""
-    stack.put("/members", ADA, id="nobody")
-    assert stack.delete(MEMBER, id="u1")[0] == 204
-
-    assert stack.get("/members", id="nobody") == (200, ADA)
-    assert stack.get("/members", id="u1") == (200, ADA)

@@ -1,4 +1,4 @@
-"""The projector: entries and tiers end up as the items are, and a record that cannot be applied is parked."""
+"""The projector: rankings end up as the items are, however records are delivered; a record that cannot be is parked."""
 
 import random
 from collections import deque
@@ -6,18 +6,97 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from standings.project.projector import Record
+from standings.aws.dynamodb.rankings.rankings import DynamoRankings
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.members.member_item import Image
+from standings.domain.members.moves import Change
+from standings.ports.errors import StoreUnavailableError
+from standings.project.projector import Projector, ProjectResult, Record
+from tests.support.builders.catalogs import catalog
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
-from tests.support.builders.stages.projectors import Subject, history, image, record
 from tests.support.faults import faulty_client
+from tests.support.thoroughness import seeds
+
+NOW = 1_795_256_100_000
+BOARDS = parse_boards("""
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all"] }
+[boards."rolling"]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
+""")
+
+
+class Parking:
+    def __init__(self) -> None:
+        self.parked: list[tuple[str, str]] = []
+        self.broken = False
+
+    def park(self, sequence: str, reason: str, bug: Exception | None) -> None:
+        del bug
+        if self.broken:
+            raise StoreUnavailableError("no bucket")
+        self.parked.append((sequence, reason))
+
+
+class Subject:
+    def __init__(self, engine: Any) -> None:
+        self.client = faulty_client.Faulty(engine)
+        self.time = faulty_client.Time(NOW)
+        clock = self.time.clock()
+        rankings = DynamoRankings(self.client, "Rankings", clock)  # type: ignore[arg-type]
+        self.projector = Projector(catalog(BOARDS, engine, clock), rankings, clock)
+        self.parking = Parking()
+
+    def project(self, *records: Record, patience: float = 30.0) -> ProjectResult:
+        return self.projector.project(records, self.parking.park, self.time.monotonic() + patience)
+
+    def scores(self, board: str = "b") -> dict[str, int]:
+        """What `all` says of a board; its tiers are checked on the way."""
+        assert_tiers_count_the_entries(self.client)
+        family = BOARDS.family(board)
+        assert family is not None
+        code = family.metrics["points"].ranking_codes["all"]
+        found = entries(self.client).get(f"{board}#{code}a", {})
+        return {member: -sort_value for member, sort_value in found.items()}
+
+    def versions(self) -> set[int]:
+        return {int(row["v"]["N"]) for row in rows(self.client, "Rankings") if "/" not in row["pk"]["S"]}
+
+
+def image(member: str, version: int, points: int | None, *, board: str = "b", hidden: bool = False) -> Image:
+    family = BOARDS.family(board)
+    assert family is not None
+    metric = family.metrics["points"]
+    values = {metric.total(): points} if points is not None else {}
+    if points is not None and "d" in metric.bucket_codes:
+        values[metric.bucket("d", family.timetable.index("d", NOW))] = points
+    return Image(board, member, version, NOW + version, 0, hidden, values)
+
+
+_sequence = iter(range(10**9))
+
+
+def record(old: Image | None, new: Image) -> Record:
+    return Record(str(next(_sequence)), Change(old, new))
+
+
+def history(member: str, *points: int | None, board: str = "b") -> list[Record]:
+    """Records of one item that took these values one after the other, from version 1."""
+    images = [image(member, version, value, board=board) for version, value in enumerate(points, start=1)]
+    return [record(old, new) for old, new in zip([None, *images], images, strict=False)]
+
+
+@pytest.fixture
+def subject(engine: Any) -> Subject:
+    return Subject(engine)
 
 
 def test_entries_and_tiers_move_together(subject: Subject) -> None:
     projected = subject.project(*history("m", 10, 300), *history("n", 10))
 
-    assert projected.failed is None
-    assert projected.moves == 2
+    assert (projected.failed, projected.moves) == (None, 2)
     assert subject.scores() == {"m": 300, "n": 10}
     assert len(subject.client.transactions) == 1
 
@@ -29,6 +108,66 @@ def test_a_rolling_window_is_moved_ahead(subject: Subject) -> None:
     assert len(subject.client.transactions) == 3
     assert subject.scores("rolling") == {"m": 10}
     assert len(entries(subject.client)) == 5
+
+
+@pytest.mark.parametrize(
+    ("points", "deliveries", "last"),
+    [
+        ((10, 12), [[0, 1], [0, 1]], (0, 1, 0)),
+        ((10, 12, 14), [[2, 0, 1]], (1, 0, 0)),
+        ((10, 11, 12, 13), [[0, 1], [3], [2]], (0, 1, 0)),
+        ((10, 400, 9, 8), [[0], [2, 3]], (1, 0, 1)),
+        ((10, 12, 10), [[1, 2], [0], [1]], (0, 1, 0)),
+        ((10, 12, 10), [[0, 2], [1], [1]], (0, 1, 0)),
+        ((10, 12, 10), [[0, 1], [2], [1]], (0, 1, 0)),
+        ((10, 12, 10), [[0], [1, 2], [1]], (0, 1, 0)),
+        ((5, None, 3), [[0, 1, 2], [2], [1], [0]], (0, 1, 0)),
+    ],
+    ids=[
+        "a batch again",
+        "a batch in another order",
+        "a late hand",
+        "a missing record is healed by the next",
+        "there and back, the first late",
+        "there and back, the second late",
+        "there and back, the third late",
+        "there and back in one batch takes the newest version",
+        "removed and back in one batch, then each record again",
+    ],
+)
+def test_rankings_are_those_of_the_last_record(
+    subject: Subject, points: tuple[int | None, ...], deliveries: list[list[int]], last: tuple[int, int, int]
+) -> None:
+    """`last` are the moves of the last delivery that were made, were stale, and had a gap before them."""
+    written = history("m", *points)
+    for positions in deliveries:
+        projected = subject.project(*(written[position] for position in positions))
+
+    assert (projected.moves, projected.stale_moves, projected.gaps) == last
+    assert subject.scores() == {"m": points[-1]}
+    assert subject.versions() == {len(points)}
+
+
+def test_done_not_acknowledged_and_cut_anew(subject: Subject) -> None:
+    one, two, three = history("m", 10, 12, 15, board="rolling")
+    subject.project(one)
+    # The attempt at two moves some rankings and dies.
+    subject.client.steps = deque([faulty_client.passes, faulty_client.passes, *[faulty_client.conflict] * 100])
+    assert subject.project(two, patience=0.5).failed == two.sequence
+    subject.client.steps.clear()
+    healed = subject.project(two, three)
+
+    assert healed.gaps == 2
+    assert subject.scores("rolling") == {"m": 15}
+    assert {-o for placed in entries(subject.client).values() for o in placed.values()} == {15}
+
+
+def test_a_lost_answer_counts_once(subject: Subject) -> None:
+    subject.client.steps = deque([faulty_client.lost_answer])
+    projected = subject.project(*history("m", 10), *history("n", 20))
+
+    assert (projected.failed, projected.stale_moves) == (None, 2)
+    assert subject.scores() == {"m": 10, "n": 20}
 
 
 def test_conflicts_are_tried_again(subject: Subject) -> None:
@@ -45,13 +184,11 @@ def test_a_conflict_and_a_condition_in_one_cancellation(subject: Subject, engine
     subject.project(two)
 
     def both(_: faulty_client.Faulty, request: dict[str, Any]) -> Any:
-        from botocore.exceptions import ClientError  # noqa: PLC0415
-
         with pytest.raises(ClientError) as caught:
             engine.transact_write_items(**request)
-        reasons = caught.value.response["CancellationReasons"]
-        assert [reason["Code"] for reason in reasons[:2]].count("ConditionalCheckFailed") == 1
-        for reason in reasons:
+        codes = [reason["Code"] for reason in caught.value.response["CancellationReasons"]]
+        assert codes[:2].count("ConditionalCheckFailed") == 1
+        for reason in caught.value.response["CancellationReasons"]:
             if reason["Code"] == "None":
                 reason["Code"] = "TransactionConflict"
         raise caught.value
@@ -63,34 +200,46 @@ def test_a_conflict_and_a_condition_in_one_cancellation(subject: Subject, engine
     assert subject.scores() == {"m": 12, "n": 5}
 
 
-def test_hidden_and_back(subject: Subject) -> None:
-    shown, hidden, back = (image("m", 1, 10), image("m", 2, 10, hidden=True), image("m", 3, 10))
-    subject.project(record(None, shown), *history("n", 5))
-    subject.project(record(shown, hidden))
-    assert subject.scores() == {"n": 5}
-    subject.project(record(None, shown))
-    assert subject.scores() == {"n": 5}
-    subject.project(record(hidden, back))
+def test_the_lowest_unfinished_record_is_reported(subject: Subject) -> None:
+    done = history("a", 1, board="b")
+    first, second = history("m", 10, 12, board="c")
+    (between,) = history("n", 7, board="d")
+    subject.client.steps = deque([faulty_client.passes, *[faulty_client.conflict] * 100])
+    projected = subject.project(*done, first, between, second, patience=1.0)
 
-    assert subject.scores() == {"m": 10, "n": 5}
-
-
-def test_a_deleted_item_leaves_its_rankings(subject: Subject) -> None:
-    (one,) = history("m", 10, board="rolling")
-    subject.project(one)
-    seen = image("m", 1, 10, board="rolling")
-    subject.project(record(seen, seen.without_scores()))
-
-    assert entries(subject.client) == {}
-    assert_tiers_count_the_entries(subject.client)
+    assert projected.failed == first.sequence
+    assert "TransactionConflict" in projected.why
+    assert subject.scores("b") == {"a": 1}
 
 
-def test_an_unreadable_record_is_parked_and_the_rest_goes_on(subject: Subject) -> None:
-    bad = Record("bad", None, "no image")
-    projected = subject.project(*history("m", 10), bad, *history("n", 5))
+def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("standings.project.projector.MAX_MOVES", 20)
 
-    assert (projected.failed, projected.parked) == (None, 1)
-    assert subject.parking.parked == [("bad", "no image")]
+    def slow(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(slow)
+        subject.time.sleep(1)
+        return client.client.transact_write_items(**request)
+
+    subject.client.steps = deque([slow])
+    batch = [one for n in range(12) for one in history(f"m{n}", n, board="rolling")]
+    begins = [0]
+    while (projected := subject.project(*batch[begins[-1] :], patience=4)).failed is not None:
+        assert projected.why == "the function ran out of time"
+        begins.append([one.sequence for one in batch].index(projected.failed))
+        assert begins[-1] > begins[-2]
+    assert len(begins) == 2
+    assert subject.scores("rolling") == {f"m{n}": n for n in range(12)}
+
+
+@pytest.mark.parametrize("can_park", [True, False])
+def test_an_unreadable_record_is_parked_or_delivered_again_and_the_rest_goes_on(
+    subject: Subject, *, can_park: bool
+) -> None:
+    subject.parking.broken = not can_park
+    projected = subject.project(*history("m", 10), Record("bad", None, "no image"), *history("n", 5))
+
+    assert (projected.failed, projected.parked) == ((None, 1) if can_park else ("bad", 0))
+    assert subject.parking.parked == ([("bad", "no image")] if can_park else [])
     assert subject.scores() == {"m": 10, "n": 5}
 
 
@@ -109,21 +258,12 @@ def test_a_member_whose_row_is_damaged_is_parked_and_holds_up_nobody(subject: Su
     assert any(row["pk"]["S"].endswith("#n") for row in rows(subject.client, "Rankings"))
 
 
-def test_what_cannot_be_parked_is_delivered_again(subject: Subject) -> None:
-    subject.parking.broken = True
-    projected = subject.project(*history("m", 10), Record("bad", None, "no image"), *history("n", 5))
-
-    assert projected.failed == "bad"
-    assert subject.scores() == {"m": 10, "n": 5}
-
-
 def test_what_the_store_refuses_is_parked_alone(subject: Subject) -> None:
     def refuses_poison(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
         subject.client.steps.append(refuses_poison)
         items = [action["Put"]["Item"]["pk"]["S"] for action in request["TransactItems"] if "Put" in action]
-        if any(key.endswith("#m7") for key in items):
-            return faulty_client.error("ValidationException")(client, request)
-        return client.client.transact_write_items(**request)
+        is_poison = any(key.endswith("#m7") for key in items)
+        return (faulty_client.error("ValidationException") if is_poison else faulty_client.passes)(client, request)
 
     subject.client.steps = deque([refuses_poison])
     batch = [one for n in range(20) for one in history(f"m{n}", n, n + 1)]
@@ -132,16 +272,6 @@ def test_what_the_store_refuses_is_parked_alone(subject: Subject) -> None:
     assert projected.failed is None
     assert [sequence for sequence, _ in subject.parking.parked] == [batch[14].sequence, batch[15].sequence]
     assert subject.scores() == {f"m{n}": n + 1 for n in range(20) if n != 7}
-
-
-def test_a_large_batch_is_cut_into_transactions_that_fit(subject: Subject) -> None:
-    rng = random.Random(3)
-    scores = {f"m{n}": rng.randrange(10**6) for n in range(700)}
-    projected = subject.project(*[one for member, points in scores.items() for one in history(member, points)])
-
-    assert projected.moves == 700
-    assert subject.scores() == scores
-    assert all(len(actions) <= 100 for actions in subject.client.transactions)
 
 
 def test_a_refused_move_beside_a_busy_one_is_no_failure_of_the_batch(subject: Subject) -> None:
@@ -158,15 +288,30 @@ def test_a_refused_move_beside_a_busy_one_is_no_failure_of_the_batch(subject: Su
     assert (projected.failed, projected.parked) == (None, 1)
 
 
-def test_rankings_go_side_by_side(engine: Any) -> None:
-    subject = Subject(engine)
+def test_a_large_batch_is_cut_into_transactions_that_fit(subject: Subject) -> None:
+    rng = random.Random(3)
+    scores = {f"m{n}": rng.randrange(10**6) for n in range(300)}
+    projected = subject.project(*[one for member, points in scores.items() for one in history(member, points)])
+
+    assert projected.moves == 300
+    assert subject.scores() == scores
+    assert all(len(actions) <= 100 for actions in subject.client.transactions)
+
+
+def test_items_of_no_member_are_passed_over(subject: Subject) -> None:
+    assert subject.project(Record("1", None)).failed is None
+    assert subject.project().failed is None
+    assert rows(subject.client, "Rankings") == []
+
+
+def test_rankings_go_side_by_side(subject: Subject) -> None:
     pool = ThreadPoolExecutor(8)
     subject.projector.run_parallel = lambda jobs: pool.map(lambda job: job(), jobs)
     rng = random.Random(5)
     latest: dict[str, tuple[int, int]] = {}
-    for _ in range(15):
+    for _ in range(10):
         batch = []
-        for member in {f"m{rng.randrange(40)}" for _ in range(30)}:
+        for member in {f"m{rng.randrange(40)}" for _ in range(20)}:
             before, version = latest.get(member, (0, 0))
             points = rng.randrange(1000)
             old = image(member, version, before, board="rolling") if version else None
@@ -178,7 +323,44 @@ def test_rankings_go_side_by_side(engine: Any) -> None:
     assert subject.scores("rolling") == {member: points for member, (points, _) in latest.items()}
 
 
-def test_items_of_no_member_are_passed_over(subject: Subject) -> None:
-    assert subject.project(Record("1", None)).failed is None
-    assert subject.project().failed is None
-    assert rows(subject.client, "Rankings") == []
+FAULTS = (
+    *[faulty_client.passes] * 8,
+    faulty_client.conflict,
+    faulty_client.lost_answer,
+    faulty_client.error("InternalServerError"),
+)
+
+
+@pytest.mark.parametrize("seed", seeds(5, 30))
+def test_random_histories_under_crashes_and_redelivery(subject: Subject, seed: int) -> None:
+    """Two shards; batches are cut anew at each attempt, die before or after any call, and come again."""
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    latest: dict[str, Image] = {}
+    shards: list[list[Record]] = [[], []]
+    for _ in range(120):
+        member = f"m{rng.randrange(6)}"
+        old = latest.get(member)
+        version = old.version + 1 if old is not None else 1
+        points = rng.choice([0, 1, 2, 127, 128, 300, -5])
+        new = image(member, version, points, board="rolling", hidden=rng.random() < 0.1)
+        latest[member] = new
+        shards[int(member[1:]) % 2].append(record(old, new))
+    position = [0, 0]
+    while any(position[n] < len(shards[n]) for n in (0, 1)):
+        shard = rng.randrange(2)
+        start = max(0, position[shard] - (rng.randrange(8) if rng.random() < 0.2 else 0))
+        batch = shards[shard][start : start + rng.randint(1, 9)]
+        if not batch:
+            continue
+        subject.client.steps = deque(rng.choices(FAULTS, k=40))
+        projected = subject.project(*batch, patience=rng.choice([0.0, 0.05, 30.0]))
+        if projected.failed is None:
+            position[shard] = max(position[shard], start + len(batch))
+        else:
+            position[shard] = start + [one.sequence for one in batch].index(projected.failed)
+
+    subject.client.steps.clear()
+    expected = {member: new.values[next(iter(new.values))] for member, new in latest.items() if not new.hidden}
+    assert subject.scores("rolling") == expected
+    assert all({m: -o for m, o in placed.items()} == expected for placed in entries(subject.client).values())

@@ -1,20 +1,19 @@
 """Dead nodes are removed, and whatever happens at the same time, the counters are those of the entries."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
 from standings.ports.rankings import Removal
-from standings.project.prune_tiers import PrunedRankings, PruneResult, prune
+from standings.project.prune_tiers import PrunedRankings, PruneResult
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
-from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, out_of_reach, ranking, tier_conflict
+from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, ranking, tier_conflict
 from tests.support.builders.stages.pruning_checks import check_proportion, interleaved
+from tests.support.thoroughness import seeds
 
 
 @pytest.fixture
@@ -95,63 +94,6 @@ def test_a_look_that_fails_fails_no_commit(
     assert worker.looks == [PruneResult(reason=str(error), unexpected=unexpected)]
 
 
-class Between:
-    """Trees whose removals come after something else has happened."""
-
-    def __init__(self, trees: DynamoTrees, happens: Callable[[], Any]) -> None:
-        self._trees = trees
-        self._happens = happens
-        self.lanes = trees.lanes
-
-    def remove(self, *asked: Any) -> list[CancelReason]:
-        self._happens()
-        return self._trees.remove(*asked)
-
-
-@pytest.mark.parametrize(
-    "back",
-    [
-        [("b", None, 300)],  # somebody comes in
-        [("b", None, 300), ("b", 300, None)],  # and leaves: the node has other versions
-        [("b", None, 20_000)],
-        [("b", None, 2**30)],
-    ],
-)
-@pytest.mark.parametrize("in_another_lane", [False, True])
-def test_who_comes_back_meanwhile_is_counted(
-    engine: Any, back: list[tuple[str, int | None, int | None]], *, in_another_lane: bool
-) -> None:
-    still, other = Worker(engine, chance=0), Worker(engine, seed=3, chance=0)
-    still.move(moved("a", None, 300, 1))
-    still.move(moved("a", 300, 5, 2))
-    if in_another_lane:
-        other.client.steps.extend([tier_conflict] * 2)
-
-    def happens() -> None:
-        for version, (member, old, new) in enumerate(back, start=1):
-            other.move(moved(member, old, new, version))
-
-    look = prune(Between(still.trees, happens), RANKING, [(66, 2)])
-    assert_tiers_count_the_entries(engine)
-    assert look.reason is not None or in_another_lane or back[0][2] != 300
-    # Whatever is left can still be found.
-    prune(still.trees, RANKING, [(66, 2)])
-    assert_tiers_count_the_entries(engine)
-    assert out_of_reach(engine) == set()
-
-
-def test_two_cleaners_remove_what_is_dead_once(engine: Any) -> None:
-    one, two = Worker(engine, chance=0), Worker(engine, chance=0)
-    one.move(moved("a", None, 300, 1), moved("b", None, 5, 1))
-    one.move(moved("a", 300, 5, 2))
-    again: list[PruneResult] = []
-    look = prune(Between(one.trees, lambda: again.append(prune(two.trees, RANKING, [(66, 2)]))), RANKING, [(66, 2)])
-
-    assert again == [PruneResult(removed=2)]
-    assert look.reason is not None
-    assert_tiers_count_the_entries(engine)
-
-
 def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> None:
     worker = Worker(engine, chance=0)
     worker.move(moved("a", None, 300, 1))
@@ -164,17 +106,12 @@ def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> N
     assert_tiers_count_the_entries(engine)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(10, 25))
 def test_lanes_and_cleaning_beside_each_other(engine: Any, seed: int) -> None:
     print(f"seed {seed}")
     interleaved(engine, seed)
 
 
-@pytest.mark.parametrize(
-    ("steps", "rounds", "without"),
-    [((1, 100), 60, 2), pytest.param((100, 2_500), 60, 4, marks=pytest.mark.thorough)],
-)
-def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(
-    engine: Any, steps: tuple[int, int], rounds: int, without: int
-) -> None:
-    check_proportion(engine, steps, rounds, without)
+def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) -> None:
+    """`tests/soak/test_pruning.py` has longer runs."""
+    check_proportion(engine, (100, 2_500), 20, 2)

@@ -12,7 +12,7 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import project
-from tests.support.dynamodb.storage.sizes import item_size
+from tests.support.dynamodb.items import item_size
 
 NOW = 1_795_256_100_000
 BOARDS = """
@@ -26,13 +26,8 @@ TODAY, YESTERDAY = "2026-11-21T10:00:00Z", "2026-11-20T10:00:00Z"
 
 
 @pytest.fixture
-def meter(engine: Any) -> Meter:
-    return Meter(engine)
-
-
-@pytest.fixture
-def stack(meter: Meter) -> Iterator[Stack]:
-    with running(meter, ManualClock(NOW), BOARDS) as deployed:
+def stack(engine: Any) -> Iterator[Stack]:
+    with running(Meter(engine), ManualClock(NOW), BOARDS) as deployed:
         yield deployed
 
 
@@ -49,48 +44,48 @@ def send(stack: Stack, *events: dict[str, Any]) -> list[str]:
     return stack.dead_letters.reasons()
 
 
-def noted(stack: Stack, metric: str = "best", window: str = "all", **arguments: Any) -> Any:
-    answer = stack.get(f"/boards/b/{metric}/{window}/rank", member="m", notes="true", **arguments)[1]
+def noted(stack: Stack, place: str = "best/all") -> Any:
+    """The score and the note of the member in a metric and a window."""
+    answer = stack.get(f"/boards/b/{place}/rank", member="m", notes="true")[1]
     return answer["score"], answer["note"]
 
 
-def test_a_better_score_brings_its_note_and_a_worse_one_leaves_it(stack: Stack) -> None:
-    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"video": "a"}})
-    send(stack, {"id": "2", "metrics": {"best": 7}, "note": {"video": "b"}})
-    send(stack, {"id": "3", "metrics": {"best": 6}, "note": {"video": "c"}})
-
-    assert noted(stack) == (7, {"video": "b"})
-
-
-def test_a_score_whose_event_had_no_note_has_none(stack: Stack) -> None:
-    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"video": "a"}})
-    send(stack, {"id": "2", "metrics": {"best": 7}})
-
-    assert noted(stack) == (7, None)
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_of_equals_the_earliest_keeps_its_note_then_the_smallest_id(stack: Stack, order: tuple[int, ...]) -> None:
-    events = [
-        {"id": "b", "at": YESTERDAY, "metrics": {"best": 5}, "note": {"n": 1}},
-        {"id": "a", "at": TODAY, "metrics": {"best": 5}, "note": {"n": 2}},
-        {"id": "c", "at": YESTERDAY, "metrics": {"best": 5}, "note": {"n": 3}},
-    ]
-    for place in order:
-        send(stack, events[place])
-
-    assert noted(stack) == (5, {"n": 1})
-    assert noted(stack, window="day") == (5, {"n": 2})
-    assert noted(stack, window="last-3-days") == (5, {"n": 1})
+KEEPING: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "a better score brings its note, and a worse one leaves it": (
+        [
+            {"metrics": {"best": 5}, "note": {"n": 1}},
+            {"metrics": {"best": 7}, "note": {"n": 2}},
+            {"metrics": {"best": 6}, "note": {"n": 3}},
+        ],
+        {"best/all": (7, {"n": 2})},
+    ),
+    "a score whose event had no note has none": (
+        [{"metrics": {"best": 5}, "note": {"n": 1}}, {"metrics": {"best": 7}}],
+        {"best/all": (7, None)},
+    ),
+    "of equals the earliest keeps its note, then the smallest id": (
+        [
+            {"id": "b", "at": YESTERDAY, "metrics": {"best": 5}, "note": {"n": 1}},
+            {"id": "a", "metrics": {"best": 5}, "note": {"n": 2}},
+            {"id": "c", "at": YESTERDAY, "metrics": {"best": 5}, "note": {"n": 3}},
+        ],
+        {"best/all": (5, {"n": 1}), "best/day": (5, {"n": 2}), "best/last-3-days": (5, {"n": 1})},
+    ),
+    "numbers and letters are as they were sent": (
+        [{"metrics": {"best": 5}, "note": {"z": 1, "a": [12345678901234567890, 0.1, "</script>é"]}}],
+        {"best/all": (5, {"z": 1, "a": [12345678901234567890, 0.1, "</script>é"]})},
+    ),
+}
 
 
-def test_the_least_and_the_last_keep_theirs(stack: Stack) -> None:
-    send(stack, {"id": "1", "at": YESTERDAY, "metrics": {"time": 9.5, "level": 3}, "note": {"n": 1}})
-    send(stack, {"id": "2", "metrics": {"time": 9.4, "level": 2}, "note": {"n": 2}})
-    send(stack, {"id": "3", "at": YESTERDAY, "metrics": {"time": 9.6, "level": 4}, "note": {"n": 3}})
+@pytest.mark.parametrize("turn", [1, -1], ids=["in order", "backwards"])
+@pytest.mark.parametrize("story", KEEPING)
+def test_a_score_has_the_note_of_the_event_that_it_came_with(stack: Stack, story: str, turn: int) -> None:
+    events, expected = KEEPING[story]
+    numbered = [{"id": str(number), **event} for number, event in enumerate(events)]
+    assert send(stack, *numbered[::turn]) == []
 
-    assert noted(stack, "time") == (9.4, {"n": 2})
-    assert noted(stack, "level") == (2, {"n": 2})
+    assert {place: noted(stack, place) for place in expected} == expected
 
 
 def test_every_read_that_shows_scores_shows_notes(stack: Stack) -> None:
@@ -148,13 +143,6 @@ def test_a_note_survives_hiding_and_a_rebuild(stack: Stack) -> None:
     assert noted(stack) == (5, {"n": 1})
 
 
-def test_numbers_and_letters_of_a_note_are_as_they_were_sent(stack: Stack) -> None:
-    note = {"z": 1, "a": [12345678901234567890, 0.1, "</script>é"]}
-    send(stack, {"id": "1", "metrics": {"best": 5}, "note": note})
-
-    assert noted(stack) == (5, note)
-
-
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
@@ -185,9 +173,8 @@ def test_a_note_that_parsers_cannot_hold_is_refused(stack: Stack, value: str) ->
     assert stack.dead_letters.reasons() == [result["detail"]]
 
 
-def test_notes_cost_at_most_a_unit_for_each_kb_of_the_items_and_nothing_where_nobody_asks(
-    stack: Stack, meter: Meter
-) -> None:
+def test_notes_cost_at_most_a_unit_for_each_kb_of_the_items_and_nothing_where_nobody_asks(stack: Stack) -> None:
+    meter = stack.dynamodb
     note = {"n": "x" * 240}
     for day in range(12, 21):  # each day adds a number, with the note and the id of an event
         amounts = {"best": day, "time": 50 - day, "level": day}
@@ -216,10 +203,3 @@ def test_an_event_with_another_note_is_another_event(stack: Stack) -> None:
 
     (reason,) = send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"a": 2}})
     assert "id" in reason
-
-
-def test_a_metric_without_notes_is_told(stack: Stack) -> None:
-    status, answer = stack.get("/boards/b/runs/all", notes="true")
-
-    assert status == 400
-    assert answer["detail"].startswith("notes: metric 'runs' keeps none")

@@ -1,10 +1,34 @@
-"""The writer counts every event once."""
+"""The writer counts every event once: duplicates, refusals, a store that fails, and items near their bounds."""
 
+from collections import deque
+from datetime import UTC, datetime
 from typing import Any
+from unittest import mock
 
+import pytest
+
+from standings.aws.dynamodb.keys import member_key
 from standings.domain.boards.coverage import coverage_of
+from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.events.event_rules import parse_event
+from standings.domain.windows.calendar import DAY
 from tests.support.builders.checks import rows
-from tests.support.builders.stages.writers import BOARDS, NOW, Subject, event
+from tests.support.builders.stages.writers import AT, BOARDS, NOW, Subject, event
+from tests.support.dynamodb.items import item_size
+from tests.support.faults import faulty_client
+
+LARGE = 900_000_000_000_000
+"""Ten of these are within the bounds, and eleven are not."""
+
+
+@pytest.fixture
+def subject(engine: Any) -> Subject:
+    return Subject(engine)
+
+
+def rules(written: Any) -> list[tuple[str, str]]:
+    """The messages that were refused, each with its rule."""
+    return [(message.id, refusal.rule) for message, refusal in written.refused]
 
 
 def test_events_of_one_member_cost_one_write_and_a_receipt_each(subject: Subject) -> None:
@@ -16,53 +40,49 @@ def test_events_of_one_member_cost_one_write_and_a_receipt_each(subject: Subject
     assert [len(actions) for actions in subject.client.transactions] == [6]
 
 
-def test_a_duplicate_is_dropped_and_its_neighbours_are_applied(subject: Subject) -> None:
+@pytest.mark.parametrize(
+    ("before", "batch", "counts", "total"),
+    [
+        ([event("1", 3)], [event("1", 3), event("2", 4), event("3", 5, "n")], (2, 1), 7),
+        ([event("1"), event("2")], [event("2"), event("1")], (0, 2), 2),
+        ([], [event("1", 3), event("1", 3.0)], (1, 1), 3),
+    ],
+    ids=["its neighbours count", "nothing else", "in one batch"],
+)
+def test_a_duplicate_is_dropped(
+    subject: Subject, before: list[dict[str, Any]], batch: list[dict[str, Any]], counts: tuple[int, int], total: int
+) -> None:
+    subject.write(*before)
+    written = subject.write(*batch)
+
+    assert (written.applied, written.duplicates) == counts
+    assert (written.refused, written.failed, subject.total()) == ([], {}, total)
+
+
+@pytest.mark.parametrize(
+    ("batch", "refused", "applied"),
+    [
+        ([event("1", 4), event("2", 1)], [("message-0", "id")], 1),
+        ([event("2", 1), event("2", 2)], [("message-1", "id")], 1),
+        (["{", event("2"), event("3", True), event("4")], [("message-0", "json"), ("message-2", "amount")], 2),
+    ],
+    ids=["an id of before", "an id of this batch", "malformed"],
+)
+def test_what_is_refused_costs_its_neighbours_nothing(
+    subject: Subject, batch: list[Any], refused: list[tuple[str, str]], applied: int
+) -> None:
     subject.write(event("1", 3))
-    written = subject.write(event("1", 3), event("2", 4), event("3", 5, "n"))
+    written = subject.write(*batch)
 
-    assert (written.applied, written.duplicates, written.refused, written.failed) == (2, 1, [], {})
-    assert (subject.total("m"), subject.total("n")) == (7, 5)
-
-
-def test_a_batch_of_nothing_but_duplicates(subject: Subject) -> None:
-    subject.write(event("1"), event("2"))
-    written = subject.write(event("2"), event("1"))
-
-    assert (written.applied, written.duplicates) == (0, 2)
-    assert subject.total() == 2
-
-
-def test_the_same_event_twice_in_a_batch(subject: Subject) -> None:
-    written = subject.write(event("1", 3), event("1", 3.0))
-
-    assert (written.applied, written.duplicates, subject.total()) == (1, 1, 3)
-
-
-def test_the_same_id_with_another_body_is_refused(subject: Subject) -> None:
-    subject.write(event("1", 3))
-    later = subject.write(event("1", 4), event("2", 1))
-    beside = subject.write(event("3", 1), event("3", 2))
-
-    for written in (later, beside):
-        (message, refusal) = written.refused[0]
-        assert refusal.rule == "id"
-        assert "used before, for an event with other content" in str(refusal)
-        assert written.applied == 1
-        assert message.id in {"message-0", "message-1"}
-    assert subject.total() == 5
+    assert (written.applied, rules(written), subject.total()) == (applied, refused, 3 + applied)
+    for _, refusal in written.refused:
+        assert refusal.rule != "id" or "was used before, for an event with other content" in str(refusal)
 
 
 def test_a_list_of_boards_counts_on_each(subject: Subject) -> None:
     subject.write(event("1", 3, board=["b", "c"]), event("1", 3, board=["b", "c"]))
 
     assert (subject.total(board="b"), subject.total(board="c")) == (3, 3)
-
-
-def test_malformed_messages_cost_their_neighbours_nothing(subject: Subject) -> None:
-    written = subject.write("{", event("1"), event("2", True), event("3"))
-
-    assert written.applied == 2
-    assert [(m.id, r.rule) for m, r in written.refused] == [("message-0", "json"), ("message-2", "amount")]
 
 
 def test_the_first_event_puts_a_board_on_the_list(subject: Subject, engine: Any) -> None:
@@ -91,3 +111,244 @@ def test_a_thousand_messages(subject: Subject) -> None:
     assert sum(subject.total(f"m{n}") or 0 for n in range(170)) == 900
     assert all(len(actions) <= 100 for actions in subject.client.transactions)
     assert sum(len(actions) for actions in subject.client.transactions) == 900 + 170
+
+
+def test_a_conflict_is_tried_again_after_a_random_wait(subject: Subject) -> None:
+    subject.client.steps = deque([faulty_client.conflict, faulty_client.conflict])
+    written = subject.write(event("1"))
+
+    assert (written.applied, written.conflicts, subject.total()) == (1, 2, 1)
+    assert subject.time.slept == [0.01, 0.02]
+
+
+@pytest.mark.parametrize(
+    "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "InternalServerError"]
+)
+def test_a_throttle_is_tried_again(subject: Subject, code: str) -> None:
+    subject.client.steps = deque([faulty_client.error(code)])
+
+    assert subject.write(event("1")).applied == 1
+    assert subject.total() == 1
+
+
+def test_what_stays_busy_fails_alone_and_in_time(subject: Subject) -> None:
+    events = [event(str(n), 1, f"m{n:03}") for n in range(60)]
+    subject.client.steps = deque([faulty_client.passes, *[faulty_client.conflict] * 500])
+    written = subject.write(*events, patience=10.0)
+
+    assert written.applied == 50
+    assert len(written.failed) == 10
+    assert all("TransactionConflict" in reason for reason in written.failed.values())
+    assert sum(subject.time.slept) < 10
+    assert len(subject.receipts()) == 50
+
+
+def test_what_there_is_no_time_for_is_reported_and_the_rest_stays_done(subject: Subject) -> None:
+    def slow(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        subject.client.steps.append(slow)
+        subject.time.sleep(3)
+        return client.client.transact_write_items(**request)
+
+    subject.client.steps = deque([slow])
+    events = [event(str(n), 1, f"m{n:03}") for n in range(250)]
+    written = subject.write(*events, patience=7)
+
+    assert (written.applied, len(written.failed), written.refused) == (150, 100, [])
+    again = subject.write(*events, patience=100)
+    assert (again.applied, again.duplicates) == (100, 150)
+
+
+def test_a_parser_that_breaks_costs_the_neighbours_nothing(subject: Subject) -> None:
+    def breaks(body: str, *given: Any, **said: Any) -> Any:
+        if "poison" in body:
+            raise ZeroDivisionError("a bug")
+        return parse_event(body, *given, **said)
+
+    with mock.patch("standings.write.writer.parse_event", breaks):
+        written = subject.write(event("1"), event("poison"), event("2"))
+
+    assert written.applied == 2
+    assert [(m.id, r.rule, str(r)) for m, r in written.refused] == [
+        ("message-1", "internal", "body: cannot be read: ZeroDivisionError('a bug')")
+    ]
+
+
+def refusing(event_id: str, refused: faulty_client.Step) -> faulty_client.Step:
+    """A store that refuses each transaction with the receipt of an event."""
+
+    def step(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        client.steps.append(step)
+        receipts = [action["Put"]["Item"]["pk"]["S"] for action in request["TransactItems"] if "Put" in action]
+        return (refused if event_id in receipts else faulty_client.passes)(client, request)
+
+    return step
+
+
+@pytest.mark.parametrize(
+    ("member", "refused"),
+    [
+        ("m", faulty_client.refused_at_end),  # the item that all of them share
+        ("m2", faulty_client.error("ValidationException")),
+    ],
+)
+def test_what_the_store_refuses_is_found_and_takes_no_other_event_along(
+    subject: Subject, member: str, refused: faulty_client.Step
+) -> None:
+    subject.client.steps = deque([refusing("13", refused)])
+    written = subject.write(*[event(str(n), 1, member if n % 2 else "m") for n in range(30)])
+
+    assert (written.applied, rules(written)) == (29, [("message-13", "store")])
+    assert sum(subject.total(one) or 0 for one in {"m", member}) == 29
+    assert "13" not in subject.receipts()
+
+
+def test_a_lost_answer_counts_once(subject: Subject) -> None:
+    subject.client.steps = deque([faulty_client.lost_answer])
+    written = subject.write(event("1", 3), event("2", 4))
+
+    assert (written.applied, written.duplicates, written.failed) == (0, 2, {})
+    assert subject.total() == 7
+
+
+def test_a_transaction_still_going_on_is_waited_for(subject: Subject) -> None:
+    subject.client.steps = deque([faulty_client.error("TransactionInProgressException")])
+
+    assert subject.write(event("1")).applied == 1
+    assert subject.time.slept[0] >= 5
+
+
+def test_an_event_beside_a_duplicate_has_the_room_that_there_is(subject: Subject) -> None:
+    near = 9_007_000_000_000_000
+    subject.write(event("0", near), event("a", 90_000_000_000))
+    written = subject.write(event("a", 90_000_000_000), event("b", 40_000_000_000))
+
+    assert (written.applied, written.duplicates, written.refused) == (1, 1, [])
+    assert subject.total() == near + 130_000_000_000
+
+
+def test_several_updates_are_applied_together_or_not_at_all(subject: Subject) -> None:
+    pairs = [
+        {"board": "b", "member": "m", "metrics": {"points": 2}},
+        {"board": "clans", "member": "clan#7", "metrics": {"points": 2}},
+    ]
+    near = 9_007_000_000_000_000
+    assert subject.write(event("0", near, "clan#7", board="clans")).applied == 1
+    good = subject.write({"id": "1", "at": AT, "updates": pairs})
+    pairs[1]["metrics"] = {"points": MAX_UNITS // 10**12 * 10**12 - 9 * 10**15}
+    beyond = subject.write({"id": "2", "at": AT, "updates": pairs}, event("3", 5))
+
+    assert (good.applied, beyond.applied) == (1, 1)
+    assert rules(beyond) == [("message-0", "bounds")]
+    assert (subject.total(), subject.total("clan#7", "clans")) == (7, near + 2)
+    assert "2" not in subject.receipts()
+
+
+def test_no_total_goes_beyond_its_bounds(subject: Subject) -> None:
+    written = subject.write(*[event(str(n), LARGE) for n in range(12)])
+
+    assert written.applied == 10
+    assert rules(written) == [("message-10", "bounds"), ("message-11", "bounds")]
+    assert subject.total() == 10 * LARGE
+    assert subject.write(event("back", -LARGE)).applied == 1
+    assert subject.write(event("again", LARGE)).applied == 1
+    assert subject.total() == 10 * LARGE
+
+
+def test_a_duplicate_near_the_bounds_is_still_a_duplicate(subject: Subject) -> None:
+    events = [event(str(n), LARGE) for n in range(10)]
+    subject.write(*events)
+    again = subject.write(*events)
+
+    assert (again.duplicates, again.refused, subject.total()) == (10, [], 10 * LARGE)
+    other = subject.write(event("3", LARGE, at="2026-11-21T10:14:00Z"))
+    assert rules(other) == [("message-0", "id")]
+
+
+def test_nothing_is_refused_by_an_image_from_before(subject: Subject, engine: Any) -> None:
+    subject.write(*[event(str(n), LARGE) for n in range(10)])
+    pk, sk = member_key("b", "m")
+    old = engine.batch_get_item(RequestItems={"Scores": {"Keys": [{"pk": {"S": pk}, "sk": {"S": sk}}]}})
+    Subject(engine).write(event("down", -LARGE))
+
+    with mock.patch.object(engine, "batch_get_item", return_value=old):
+        assert subject.write(event("up", LARGE)).applied == 1
+    assert subject.total() == 10 * LARGE
+
+
+def test_near_the_bounds_another_writer_is_noticed(subject: Subject, engine: Any) -> None:
+    subject.write(*[event(str(n), LARGE) for n in range(9)])
+
+    def meanwhile(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        Subject(engine).write(event("other", LARGE))
+        return client.client.transact_write_items(**request)
+
+    subject.client.steps = deque([meanwhile])
+    written = subject.write(event("mine", LARGE))
+
+    assert rules(written) == [("message-0", "bounds")]
+    assert subject.total() == 10 * LARGE
+
+
+def test_the_newest_stamp_on_an_item_decides_what_is_late(subject: Subject, engine: Any) -> None:
+    ahead = Subject(engine)
+    ahead.time.milliseconds = NOW + 8 * DAY
+    ahead.write(event("1", 1))
+    behind = subject.write(event("2", 2))
+
+    assert behind.applied == 1
+    image = subject.image()
+    assert image is not None
+    family = BOARDS.family("b")
+    assert family is not None
+    points = family.metrics["points"]
+    day = family.timetable.index("d", NOW)
+    assert image.values[points.total()] == 3
+    assert points.bucket("d", day) not in image.values
+
+
+def test_a_stamp_that_moved_on_meanwhile_is_taken(subject: Subject, engine: Any) -> None:
+    subject.write(event("0", 1))
+
+    def meanwhile(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        other = Subject(engine)
+        other.time.milliseconds = NOW + 8 * DAY
+        other.write(event("other", 1))
+        return client.client.transact_write_items(**request)
+
+    subject.client.steps = deque([meanwhile])
+
+    assert subject.write(event("mine", 2)).applied == 1
+    pk, sk = member_key("b", "m")
+    item = engine.get_item(TableName="Scores", Key={"pk": {"S": pk}, "sk": {"S": sk}})["Item"]
+    assert int(item["t"]["N"]) == NOW + 8 * DAY
+    assert subject.total() == 4
+
+
+def test_what_can_no_longer_be_read_is_removed(subject: Subject) -> None:
+    subject.write(event("1"))
+    before = subject.image()
+    subject.time.milliseconds += 60 * DAY
+    subject.write(event("2", at="2027-01-20T10:15:00Z"))
+    after = subject.image()
+
+    assert before is not None
+    assert after is not None
+    assert len(before.values) == len(after.values) == 2
+    assert len(before.values.keys() & after.values.keys()) == 1
+    assert subject.total() == 2
+
+
+@pytest.mark.parametrize(("board", "limit"), [("berlin-2026", 1024), ("demo-berlin-2026", 2048)])
+def test_an_item_of_every_day_stays_small_over_three_years(subject: Subject, board: str, limit: int) -> None:
+    member = "images/2026/berlin/0001.jpg"
+    pk, sk = member_key(board, member)
+    largest = 0
+    for day in range(3 * 365):
+        subject.time.milliseconds = NOW + day * DAY
+        at = datetime.fromtimestamp(subject.time.milliseconds / 1000, UTC).isoformat()
+        assert subject.write(event(str(day), 87_654, member, board=board, at=at)).applied == 1
+        item = subject.client.get_item(TableName="Scores", Key={"pk": {"S": pk}, "sk": {"S": sk}})["Item"]
+        largest = max(largest, item_size(item))
+
+    assert subject.total(member, board) == 3 * 365 * 87_654
+    assert 100 < largest < limit

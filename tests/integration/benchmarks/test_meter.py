@@ -1,4 +1,4 @@
-"""The meter counts the units that the published rules give."""
+"""The meter counts the units that the published rules give, and those that DynamoDB Local and the engine report."""
 
 from __future__ import annotations
 
@@ -98,14 +98,6 @@ def test_a_missing_item_costs_the_minimum(meter: Meter) -> None:
     }
 
 
-def test_reads_in_a_transaction_count_twice(meter: Meter) -> None:
-    gets = [{"Get": {"TableName": "Things", "Key": key(pk)}} for pk in ("small", "large", "none")]
-
-    meter.transact_get_items(TransactItems=gets)
-
-    assert meter.snapshot().total == Units(read=2 + 6 + 2, round_trips=1)
-
-
 def test_threads_that_count_at_once_lose_nothing(meter: Meter) -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -119,17 +111,6 @@ def test_threads_that_count_at_once_lose_nothing(meter: Meter) -> None:
     assert meter.snapshot().total == Units(read=2_000.0, round_trips=4_000)
 
 
-def test_a_span_is_a_difference(meter: Meter) -> None:
-    meter.get_item(TableName="Things", Key=key("small"))
-    before = meter.snapshot()
-    meter.get_item(TableName="Things", Key=key("large"))
-
-    span = meter.snapshot() - before
-
-    assert span.total == Units(read=1.5, round_trips=1)
-    assert span.targets == {("Things", "large"): Units(read=1.5)}
-
-
 def test_unprocessed_items_cost_nothing(meter: Meter) -> None:
     meter.unprocessed.append(lambda _, __, part: "large" in str(part))
 
@@ -141,3 +122,116 @@ def test_unprocessed_items_cost_nothing(meter: Meter) -> None:
 
     assert reads.total == Units(read=0.5, round_trips=1)
     assert (meter.snapshot() - reads).total == Units(write=1, round_trips=1)
+
+
+# ---- against DynamoDB Local and the engine
+
+Request = tuple[str, dict[str, Any]]
+
+
+def get(pk: str, **more: Any) -> Request:
+    return "get_item", {"Key": key(pk), **more}
+
+
+def query(condition: str, values: dict[str, Any], **more: Any) -> Request:
+    return "query", {"KeyConditionExpression": condition, "ExpressionAttributeValues": values, **more}
+
+
+def put_one(pk: str, **attributes: Any) -> Request:
+    return "put_item", {"Item": {**key(pk), **attributes}}
+
+
+def change(where: dict[str, Any], expression: str, values: dict[str, Any] | None = None) -> Request:
+    request = {"Key": where, "UpdateExpression": expression}
+    return "update_item", {**request, "ExpressionAttributeValues": values} if values else request
+
+
+def of_bytes(length: int) -> dict[str, Any]:
+    return {"S": "x" * length}
+
+
+def a_list(length: int) -> dict[str, Any]:
+    """Return a list of 512 bytes more than a length, without its name."""
+    return {"L": [{"B": b"x" * 500}, of_bytes(length), {"N": "1"}]}
+
+
+ALL_Q = ("pk = :p", texts(p="Q"))
+ENTRY = key("Q", "1")
+PLAIN: list[Request] = [
+    *(get(pk, ConsistentRead=consistent) for pk in ("small", "none", "large") for consistent in (False, True)),
+    get("large", ProjectionExpression="n"),
+    *(query(*ALL_Q, **more) for more in ({}, {"ConsistentRead": True}, {"Limit": 3}, {"Select": "COUNT"})),
+    query(
+        "#p = :p",
+        {**texts(p="Q"), **numbers(n=100)},
+        FilterExpression="n > :n",
+        ProjectionExpression="sk",
+        ExpressionAttributeNames={"#p": "pk"},
+    ),
+    query("r = :r AND s > :s", texts(r="R", s="0"), IndexName="places"),
+    ("scan", {"ConsistentRead": True}),
+    *(put_one("new", x=of_bytes(length)) for length in (1015, 1016, 1500)),
+    put_one("large"),
+    change(key("large"), "REMOVE x"),
+    change(key("none"), "SET n = :n", numbers(n=1)),
+    ("delete_item", {"Key": key("large")}),
+    ("delete_item", {"Key": key("none")}),
+    # lists and bytes: three bytes for a list and one more for each member
+    *(put_one("new", l=a_list(507 + more)) for more in (0, 1)),
+    *(put_one("new", r={"S": "R"}, s={"S": "1"}, t=a_list(498 + more)) for more in (0, 1, 2)),
+    *(put_one("new", b={"B": b"x" * length}) for length in (1015, 1016)),
+    change(
+        key("large"),
+        "SET l = list_append(if_not_exists(l, :l), :l) ADD n :n REMOVE x",
+        {":l": a_list(5000), **numbers(n=1)},
+    ),
+    # the index: an entry is new, moves, changes, stays as it is, or is deleted
+    put_one("new", r={"S": "R"}, s={"S": "1"}),
+    *(change(ENTRY, f"SET {name} = :{name}", texts(**{name: "9"})) for name in ("s", "t", "x")),
+    change(ENTRY, "SET n = :n", numbers(n=9)),
+    change(ENTRY, "REMOVE r"),
+    ("delete_item", {"Key": ENTRY}),
+]
+
+
+@pytest.mark.parametrize("request_", PLAIN, ids=lambda request: f"{request[0]}-{str(request[1])[:70]}")
+def test_plain_calls_count_as_dynamodb_local_says(local_client: Any, request_: Request) -> None:
+    fill_for_units(local_client)
+    meter = Meter(local_client)
+    method, arguments = request_
+
+    answer = getattr(meter, method)(TableName="Things", ReturnConsumedCapacity="INDEXES", **arguments)
+
+    consumed, counted = answer["ConsumedCapacity"], meter.snapshot()
+    assert counted.total.read + counted.total.write == consumed["CapacityUnits"]
+    assert counted.total.round_trips == 1
+    for name, part in consumed.get("GlobalSecondaryIndexes", {}).items():
+        units = counted.tables[f"Things/{name}"]
+        assert units.read + units.write == part["CapacityUnits"]
+
+
+@pytest.mark.parametrize("request_", [one for one in PLAIN if one[0] == "query"], ids=lambda one: str(one[1])[:70])
+def test_the_engine_names_the_units_of_a_query_as_the_meter_counts_them(meter: Meter, request_: Request) -> None:
+    answer = meter.query(TableName="Things", ReturnConsumedCapacity="TOTAL", **request_[1])
+
+    assert meter.snapshot().total.read == answer["ConsumedCapacity"]["CapacityUnits"]
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_batches_and_transactions_count_each_item_by_itself(meter: Meter, local_client: Any, consistent: bool) -> None:
+    fill_for_units(local_client)
+    local = Meter(local_client)
+    keys = [key("small"), key("large")]
+    batch = {"Things": {"Keys": keys, "ConsistentRead": consistent}}
+    gets = [{"Get": {"TableName": "Things", "Key": one}} for one in (*keys, key("none"))]
+
+    answers = [
+        meter.batch_get_item(RequestItems=batch, ReturnConsumedCapacity="TOTAL"),
+        meter.transact_get_items(TransactItems=gets, ReturnConsumedCapacity="TOTAL"),
+    ]
+    locally = local.batch_get_item(RequestItems=batch, ReturnConsumedCapacity="TOTAL")
+
+    named = sum(one["CapacityUnits"] for answer in answers for one in answer["ConsumedCapacity"])
+    assert meter.snapshot().total.read == named == (4 if consistent else 2) + 2 + 6 + 2
+    assert local.snapshot().total.read == (4 if consistent else 2) == locally["ConsumedCapacity"][0]["CapacityUnits"]
+    assert local.snapshot().targets["Things", "large"].read == (3 if consistent else 1.5)

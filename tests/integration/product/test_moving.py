@@ -79,13 +79,9 @@ def totals(redis: Any) -> dict[str, float]:
     return {member: round(score, 2) for member, score in redis.zrange("totals", 0, -1, withscores=True)}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_totals_of_redis_land_in_all_alone(
-    stack: Stack, redis: Any, seed: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    print(f"seed {seed}")
-    rng = Random(seed)
-    members = [*(f"m{n}" for n in range(500)), *HOSTILE]
+def test_totals_of_redis_land_in_all_alone(stack: Stack, redis: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = Random(1)
+    members = [*(f"m{n}" for n in range(150)), *HOSTILE]
     for member in members:
         redis.zincrby("totals", rng.choice([0.1, 0.2, 7, rng.randrange(-5_000, 90_000) / 100]), member)
         redis.zincrby("totals", rng.choice([0, 0.2]), member)

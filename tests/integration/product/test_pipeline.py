@@ -12,30 +12,35 @@ from tests.support.builders.stages.pipelines import BOARDS, activity, live_throu
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
-
-@pytest.fixture(params=["engine", pytest.param("dynamodb-local", marks=pytest.mark.thorough)])
-def dynamodb(request: pytest.FixtureRequest) -> Any:
-    return Engine(shards=3) if request.param == "engine" else request.getfixturevalue("local_client")
+THOROUGH = pytest.mark.thorough
+START = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
 
 
 @pytest.mark.parametrize(
-    ("seed", "berlin"),
-    [(1, False), (2, True), pytest.param(3, True, marks=pytest.mark.thorough)],
+    ("dynamodb", "berlin", "steps"),
+    [
+        ("engine", True, 8),
+        pytest.param("engine", False, 12, marks=THOROUGH),
+        pytest.param("dynamodb-local", True, 4, marks=THOROUGH),
+    ],
 )
-def test_every_rank_is_exact_while_time_passes(dynamodb: Any, seed: int, berlin: bool) -> None:
-    live_through(dynamodb, seed, berlin=berlin, steps=12 if isinstance(dynamodb, Engine) else 4, events=60)
+def test_every_rank_is_exact_while_time_passes(
+    dynamodb: str, berlin: bool, steps: int, request: pytest.FixtureRequest
+) -> None:
+    client: Any = Engine(shards=3) if dynamodb == "engine" else request.getfixturevalue("local_client")
+    live_through(client, seed=2, berlin=berlin, steps=steps, events=60)
 
 
 def test_time_alone_changes_ranks_and_writes_nothing() -> None:
     engine = Engine(shards=2)
     create_tables(engine)
-    clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
+    clock = ManualClock(START)
     writes: list[str] = []
     with running(engine, clock, BOARDS) as stack:
         for berlin in (False, True):
             pipeline = pipeline_on(engine, stack, 5, berlin=berlin)
-            for _ in range(5):
-                activity(pipeline, 60)
+            for _ in range(3):
+                activity(pipeline, 40)
                 pipeline.settle()
                 clock.milliseconds += 26 * 3_600_000
             before = pipeline.now
@@ -48,87 +53,41 @@ def test_time_alone_changes_ranks_and_writes_nothing() -> None:
             assert set(writes) == {"Query"}
 
 
-MALFORMED = [
-    "",
-    "null",
-    "[]",
-    "{",
-    '"text"',
-    "123",
-    "\u0000",
-    "{}" * 2,
-    "[" * 10_000,
-    '{"id": "x"',
-    "x" * 1_048_576,
-    '{"id":"' + "y" * 1_048_000 + '"}',
-]
+GOOD: dict[str, Any] = {
+    "id": "g",
+    "board": "demo-run",
+    "member": "m",
+    "at": "2026-11-21T10:00:00Z",
+    "metrics": {"points": 1},
+}
 BROKEN: list[dict[str, Any]] = [
-    {"id": ""},
     {"id": None},
-    {"id": 5},
-    {"id": "x" * 129},
-    {"board": ""},
     {"board": "a/b"},
-    {"board": "../../etc"},
-    {"board": "b" * 129},
-    {"board": ["demo-run", "demo-run"]},
-    {"board": {"S": "x"}},
-    {"member": ""},
     {"member": "x" * 257},
-    {"member": ["m"]},
     {"at": "yesterday"},
-    {"at": 0},
-    {"at": "2026-11-21T10:15:00"},
-    {"at": "9999-12-31T23:59:59Z"},
-    {"at": "2026-13-01T00:00:00Z"},
-    {"metrics": {}},
-    {"metrics": {"points": "1"}},
     {"metrics": {"points": 1.5}},
-    {"metrics": {"points": 1e300}},
-    {"metrics": {"points": True}},
-    {"metrics": {"nothing": 1}},
-    {"metrics": {"__proto__": 1}},
-    {"metrics": [["points", 1]]},
-    {"updates": []},
-    {"__class__": "x"},
+]
+BAD = [
+    *("", "null", "[]", "{", '"text"', "\u0000", "{}" * 2, "[" * 10_000, "x" * 1_048_576),
+    '{"id":"' + "y" * 1_048_000 + '"}',
+    *(orjson.dumps({**GOOD, "id": f"bad-{number}", **part}).decode() for number, part in enumerate(BROKEN)),
 ]
 
 
-def test_bad_input_costs_nobody_else_anything(dynamodb: Any) -> None:
-    create_tables(dynamodb, expire=False)
-    clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
-    with running(dynamodb, clock, BOARDS) as stack:
-        pipeline = pipeline_on(dynamodb, stack, 11, berlin=False)
-        good = {"id": "g", "board": "demo-run", "member": "m", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 1}}
-        bad = [
-            *MALFORMED,
-            *(orjson.dumps({**good, "id": f"bad-{n}", **part}).decode() for n, part in enumerate(BROKEN)),
-        ]
-        assert len(bad) == 40
-        activity(pipeline, 120)
-        for body in bad:
+def test_bad_input_costs_nobody_else_anything() -> None:
+    engine = Engine(shards=3)
+    create_tables(engine)
+    with running(engine, ManualClock(START), BOARDS) as stack:
+        pipeline = pipeline_on(engine, stack, 11, berlin=False)
+        activity(pipeline, 60)
+        for body in BAD:
             pipeline.queue.send(body)
         pipeline.settle()
 
         assert pipeline.assert_exact() > 0
-        assert pipeline.queue.dead == []  # the queue gave up on no message
-        assert pipeline.queue.most_received == 1
-        letters = {letter["MessageBody"]: letter for letter in stack.dead_letters.messages}
+        assert (pipeline.queue.dead, pipeline.queue.most_received) == ([], 1)  # the queue gave up on no message
+        letters = {letter["MessageBody"] for letter in stack.dead_letters.messages}
         kept = {orjson.loads(body)["record"]["body"] for body in stack.bucket.objects.values()}
-        assert all(body in letters or body in kept for body in bad)
-        assert len(stack.dead_letters.messages) == 40
+        assert all(body in letters or body in kept for body in BAD)
+        assert len(stack.dead_letters.messages) == len(BAD)
         assert all(len(reason) > 10 for reason in stack.dead_letters.reasons())
-
-
-def test_a_producer_that_uses_an_id_twice(dynamodb: Any) -> None:
-    create_tables(dynamodb, expire=False)
-    clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
-    with running(dynamodb, clock, BOARDS) as stack:
-        pipeline = pipeline_on(dynamodb, stack, 12, berlin=False)
-        event = {"id": "1", "board": "demo-run", "member": "m", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 1}}
-        for points in (1, 1, 2, 1):
-            pipeline.post({**event, "metrics": {"points": points}})
-            pipeline.settle()
-
-        assert stack.entries("/boards/demo-run/points/all")[0]["score"] == 1
-        assert stack.dead_letters.reasons() == ["id: '1' was used before, for an event with other content"]

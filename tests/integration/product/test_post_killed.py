@@ -23,8 +23,10 @@ from tests.support.aws.stack import running
 from tests.support.awslambda.pollers import Queue, SqsPoller, StreamPoller
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
+from tests.support.thoroughness import TIMES
 
 PROJECT = Path(__file__).parents[3]
+pytestmark = pytest.mark.thorough
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 2, windows = ["all"] }'
 LATER = 20
 """How many later requests are answered before the second kill. One earlier request is not."""
@@ -126,7 +128,7 @@ class Runs:
             time.sleep(0.005)
 
 
-@pytest.mark.parametrize("count", [600])
+@pytest.mark.parametrize("count", [600 * TIMES])
 def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path: Path) -> None:
     rng = Random(count)
     file = tmp_path / "rows.csv"

@@ -7,7 +7,7 @@ from typing import Any
 from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path, path
 from tests.support.builders.stored import Stored
-from tests.support.dynamodb.storage.values import decode_item
+from tests.support.dynamodb.items import decode_item
 
 
 def rows(client: Any, table: str) -> list[dict[str, Any]]:

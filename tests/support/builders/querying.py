@@ -1,12 +1,16 @@
-"""Boards and events for tests of the query function."""
+"""Boards and events for tests of reads, and the functions over them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from zlib import crc32
 
-from tests.support.aws.stack import Stack
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import apply
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS: Final = """
@@ -19,6 +23,17 @@ metrics.rounds = { aggregate = "sum" }
 """
 
 ALL: Final = "/boards/b/points/all"
+DAY: Final = "/boards/b/points/day"
+MEMBER: Final = "/boards/b/member"
+
+
+@contextmanager
+def deployed(boards: str | None = BOARDS) -> Iterator[Stack]:
+    """The functions over boards, on an engine of their own: for a module whose tests change nothing."""
+    engine = Engine()
+    create_tables(engine)
+    with running(engine, ManualClock(round(NOW.timestamp() * 1000)), boards) as stack:
+        yield stack
 
 
 def post(
@@ -30,7 +45,7 @@ def post(
         stack,
         [
             {
-                "id": str(crc32(f"{board}/{member}/{days_ago}".encode())),
+                "id": str(crc32(f"{board}/{member}/{days_ago}/{score}".encode())),
                 "board": board,
                 "member": member,
                 "at": at,

@@ -2,21 +2,15 @@
 
 import random
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import orjson
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
-from tests.support.awslambda.pollers import Context
+from tests.support.builders.redefining import Deployments, one_clock
 from tests.support.builders.stages.streaming import project
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
-from tests.support.oracle.periods import Season
+from tests.support.oracle.model import Season
 
 FIRST_DAY = date(2026, 10, 1)
 START = datetime(2026, 10, 1, 22, tzinfo=UTC)
@@ -42,44 +36,31 @@ def instant(day: date) -> datetime:
 
 
 @dataclass
-class SeasonHistory:
-    """One board through deployments. It keeps all events, and which seasons functions knew that were at work."""
+class SeasonHistory(Deployments):
+    """Deployments of other seasons. It keeps all events, and which seasons functions knew that were at work."""
 
-    seed: int
-    stacks: ExitStack
-    clock: ManualClock
-    rng: random.Random = field(init=False)
-    engine: Any = field(default_factory=Engine)
     events: list[tuple[datetime, datetime, str, int]] = field(default_factory=list)
     at_work: list[tuple[datetime, Deployed]] = field(default_factory=list)
-    seasons: Deployed = ()
-    old: tuple[Stack, Deployed] | None = None
     read: int = 0
     must: int = 0
 
     def __post_init__(self) -> None:
-        self.rng = random.Random(self.seed)
-        create_tables(self.engine, expire=False)
+        super().__post_init__()
         self.plan = drawn(self.rng)
-        self.seasons = self.plan[:2]
-        self.stack = self.deployed()
+        self.before = self.seasons = self.plan[:2]
+        self.deployed()
         self.event()
 
-    @property
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.clock() / 1000, UTC)
-
-    def deployed(self) -> Stack:
+    def deployed(self) -> None:
         seasons = ", ".join(f'{{ name = "{s.name}", starts = "{s.starts}", ends = "{s.ends}" }}' for s in self.seasons)
-        text = (
+        self.start(
             f'[boards."b"]\nlate = "{LATE.days} days"\nkeep = "{KEEP.days} days"\nseasons = [{seasons}]\n'
             'metrics.points = { aggregate = "sum", windows = ["all", "season"] }\n'
         )
-        return self.stacks.enter_context(running(self.engine, self.clock, text))
 
     def deploy(self) -> None:
         """Add seasons that are to come, or now and then take others."""
-        before = self.stack, self.seasons
+        self.before = self.seasons
         if self.rng.random() < 0.7:
             known = {season.starts for season in self.seasons}
             ends = max(season.ends for season in self.seasons)
@@ -88,32 +69,17 @@ class SeasonHistory:
         else:
             self.plan = drawn(self.rng)
             self.seasons = self.plan[: self.rng.randint(1, len(self.plan))]
-        self.stack = self.deployed()
-        self.stack.projected = before[0].projected
-        self.old = before
+        self.deployed()
 
     def event(self) -> None:
         """One event, by functions of either definition while both are there."""
-        stack, seasons = self.old if self.old is not None and self.rng.random() < 0.5 else (self.stack, self.seasons)
+        stack = self.one_at_work()
         at = self.now - timedelta(minutes=self.rng.choice([0, 0, -4, 10, 300, 30 * 60, 60 * 60, 90 * 60]))
         member, points = f"m{self.rng.randrange(4)}", self.rng.choice([0, 1, 5, 130])
-        event = {"id": f"e{len(self.events)}", "board": "b", "member": member, "at": at.isoformat()}
-        body = orjson.dumps({**event, "metrics": {"points": points}}).decode()
-        record = {"messageId": "1", "body": body, "messageAttributes": {}}
-        assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
-        assert stack.dead_letters.reasons() == []
+        self.post(stack, member, at, points)
         self.events.append((at, self.now, member, points))
         project(stack)
-        self.stack.projected = stack.projected
-        self.at_work.append((self.now, seasons))
-
-    def rebuild(self) -> None:
-        self.old, begin = None, True
-        while not (answer := self.stack.maintenance({"rebuild": {"board": "b", "begin": begin}}, Context()))["done"]:
-            begin = False
-            self.clock.milliseconds += round(answer["wait"] * 1000)
-            self.event()
-        self.at_work.append((self.now, self.seasons))
+        self.at_work.append((self.now, self.before if stack is self.old else self.seasons))
 
     def check(self) -> None:
         """Every season that can be read is what a sort says, and one that was known whenever it ran can be read."""
@@ -157,11 +123,7 @@ def day_of(instant: datetime) -> date:
 
 def live(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Live through a month: how many seasons were read, and how many could have been but for changes."""
-    print(f"seed {seed}")
-    with ExitStack() as stacks:
-        clock = ManualClock(round(START.timestamp() * 1000))
-        # Before any function starts: what is remembered of boards goes by this clock.
-        monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
+    with one_clock(START, monkeypatch) as (stacks, clock):
         history = SeasonHistory(seed, stacks, clock)
         for _ in range(20):
             if history.rng.random() < 0.35:
@@ -171,7 +133,8 @@ def live(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
                     history.event()
             history.old = None
             if history.rng.random() < 0.1:
-                history.rebuild()
+                history.rebuild(history.event)
+                history.at_work.append((history.now, history.seasons))
             history.check()
-            history.clock.milliseconds += history.rng.choice([1, 7, 20, 33, 60]) * 3_600_000
+            clock.milliseconds += history.rng.choice([1, 7, 20, 33, 60]) * 3_600_000
         return history.read, history.must

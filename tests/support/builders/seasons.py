@@ -1,7 +1,7 @@
-"""Boards with seasons, their events, and what is read of them."""
+"""Boards with seasons, and their events."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from tests.support.aws.stack import Stack
 from tests.support.builders.stages.streaming import apply
@@ -44,14 +44,3 @@ def post(stack: Stack, when: str, **scores: int) -> None:
             for name, score in scores.items()
         ],
     )
-
-
-def scores(stack: Stack, period: str | None = None) -> dict[str, int]:
-    """The list of a season: scores by member."""
-    return {entry["member"]: entry["score"] for entry in stack.entries(LIST, period=period)}
-
-
-def problem(stack: Stack, path: str = LIST, **arguments: Any) -> tuple[int, str]:
-    """The status and the type of a problem that is answered."""
-    status, answer = stack.get(path, **arguments)
-    return status, answer["type"].removeprefix("urn:standings:")

@@ -1,20 +1,18 @@
 """A server that keeps the bytes of requests, and the signature that each must have."""
 
-import hashlib
-import hmac
 import re
 import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
-from urllib.parse import unquote_to_bytes
 
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 SECRET: Final = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"  # noqa: S105 - of AWS's own examples
 KEYS: Final = Credentials("AKIDEXAMPLE", SECRET, "a session's token")
-_UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 
 class Raw(socketserver.ThreadingTCPServer):
@@ -75,39 +73,13 @@ def parts(request: bytes) -> tuple[bytes, dict[str, str]]:
     return target, {name.lower(): value for name, value in headers}
 
 
-def encoded(text: bytes) -> str:
-    """Encode all but unreserved characters as %XX."""
-    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in text)
-
-
 def expected_signature(request: bytes, region: str, method: str = "GET", body: bytes = b"") -> str:
-    """Compute the signature of a raw request from AWS's description of Signature Version 4, without botocore.
-
-    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
-    """
+    """Sign a raw request as it came, with botocore: the same headers, at the same time."""
     target, headers = parts(request)
-    path, _, query = target.partition(b"?")
-    # The path as it came, encoded once more: "each path segment must be URI-encoded twice", but for S3.
-    canonical_path = "/".join(encoded(segment) for segment in path.split(b"/"))
-    pairs = [pair.partition(b"=") for pair in query.split(b"&")] if query else []
-    # What the query means, encoded as the description has it: the same as came, if the client encodes so too.
-    canonical_query = "&".join(
-        sorted(f"{encoded(unquote_to_bytes(name))}={encoded(unquote_to_bytes(value))}" for name, _, value in pairs)
-    )
-    scheme, _, parameters = headers["authorization"].partition(" ")
-    assert scheme == "AWS4-HMAC-SHA256"
-    fields = dict(field.split("=", 1) for field in parameters.split(", "))
-    day, at = headers["x-amz-date"][:8], headers["x-amz-date"]
-    scope = f"{day}/{region}/execute-api/aws4_request"
-    assert fields["Credential"] == f"{KEYS.access_key}/{scope}"
-    signed = fields["SignedHeaders"].split(";")
+    signed = headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
     assert {"host", "x-amz-date"} <= set(signed)
-    canonical_headers = "".join(f"{name}:{' '.join(headers[name].split())}\n" for name in signed)
-    canonical = "\n".join(
-        [method, canonical_path, canonical_query, canonical_headers, ";".join(signed), hashlib.sha256(body).hexdigest()]
-    )
-    to_sign = f"AWS4-HMAC-SHA256\n{at}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-    key = f"AWS4{SECRET}".encode()
-    for part in (day, region, "execute-api", "aws4_request"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    return hmac.new(key, to_sign.encode(), "sha256").hexdigest()
+    given = {name: headers[name] for name in signed}
+    again = AWSRequest(method, f"http://{headers['host']}{target.decode()}", given, body)
+    again.context["timestamp"] = headers["x-amz-date"]
+    auth = SigV4Auth(KEYS, "execute-api", region)
+    return str(auth.signature(auth.string_to_sign(again, auth.canonical_request(again)), again))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.support.dynamodb.items import EXACT
 from tests.support.dynamodb.local_stream import LocalStream
-from tests.support.dynamodb.storage.values import EXACT
 from tests.support.dynamodb.things import texts
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, overload
 
+from tests.support.dynamodb.items import json_value
 from tests.support.dynamodb.local import client_for
-from tests.support.dynamodb.storage.values import json_value
 
 _PAGE = 1000
 

@@ -3,70 +3,25 @@
 import copy
 import json
 import random
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
-HUGE = "9" * 400
-WORDS = (
-    "",
-    " ",
-    "0",
-    "-1",
-    "NaN",
-    "Infinity",
-    "1e400",
-    HUGE,
-    "9" * 5000,
-    "1_0",
-    "\N{FULLWIDTH DIGIT ONE}",
-    "\ud800",
-    "\x00",
-    "\ufffe",
-    "#",
-    "/",
-    "b#1",
-    "..",
-    "#boards",
-    "用户",
-    "\N{PILE OF POO}" * 90,
-    "x" * 3000,
-    "2026-11-21T10:15:00Z",
-    "2026-11-21T10:15:60Z",
-    "0000-00-00T00:00:00Z",
-    "2026-11-21T10:15:00+99:99",
-)
-VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    False,
-    0,
-    -0.0,
-    1.5,
-    1e-300,
-    1e300,
-    2**53,
-    2**63,
-    10**30,
-    float("nan"),
-    float("inf"),
-    [],
-    {},
-    [[]],
-    [None],
-    {"": None},
-    {"S": "b"},
-    {"N": "1"},
-    {"N": 1},
-    {"N": "NaN"},
-    {"N": HUGE},
-    {"N": "-9007199254740993"},
-    {"S": 1},
-    {"BOOL": "yes"},
-    {"NULL": True},
-    {"M": {}},
-    {"L": [{"N": "1"}]},
-    {"B": "AAAA"},
-    {"NS": ["1"]},
-)
+HUGE: Final = "9" * 400
+_WORDS: Final = {
+    "short": ("", " ", "0", "-1", "1_0", "#", "/", "..", "b#1", "#boards"),
+    "numbers": ("NaN", "Infinity", "1e400", HUGE, "9" * 5000, "\N{FULLWIDTH DIGIT ONE}"),
+    "characters": ("\ud800", "\x00", "\ufffe", "用户", "\N{PILE OF POO}" * 90, "x" * 3000),
+    "instants": ("2026-11-21T10:15:00Z", "2026-11-21T10:15:60Z", "0000-00-00T00:00:00Z", "2026-11-21T10:15:00+99:99"),
+}
+_VALUES: Final[dict[str, tuple[Any, ...]]] = {
+    "constants": (None, True, False),
+    "numbers": (0, -0.0, 1.5, 1e-300, 1e300, 2**53, 2**63, 10**30, float("nan"), float("inf")),
+    "nothing in them": ([], {}, [[]], [None], {"": None}),
+    "as DynamoDB has them": ({"S": "b"}, {"N": "1"}, {"M": {}}, {"L": [{"N": "1"}]}, {"B": "AAAA"}, {"NS": ["1"]}),
+    "nearly": ({"N": 1}, {"N": "NaN"}, {"N": HUGE}, {"N": "-9007199254740993"}, {"S": 1}, {"BOOL": "yes"}),
+}
+WORDS: Final = [word for words in _WORDS.values() for word in words]
+VALUES: Final = [value for values in _VALUES.values() for value in values]
 
 
 def value(rng: random.Random, depth: int = 3) -> Any:
@@ -120,7 +75,7 @@ def _mutate(rng: random.Random, whole: Any) -> Any:
     return whole
 
 
-def _places(whole: Any) -> Any:
+def _places(whole: Any) -> Iterator[tuple[Any, Any]]:
     """Yield every part of a value as the dict or list that holds it, and its key or index there."""
     if isinstance(whole, dict | list):
         for key, part in whole.items() if isinstance(whole, dict) else enumerate(whole):

@@ -10,9 +10,7 @@ from zoneinfo import ZoneInfo
 import orjson
 from hypothesis import strategies as st
 
-from tests.support.oracle.listing import Metric
-from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import Calendar, Season
+from tests.support.oracle.model import BoardModel, Calendar, Metric, Season
 
 BERLIN: Final = ZoneInfo("Europe/Berlin")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -34,8 +32,8 @@ class Board:
             f'[boards."{name}"]',
             f'timezone = "{self.calendar.zone}"',
             f'week_start = "{WEEKDAYS[self.calendar.week_start]}"',
-            f'late = "{self.calendar.late.days} days"',
-            f'keep = "{self.calendar.keep.days} days"',
+            f'late = "{self.calendar.late // timedelta(minutes=1)} minutes"',
+            f'keep = "{self.calendar.keep // timedelta(minutes=1)} minutes"',
             f"shards = {shards}",
             f"seasons = [{', '.join(map(_season, self.calendar.seasons))}]",
         ]

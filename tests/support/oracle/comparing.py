@@ -11,31 +11,489 @@ request, the answer of the judge and the answer of the product.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import islice
+from typing import Any, Final
 
 from tests.support.aws.stack import Stack
-from tests.support.oracle.asked import Asked
-from tests.support.oracle.compare_lists import (
-    compare_around,
-    compare_list,
-    compare_me,
-    compare_notes,
-    compare_positions,
-)
-from tests.support.oracle.compare_members import compare_members
-from tests.support.oracle.compare_numbers import (
-    compare_distribution,
-    compare_gone,
-    compare_group,
-    compare_history,
-    compare_percentiles,
-    compare_ranks,
-    compare_scores,
-)
-from tests.support.oracle.listing import METHODS, Listing
-from tests.support.oracle.model import BoardModel
+from tests.support.oracle.model import METHODS, BoardModel, Line, Listing, Metric
+
+SAMPLE: Final = 3
+"""How many members, positions or scores each comparison tries."""
+MAX_GROUP: Final = 100
+"""The most members that one request may name, and the largest radius."""
+FURTHEST: Final = 10**15 - 1
+"""The largest score tried, in units. As a float it is exact with any number of decimals."""
+FIELDS: Final = {
+    "": ("entries", "next", "previous"),
+    "/rank": ("rank", "score"),
+    "/history": ("member", "periods"),
+    "/ranks": ("entries",),
+    "/percentile": ("p", "score"),
+    "/distribution": ("buckets",),
+}
+"""The fields that an answer must have, by the end of its path. More fields are allowed."""
+STRANGERS: Final = ("nobody", "m\U0001f600")
+"""Members that no board has."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One period of one ranking, and the product and the judge that are compared on it."""
+
+    stack: Stack
+    model: BoardModel
+    board: str
+    metric: str
+    window: str
+    on: datetime
+    now: datetime
+    rng: random.Random
+    listing: Listing
+
+    @property
+    def rules(self) -> Metric:
+        return self.model.metrics[self.metric]
+
+    @property
+    def path(self) -> str:
+        return f"/boards/{self.board}/{self.metric}/{self.window}"
+
+    @property
+    def period(self) -> str | None:
+        """The `period` argument. For the current period it is sometimes left out."""
+        named = self.model.calendar.named(self.window, self.on)
+        return self.rng.choice([None, named]) if self.on == self.now else named
+
+    @property
+    def previous(self) -> Listing | None:
+        """The list of the period before, or None if there is none that can be read."""
+        before = self.model.calendar.before(self.window, self.on)
+        if before is None or not self.model.calendar.is_readable(self.window, before, self.now):
+            return None
+        return self.model.listing(self.metric, self.window, before)
+
+    def exact(self, units: int) -> Decimal:
+        return Decimal(units).scaleb(-self.rules.precision)
+
+    def lines(self, lines: Sequence[Line]) -> list[tuple[int, str, Decimal]]:
+        return [(rank, member, self.exact(score)) for rank, member, score in lines]
+
+    def members(self, most: int = SAMPLE) -> list[str]:
+        """Return up to `most` random ranked members."""
+        ranked = [one.member for one in self.listing.placed]
+        return self.rng.sample(ranked, min(most, len(ranked)))
+
+    def unranked(self) -> dict[str, str]:
+        """Return some members that are not ranked, each with the type of the problem that the API must answer."""
+        ranked = {one.member for one in self.listing.placed}
+        missing = [member for member in self.model.members if member not in ranked]
+        some = self.rng.sample(missing, min(SAMPLE, len(missing)))
+        removed = sorted(self.model.removed - self.model.members.keys())
+        return {
+            **dict.fromkeys(some, "not-ranked"),
+            **dict.fromkeys(
+                [*self.rng.sample(removed, min(1, len(removed))), self.rng.choice(STRANGERS)], "no-such-member"
+            ),
+        }
+
+    def note(self, member: str) -> Any:
+        """Return the note of a ranked member's score."""
+        return self.model.note(self.metric, self.window, self.on, member)
+
+    def scores(self) -> list[int]:
+        """Return some scores that members have, some scores near those, and 0 or a largest or smallest score."""
+        held = [one.score for one in self.listing.placed]
+        some = self.rng.sample(held, min(SAMPLE, len(held)))
+        near = [score + self.rng.choice([-128, -1, 1, 2, 127]) for score in some]
+        return [*some, *near, self.rng.choice([0, FURTHEST, -FURTHEST])]
+
+    def read(self, rest: str = "", **arguments: Any) -> tuple[str, dict[str, Any]]:
+        """Send a GET request. Return the request in words and the answer, after `checked`."""
+        arguments.setdefault("period", self.period)
+        what = describe("GET", self.path + rest, arguments, self.now)
+        status, answer = self.stack.get(self.path + rest, **arguments)
+        return what, self.checked(what, rest, status, answer, arguments["method"])
+
+    def checked(self, what: str, rest: str, status: int, answer: dict[str, Any], method: str) -> dict[str, Any]:
+        """Assert that an answer is 200, has every field of its kind and is about this ranking. Return it."""
+        same(what, 200, status, answer)
+        same(f"{what}: missing fields", [], [name for name in FIELDS[rest] if name not in answer], answer)
+        bounds = self.model.calendar.bounds(self.window, self.on)
+        expected = {
+            "board": self.board,
+            "metric": self.metric,
+            "window": self.window,
+            "period": bounds,
+            "state": self.model.calendar.state(self.window, self.on, self.now),
+            "final_at": self.model.calendar.final_at(self.window, self.on),
+            "order": "descending" if self.rules.descending else "ascending",
+            "method": method,
+            "total": self.listing.total,
+        }
+        actual = {
+            **{name: answer.get(name, "(missing)") for name in expected},
+            "period": instants_of(answer.get("period")),
+            "final_at": datetime.fromisoformat(final) if (final := answer.get("final_at")) else final,
+        }
+        same(what, expected, actual)
+        as_of = answer.get("as_of", 0)
+        same(f"{what}: as_of is text or null", True, as_of is None or isinstance(as_of, str), answer)
+        return answer
+
+    def refused(self, kind: str, rest: str = "", **arguments: Any) -> None:
+        """Send a GET request and assert that the answer is 404 with a problem of this type."""
+        arguments.setdefault("period", self.period)
+        status, answer = self.stack.get(self.path + rest, **arguments)
+        what = describe("GET", self.path + rest, arguments, self.now)
+        same(what, (404, f"urn:standings:{kind}"), (status, answer.get("type")), answer)
+
+
+def exact(number: Any) -> Any:
+    """Return a JSON number as a decimal. The shortest text of a float equals the text of the answer."""
+    return Decimal(str(number)) if isinstance(number, int | float) and not isinstance(number, bool) else number
+
+
+def instants_of(period: Any) -> Any:
+    """Return start and end of an answer's period as instants in UTC."""
+    if not isinstance(period, dict) or period.keys() - {"name"} != {"start", "end"}:
+        return period
+    return tuple(
+        datetime.fromisoformat(period[end]).astimezone(UTC) if period[end] else None for end in ("start", "end")
+    )
+
+
+def describe(method: str, path: str, arguments: Mapping[str, Any], now: datetime) -> str:
+    query = "&".join(f"{name}={value}" for name, value in arguments.items() if value is not None)
+    return f"{method} {path}?{query} at {now.isoformat()}"
+
+
+def same(what: str, expected: object, actual: object, answer: object = None) -> None:
+    """Fail with both values if they differ. `what` is the request or what is compared."""
+    if expected != actual:
+        more = f"\n  answer:  {answer!r}" if answer is not None else ""
+        raise AssertionError(f"{what}\n  judge:   {expected!r}\n  product: {actual!r}{more}")
+
+
+# ---- lists
+
+
+def compare_list(ranking: Asked, method: str) -> None:
+    """Compare the whole list, page by page, forwards and then backwards."""
+    lines = ranking.listing.lines(method)
+    limit = ranking.rng.choice([ranking.rng.randint(1, len(lines) + 1), 7, 1000])
+    starts = range(0, len(lines) or 1, limit)
+    cursor = previous = None
+    for start in starts:
+        what, page = ranking.read(method=method, limit=limit, cursor=cursor)
+        _compare_page(ranking, what, page, lines, start, start + limit)
+        cursor, previous = page["next"], page["previous"]
+    for start in reversed(starts[:-1]):
+        what, page = ranking.read(method=method, limit=limit, cursor=previous)
+        _compare_page(ranking, what, page, lines, start, start + limit)
+        previous = page["previous"]
+
+
+def compare_positions(ranking: Asked, method: str) -> None:
+    """Compare pages that start at random positions, also beyond the end, and the pages next to them."""
+    lines = ranking.listing.lines(method)
+    for _ in range(SAMPLE):
+        position, limit = ranking.rng.randint(1, len(lines) + 2), ranking.rng.randint(1, 5)
+        start = min(position - 1, len(lines))
+        what, page = ranking.read(method=method, rank=position, limit=limit)
+        _compare_page(ranking, what, page, lines, start, start + limit, beyond=position > len(lines))
+        if page["next"] is not None:
+            what, following = ranking.read(method=method, cursor=page["next"], limit=limit)
+            _compare_page(ranking, what, following, lines, start + limit, start + 2 * limit)
+        if page["previous"] is not None and lines:
+            what, before = ranking.read(method=method, cursor=page["previous"], limit=limit)
+            _compare_page(ranking, what, before, lines, max(0, start - limit), start)
+
+
+def compare_around(ranking: Asked, method: str) -> None:
+    """Compare members with their neighbours. For members that are not ranked the answer is 404."""
+    lines = ranking.listing.lines(method)
+    for member in ranking.members():
+        radius = ranking.rng.randint(0, min(len(lines) + 1, MAX_GROUP))
+        what, page = ranking.read(method=method, around=member, radius=radius)
+        around = ranking.listing.around(member, radius, method)
+        start = lines.index(around[0])
+        _compare_page(ranking, what, page, lines, start, start + len(around))
+    for member, kind in ranking.unranked().items():
+        ranking.refused(kind, around=member, method=method)
+
+
+def compare_me(ranking: Asked, method: str) -> None:
+    """Compare what pages say of one member and of the entry just before it, wherever it is in the list."""
+    lines = ranking.listing.lines(method)
+    for member in [*ranking.members(), *ranking.unranked()]:
+        start, limit = ranking.rng.randint(0, len(lines)), ranking.rng.randint(1, 5)
+        what, page = ranking.read(method=method, rank=start + 1, limit=limit, me=member)
+        _compare_page(ranking, what, page, lines, start, start + limit, beyond=start == len(lines))
+        place = next((position for position, line in enumerate(lines) if line[1] == member), None)
+        if place is None:
+            same(what, None, page["me"])
+            continue
+        rank, _, score = lines[place]
+        expected = (rank, member, ranking.exact(score), ranking.listing.percentile(score))
+        me = page["me"]
+        same(what, expected, (me["rank"], me["member"], exact(me["score"]), exact(me["percentile"])))
+        before = ranking.lines(lines[max(0, place - 1) : place])
+        ahead = [me["ahead"]] if me["ahead"] is not None else []
+        same(what, before, [(entry["rank"], entry["member"], exact(entry["score"])) for entry in ahead])
+
+
+def compare_notes(ranking: Asked, method: str) -> None:
+    """Compare the note beside each score, where the metric keeps notes."""
+    if not ranking.rules.notes:
+        return
+    what, page = ranking.read(method=method, limit=1_000, notes="true")
+    notes = {entry["member"]: entry["note"] for entry in page["entries"]}
+    same(what, {member: ranking.note(member) for member in notes}, notes)
+
+
+def _compare_page(
+    ranking: Asked,
+    what: str,
+    page: dict[str, Any],
+    lines: Sequence[Line],
+    start: int,
+    stop: int,
+    *,
+    beyond: bool = False,
+) -> None:
+    """Compare a page with `lines[start:stop]`: its entries, and whether it has a next and a previous page."""
+    actual = [(entry["rank"], entry["member"], exact(entry["score"])) for entry in page["entries"]]
+    same(what, ranking.lines(lines[start:stop]), actual)
+    same(f"{what}: has a next page", stop < len(lines), page["next"] is not None)
+    if lines or not beyond:
+        same(f"{what}: has a previous page", start > 0, page["previous"] is not None)
+
+
+# ---- ranks, scores, percentiles and histograms
+
+
+def compare_ranks(ranking: Asked, method: str) -> None:
+    """Compare members' ranks, mostly with the previous rank. For members that are not ranked the answer is 404."""
+    for member in ranking.members():
+        with_previous = _may_ask_previous(ranking)
+        what, answer = ranking.read("/rank", member=member, method=method, previous="true" if with_previous else None)
+        same(what, member, answer["member"])
+        same(
+            what, _rank(ranking, member, method, with_previous=with_previous), _numbers(answer, previous=with_previous)
+        )
+    for member, kind in ranking.unranked().items():
+        ranking.refused(kind, "/rank", member=member, method=method)
+
+
+def compare_history(ranking: Asked, method: str) -> None:
+    """Compare members' ranks in this period and those before it, also of members that are ranked in none of them."""
+    most = ranking.rng.choice([1, 2, 5, 14, 100])
+    calendar = ranking.model.calendar
+    earlier = calendar.earlier(ranking.window, ranking.now, ranking.on)
+    instants = [ranking.on, *islice(earlier, most - 1)]
+    listings = [ranking.model.listing(ranking.metric, ranking.window, on) for on in instants]
+    for member in [*ranking.members(), *ranking.unranked()]:
+        if member not in ranking.model.members:
+            ranking.refused("no-such-member", "/history", member=member, method=method, periods=most)
+            continue
+        what, answer = ranking.read("/history", member=member, method=method, periods=most)
+        expected = []
+        for on, listing in zip(instants, listings, strict=True):
+            rank, _, score = listing.line(member, method) or (None, member, None)
+            shown = None if score is None else ranking.exact(score)
+            expected.append((calendar.bounds(ranking.window, on), rank, shown, listing.total))
+        actual = [
+            (instants_of(each["period"]), each["rank"], exact(each["score"]), each["total"])
+            for each in answer["periods"]
+        ]
+        same(what, (member, expected), (answer["member"], actual))
+
+
+def compare_group(ranking: Asked, method: str) -> None:
+    """Compare the ranks of a group of members and their ranks within it. Some of the members are not ranked."""
+    candidates = [*ranking.model.members, *ranking.model.removed - ranking.model.members.keys(), *STRANGERS]
+    group = ranking.rng.sample(sorted(candidates), ranking.rng.randint(1, min(len(candidates), MAX_GROUP)))
+    with_previous = _may_ask_previous(ranking)
+    arguments = {"method": method, "period": ranking.period, "previous": "true" if with_previous else None}
+    status, answer = ranking.stack.post(f"{ranking.path}/ranks", {"members": group}, **arguments)
+    what = describe("POST", f"{ranking.path}/ranks {group}", arguments, ranking.now)
+    ranking.checked(what, "/ranks", status, answer, method)
+    within = ranking.listing.among(group, method)
+    expected = [
+        {"member": member, "group_rank": within.get(member)}
+        | _rank(ranking, member, method, with_previous=with_previous)
+        for member in group
+    ]
+    actual = [
+        {"member": entry["member"], "group_rank": entry["group_rank"]} | _numbers(entry, previous=with_previous)
+        for entry in answer["entries"]
+    ]
+    same(what, expected, actual)
+
+
+def compare_scores(ranking: Asked, method: str) -> None:
+    """Compare the ranks of scores, some of which no member has."""
+    for score in ranking.scores():
+        what, answer = ranking.read("/rank", score=f"{ranking.exact(score):f}", method=method)
+        expected = {**ranking.listing.of_score(score, method)._asdict(), "score": ranking.exact(score)}
+        actual = {name: answer.get(name, "(missing)") for name in ("rank", "above", "at", "below")}
+        same(what, expected, {**actual, "score": exact(answer["score"])})
+
+
+def compare_percentiles(ranking: Asked, method: str) -> None:
+    """Compare the scores at round and random percentiles, and at a percentile where the answer changes."""
+    total = ranking.listing.total
+    boundary = Decimal(100 * ranking.rng.randint(1, total) / Decimal(total)).quantize(Decimal("1e-9")) if total else 1
+    percentiles = [
+        Decimal(100),
+        Decimal(ranking.rng.randint(1, 10**11)).scaleb(-9),
+        Decimal(ranking.rng.randint(1, 100)),
+        boundary,
+    ]
+    for p in percentiles:
+        what, answer = ranking.read("/percentile", p=f"{p:f}", method=method)
+        score = ranking.listing.score_at(Decimal(p))
+        expected = (Decimal(p), None if score is None else ranking.exact(score))
+        same(what, expected, (exact(answer["p"]), exact(answer["score"])))
+
+
+def compare_distribution(ranking: Asked, method: str) -> None:
+    """Compare a histogram. Each bucket must have the right count, and together they must hold every member once."""
+    most = ranking.rng.choice([1, 2, 3, 10, 50, 1000])
+    what, answer = ranking.read("/distribution", buckets=most, method=method)
+    step = ranking.exact(1)
+    buckets = [(exact(b["from"]), exact(b["to"]), b["members"]) for b in answer["buckets"]]
+    if not ranking.listing.total:
+        same(what, [], buckets)
+        return
+    if len(buckets) > most:
+        raise AssertionError(f"{what}: expected at most {most} buckets, got {len(buckets)}: {buckets}")
+    for low, high, _ in buckets:
+        if low is None or high is None or low > high:
+            raise AssertionError(
+                f"{what}: expected a bucket from a score to a higher one, got one from {low} to {high}"
+            )
+    counts = [
+        (low, high, ranking.listing.between(*(int(end / step) for end in (low, high)))) for low, high, _ in buckets
+    ]
+    same(what, counts, buckets)
+    same(what, [high + step for _, high, _ in buckets[:-1]], [low for low, _, _ in buckets[1:]])
+    same(what, ranking.listing.total, sum(members for _, _, members in buckets))
+
+
+def compare_gone(ranking: Asked, method: str) -> None:
+    """Check that the latest period that is no longer kept answers 404 `period-gone`."""
+    calendar = ranking.model.calendar
+    before = calendar.before(ranking.window, ranking.on)
+    while before is not None:
+        if not calendar.is_readable(ranking.window, before, ranking.now):
+            ranking.refused("period-gone", method=method, period=calendar.named(ranking.window, before))
+            return
+        before = calendar.before(ranking.window, before)
+
+
+def _may_ask_previous(ranking: Asked) -> bool:
+    """Decide whether to ask for the previous rank. Never if the period before can no longer be read."""
+    return (ranking.window == "all" or ranking.previous is not None) and ranking.rng.random() < 0.8
+
+
+def _rank(ranking: Asked, member: str, method: str, *, with_previous: bool) -> dict[str, Any]:
+    line = ranking.listing.line(member, method)
+    expected: dict[str, Any] = {"rank": None, "score": None, "percentile": None}
+    if line is not None:
+        rank, _, score = line
+        expected = {"rank": rank, "score": ranking.exact(score), "percentile": ranking.listing.percentile(score)}
+    if with_previous:
+        before = ranking.previous.line(member, method) if ranking.previous is not None else None
+        expected["previous_rank"] = before and before[0]
+    return expected
+
+
+def _numbers(answer: Mapping[str, Any], *, previous: bool) -> dict[str, Any]:
+    """Return the figures of an answer about a rank, with `previous_rank` if it was requested or is present."""
+    numbers = {name: answer.get(name, "(missing)") for name in ("rank", "score", "percentile")}
+    numbers |= {name: exact(numbers[name]) for name in ("score", "percentile")}
+    if previous or "previous_rank" in answer:
+        numbers["previous_rank"] = answer.get("previous_rank", "(missing)")
+    return numbers
+
+
+# ---- members
+
+
+def compare_members(
+    stack: Stack,
+    model: BoardModel,
+    board: str,
+    now: datetime,
+    rng: random.Random,
+    methods: Sequence[str] = METHODS,
+) -> None:
+    """Compare what the board says of every member, of removed members and of one that never existed."""
+    path = f"/boards/{board}/member"
+    for member in sorted({*model.members, *model.removed, rng.choice(STRANGERS)}):
+        ranks = rng.random() < 0.8
+        method = rng.choice([None, *methods]) if ranks else None
+        arguments = {"id": member, "ranks": "true" if ranks else None, "method": method}
+        what = describe("GET", path, arguments, now)
+        status, answer = stack.get(path, **arguments)
+        if member not in model.members:
+            same(what, (404, "urn:standings:no-such-member"), (status, answer.get("type")), answer)
+            continue
+        same(what, 200, status, answer)
+        expected = {
+            "board": board,
+            "member": member,
+            "hidden": model.members[member],
+            "metrics": {
+                name: _metric_of(model, name, member, now, (method or METHODS[0]) if ranks else None)
+                for name in model.metrics
+            },
+        }
+        actual = {name: answer.get(name, "(missing)") for name in ("board", "member", "hidden")}
+        metrics = {each["metric"]: _metric_found(each, ranks=ranks) for each in answer["metrics"]}
+        same(what, expected, {**actual, "metrics": metrics})
+
+
+def _metric_of(model: BoardModel, metric: str, member: str, now: datetime, method: str | None) -> dict[str, Any]:
+    rules = model.metrics[metric]
+
+    def exact(window: str) -> Decimal | None:
+        placed = model.score(metric, window, now, member)
+        return None if placed is None else Decimal(placed.score).scaleb(-rules.precision)
+
+    windows: dict[str, Any] = {}
+    for window in rules.windows:
+        windows[window] = {"period": model.calendar.bounds(window, now), "score": exact(window)}
+        if method is not None:
+            listing = model.listing(metric, window, now)
+            line = listing.line(member, method)
+            windows[window] |= {
+                "rank": line and line[0],
+                "percentile": line and listing.percentile(line[2]),
+                "total": line and listing.total,
+            }
+    return {"score": exact("all"), "windows": windows}
+
+
+def _metric_found(answer: Mapping[str, Any], *, ranks: bool) -> dict[str, Any]:
+    windows: dict[str, Any] = {}
+    for each in answer["windows"]:
+        windows[each["window"]] = {"period": instants_of(each["period"]), "score": exact(each["score"])}
+        if ranks:
+            windows[each["window"]] |= {
+                "rank": each["rank"],
+                "percentile": exact(each["percentile"]),
+                "total": each["total"],
+            }
+    return {"score": exact(answer["score"]), "windows": windows}
+
+
+# ---- every read
 
 Read = Callable[[Asked, str], None]
 """Compares one kind of read of a ranking, by one ranking method."""
@@ -48,24 +506,19 @@ def compare_every_read(
     now: datetime,
     rng: random.Random,
     *,
-    reads: Sequence[Read] | None = None,
     methods: Sequence[str] = METHODS,
-    members: bool = True,
     most: int | None = None,
 ) -> None:
     """Compare every read of a board at the instant `now`, the time of the stack's clock.
 
-    - `reads` and `methods` restrict the comparison to some kinds of reads and some ranking methods.
-    - `members` says whether to compare the board's answers about each member too.
-    - `most` limits the comparison to so many rankings, which `rng` chooses.
+    `methods` restricts the comparison to some ranking methods, `most` to so many rankings, which `rng` chooses.
     """
     for ranking in rankings(stack, model, board, now, rng, most):
         for method in methods:
             compare_list(ranking, method)
-        for read in READS if reads is None else reads:
+        for read in READS:
             read(ranking, rng.choice(methods))
-    if members:
-        compare_members(stack, model, board, now, rng, methods)
+    compare_members(stack, model, board, now, rng, methods)
 
 
 def rankings(

@@ -1,21 +1,294 @@
-"""Works out what a leaderboard should answer: it keeps all accepted events and adds and sorts them at each read.
+"""Works out what a leaderboard should answer, and shares no code with the product.
 
-It shares no code with the product.
+`Calendar` knows the periods, `BoardModel` keeps all accepted events and adds and sorts them at each read, and `Listing`
+answers every question about one sorted list.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from decimal import Decimal
+from fractions import Fraction
 from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from tests.support.oracle.listing import METHODS, Line, Listing, Metric, Placed
-from tests.support.oracle.periods import CALENDAR, Bucket, Calendar, unit
-
-__all__ = ["CALENDAR", "METHODS", "BoardModel", "Line", "Listing", "Metric", "Model", "Placed", "standings"]
+METHODS = ("competition", "ordinal", "dense")
+CALENDAR = ("hour", "day", "week", "month", "year")
+SEASON = "season"
+ENDING = (*CALENDAR, SEASON)
 NO_NOTES: Mapping[str, Any] = MappingProxyType({})
+Line = tuple[int, str, int]
+"""Rank, member, score."""
+Bucket = datetime | date
+"""An hour is given by its first instant, in UTC. A longer bucket is given by its first day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+# ---- periods
+
+
+class Season(NamedTuple):
+    """A season of a board, from its first day to the first day that no longer belongs to it."""
+
+    name: str
+    starts: date
+    ends: date
+
+
+@dataclass
+class Calendar:
+    """A board's time zone, the first day of its weeks (Monday is 0), `late` and `keep`, and its seasons by start."""
+
+    zone: tzinfo = UTC
+    week_start: int = 0
+    late: timedelta = timedelta(days=7)
+    keep: timedelta = timedelta(days=35)
+    seasons: tuple[Season, ...] = ()
+
+    def bucket(self, kind: str, at: datetime) -> Bucket:
+        """Return the hour, day, week, month or year that contains an instant."""
+        local = at.astimezone(self.zone)
+        if kind == "hour":
+            elapsed = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+            return at.astimezone(UTC) - elapsed
+        day = local.date()
+        if kind == "week":
+            return day - timedelta(days=(day.weekday() - self.week_start) % 7)
+        return {"day": day, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[kind]
+
+    def start(self, bucket: Bucket) -> datetime:
+        if isinstance(bucket, datetime):
+            return bucket
+        return datetime(bucket.year, bucket.month, bucket.day, tzinfo=self.zone).astimezone(UTC)
+
+    def end(self, kind: str, bucket: Bucket) -> datetime:
+        if kind == SEASON:
+            return self.start(next(season.ends for season in self.seasons if season.starts == bucket))
+        return self.start(_following(kind, bucket))
+
+    def season(self, on: datetime) -> Season | None:
+        """Return the latest season that has begun at an instant, or None. It may have ended."""
+        day = on.astimezone(self.zone).date()
+        return next((season for season in reversed(self.seasons) if season.starts <= day), None)
+
+    def late_for(self, kind: str) -> timedelta:
+        return min(self.late, timedelta(days=1)) if kind == "hour" else self.late
+
+    def takes(self, at: datetime, now: datetime) -> dict[str, Bucket]:
+        """Return the buckets in which an event applied at `now` counts: those that ended less than `late` ago."""
+        buckets: dict[str, Bucket] = {kind: self.bucket(kind, at) for kind in CALENDAR}
+        season = self.season(at)
+        if season is not None and at < self.start(season.ends):
+            buckets[SEASON] = season.starts
+        return {kind: bucket for kind, bucket in buckets.items() if now - self.end(kind, bucket) < self.late_for(kind)}
+
+    def held(self, window: str, on: datetime) -> list[Bucket]:
+        """Return the buckets of the period of a window that contains an instant, latest first. `all` has none.
+
+        Of seasons, it is the latest that has begun.
+        """
+        if window == "all":
+            return []
+        if window == SEASON:
+            season = self.season(on)
+            return [] if season is None else [season.starts]
+        bucket = self.bucket(unit(window), on)
+        if window in CALENDAR:
+            return [bucket]
+        number = int(window.split("-")[1])
+        step = timedelta(hours=1) if unit(window) == "hour" else timedelta(days=1)
+        return [bucket - back * step for back in range(number)]
+
+    def bounds(self, window: str, on: datetime) -> tuple[datetime, datetime] | tuple[None, None]:
+        """Return start and end of the period of a window that contains an instant. `all` has neither."""
+        held = self.held(window, on)
+        return (self.start(held[-1]), self.end(unit(window), held[0])) if held else (None, None)
+
+    def final_at(self, window: str, on: datetime) -> datetime | None:
+        """Return when the period of a window that contains an instant is final: None if it never is."""
+        end = self.bounds(window, on)[1]
+        return end + self.late_for(window) + timedelta(minutes=5) if end and window in ENDING else None
+
+    def state(self, window: str, on: datetime, now: datetime) -> str:
+        """Return whether the period of a window that contains an instant is open, closing or final."""
+        end, final = self.bounds(window, on)[1], self.final_at(window, on)
+        return "open" if not (end and final) or now < end else "closing" if now < final else "final"
+
+    def before(self, window: str, on: datetime) -> datetime | None:
+        """Return an instant in the period before. A rolling period before is the one that ended a bucket earlier."""
+        held = self.held(window, on)
+        before = self.start(held[0]) - timedelta(milliseconds=1) if held else None
+        return None if window == SEASON and before and not self.held(window, before) else before
+
+    def is_readable(self, window: str, on: datetime, now: datetime) -> bool:
+        """Whether the period of a window that contains an instant can still be read at `now`."""
+        if window == "all":
+            return True
+        kind = unit(window)
+        if window == SEASON:
+            return self._is_season_readable(on, now)
+        bucket = self.bucket(kind, on)
+        end = self.end(kind, bucket)
+        if window not in CALENDAR:
+            return now < end + max(self.late_for(kind), end - self.start(bucket))
+        keep = min(self.keep, self.late_for(kind) + timedelta(hours=1)) if kind == "hour" else self.keep
+        following = _following(kind, bucket)
+        return now < max(end + keep, self.end(kind, following) + self.late_for(kind))
+
+    def _is_season_readable(self, on: datetime, now: datetime) -> bool:
+        season = self.season(on)
+        if season is None:
+            return False
+        following = [self.start(other.ends) + self.late for other in self.seasons if other.starts > season.starts]
+        end = self.start(season.ends)
+        return now < min(max([end + self.keep, *following[:1]]), end + timedelta(days=800))
+
+    def earlier(self, window: str, now: datetime, than: datetime | None = None) -> Iterator[datetime]:
+        """Yield an instant in each period before that of `than` (or of now) that can still be read, latest first."""
+        on = self.before(window, than or now)
+        while on is not None and self.is_readable(window, on, now):
+            yield on
+            on = self.before(window, on)
+
+    def later(self, window: str, now: datetime) -> Iterator[datetime]:
+        """Yield an instant in each later period, without end. A rolling period ends one bucket later each time."""
+        held = self.held(window, now)
+        while held:
+            on = self.end(unit(window), held[0])
+            yield on
+            held = self.held(window, on)
+
+    def named(self, window: str, on: datetime) -> str | None:
+        """Return the name by which a reader requests the period that contains an instant, or None for `all`."""
+        local = on.astimezone(self.zone)
+        if window == "all":
+            return None
+        if window == SEASON:
+            season = self.season(on)
+            return season and season.name
+        return f"{local:%Y-%m-%dT%H}{local.isoformat()[-6:]}" if unit(window) == "hour" else local.date().isoformat()
+
+
+def unit(window: str) -> str:
+    """Return the kind of bucket that the periods of a window consist of."""
+    return window if window in (*CALENDAR, SEASON) else window.split("-")[2].removesuffix("s")
+
+
+def _following(kind: str, bucket: Bucket) -> Bucket:
+    if isinstance(bucket, datetime):
+        return bucket + timedelta(hours=1)
+    return {
+        "day": bucket + timedelta(days=1),
+        "week": bucket + timedelta(days=7),
+        "month": (bucket.replace(day=1) + timedelta(days=32)).replace(day=1),
+        "year": date(bucket.year + 1, 1, 1),
+    }[kind]
+
+
+# ---- one ranking
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How the values of one metric are combined and ranked. Scores are integers, in units of 10 ** -precision."""
+
+    aggregate: str = "sum"
+    precision: int = 0
+    descending: bool = True
+    ties: str = "member"
+    windows: tuple[str, ...] = ("all",)
+    notes: bool = False
+
+
+class Placed(NamedTuple):
+    """A ranked member, its score, and since when it has that score (milliseconds since 1970)."""
+
+    member: str
+    score: int
+    since: float
+
+
+class AroundScore(NamedTuple):
+    """The rank of a score, and how many members are ahead of it, equal to it and behind it."""
+
+    rank: int
+    above: int
+    at: int
+    below: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The ranked members of one period, best first."""
+
+    placed: Sequence[Placed]
+    descending: bool
+
+    @property
+    def total(self) -> int:
+        return len(self.placed)
+
+    def lines(self, method: str = "competition") -> list[Line]:
+        """Return the whole list with ranks: competition 1224, ordinal 1234, dense 1223."""
+        lines: list[Line] = []
+        competition = dense = 0
+        for position, (member, score, _) in enumerate(self.placed, start=1):
+            if not lines or lines[-1][2] != score:
+                competition, dense = position, dense + 1
+            rank = {"competition": competition, "ordinal": position, "dense": dense}[method]
+            lines.append((rank, member, score))
+        return lines
+
+    def page(self, position: int, limit: int, method: str = "competition") -> list[Line]:
+        """Return `limit` lines from a position on. The first position is 1."""
+        return self.lines(method)[position - 1 : position - 1 + limit]
+
+    def line(self, member: str, method: str = "competition") -> Line | None:
+        """Return a member's line, or None if it is not ranked."""
+        return next((line for line in self.lines(method) if line[1] == member), None)
+
+    def around(self, member: str, radius: int, method: str = "competition") -> list[Line]:
+        """Return a member's line with up to `radius` lines before and after it."""
+        position = next(number for number, one in enumerate(self.placed) if one.member == member)
+        return self.lines(method)[max(0, position - radius) : position + radius + 1]
+
+    def among(self, members: Collection[str], method: str = "competition") -> dict[str, int]:
+        """Return the rank of each ranked member of a group within that group."""
+        group = Listing([one for one in self.placed if one.member in members], self.descending)
+        return {member: rank for rank, member, _ in group.lines(method)}
+
+    def of_score(self, score: int, method: str = "competition") -> AroundScore:
+        """Return the rank that a new member with that score would get. By `ordinal` it comes after its equals."""
+        ahead = [one.score for one in self.placed if self._is_ahead(one.score, score)]
+        equal = [one.score for one in self.placed if one.score == score]
+        before = {"competition": len(ahead), "ordinal": len(ahead) + len(equal), "dense": len(set(ahead))}[method]
+        return AroundScore(1 + before, len(ahead), len(equal), self.total - len(ahead) - len(equal))
+
+    def percentile(self, score: int) -> Decimal:
+        """Return 100 × members at or behind a score ÷ all members, rounded half up to two decimals."""
+        hundredths = Fraction(10_000 * self._at_or_behind(score), self.total)
+        return Decimal((hundredths + Fraction(1, 2)).__floor__()).scaleb(-2)
+
+    def score_at(self, p: Decimal) -> int | None:
+        """Return the worst score whose unrounded percentile is at least p, or None for an empty list."""
+        for one in reversed(self.placed):
+            if Fraction(100 * self._at_or_behind(one.score), self.total) >= Fraction(p):
+                return one.score
+        return None
+
+    def between(self, low: int, high: int) -> int:
+        """Return how many members have a score from `low` to `high`, both included."""
+        return sum(low <= one.score <= high for one in self.placed)
+
+    def _is_ahead(self, one: int, other: int) -> bool:
+        return one > other if self.descending else one < other
+
+    def _at_or_behind(self, score: int) -> int:
+        return sum(not self._is_ahead(one.score, score) for one in self.placed)
+
+
+# ---- a board
 
 
 class Counted(NamedTuple):

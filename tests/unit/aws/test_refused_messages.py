@@ -11,51 +11,25 @@ from botocore.exceptions import ClientError
 from standings.aws.s3.failure_bucket import FailureBucket
 from standings.aws.sqs.messages import MAX_BYTES, Sender
 from standings.aws.sqs.refused_messages import DeadLetters
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.fakes.bucket import Bucket
+from tests.support.aws.fakes.queues import ActivityQueue
 
 
-class Queue:
-    """Takes messages within the limits of SQS, and fails those that a test names."""
+class Queue(ActivityQueue):
+    """Counts its requests. It accepts what SQS would accept, and refuses the bodies that a test names."""
 
     def __init__(self) -> None:
-        self.sent: list[dict[str, Any]] = []
+        super().__init__()
         self.calls = 0
-        self.refuses: set[str] = set()
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        assert QueueUrl == "queue"
         self.calls += 1
-        if self.refuses == {"*"}:
-            raise ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "no"}}, "SendMessageBatch")
-        assert len(Entries) <= 10
-        assert sum(self.size(entry) for entry in Entries) <= MAX_BYTES
-        failed = []
-        for entry in Entries:
-            assert len(entry["MessageAttributes"]) <= 10
-            if entry["MessageBody"] in self.refuses:
-                failed.append({"Id": entry["Id"], "Code": "Throttled", "SenderFault": False})
-            else:
-                self.sent.append(entry)
-        return {"Failed": failed}
+        return super().send_message_batch(QueueUrl, Entries)
 
-    @staticmethod
-    def size(entry: dict[str, Any]) -> int:
-        size = len(entry["MessageBody"].encode())
-        for name, value in entry["MessageAttributes"].items():
-            content = value.get("BinaryValue", value.get("StringValue", "").encode())
-            size += len(name) + len(value["DataType"]) + len(content)
-        return size
-
-
-class Objects:
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-        self.broken = False
-
-    def put_object(self, Bucket: str, Key: str, Body: bytes, ContentType: str) -> None:  # noqa: N803
-        if self.broken:
-            raise ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "PutObject")
-        assert (Bucket, ContentType) == ("bucket", "application/json")
-        self.kept[Key] = Body
+    @property
+    def reasons(self) -> list[str]:
+        return [message["MessageAttributes"]["reason"]["StringValue"] for message in self.messages]
 
 
 @pytest.fixture
@@ -64,14 +38,18 @@ def queue() -> Queue:
 
 
 @pytest.fixture
-def objects() -> Objects:
-    return Objects()
+def bucket() -> Bucket:
+    return Bucket()
 
 
 @pytest.fixture
-def letters(queue: Queue, objects: Objects) -> DeadLetters:
-    bucket = FailureBucket(lambda: objects, "bucket")  # type: ignore[arg-type, return-value]
-    return DeadLetters(Sender(lambda: queue, "queue"), bucket)  # type: ignore[arg-type, return-value]
+def letters(queue: Queue, bucket: Bucket) -> DeadLetters:
+    kept = FailureBucket(lambda: bucket, ENVIRONMENT["FAILURE_BUCKET"])  # type: ignore[arg-type, return-value]
+    return DeadLetters(Sender(lambda: queue, ENVIRONMENT["ACTIVITY_QUEUE_URL"]), kept)  # type: ignore[arg-type, return-value]
+
+
+def unavailable(*_: Any, **__: Any) -> Any:
+    raise ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "no"}}, "SendMessageBatch")
 
 
 def record(number: int, body: str, attributes: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -86,7 +64,7 @@ def test_the_body_is_unchanged_and_the_reason_is_an_attribute(letters: DeadLette
     }
 
     assert letters.send([(record(1, "{broken", attributes), "why")]) == {}
-    assert queue.sent == [
+    assert queue.messages == [
         {
             "Id": "0",
             "MessageBody": "{broken",
@@ -103,48 +81,46 @@ def test_the_reason_replaces_the_last_of_ten_attributes(letters: DeadLetters, qu
     attributes = {f"a{n}": {"stringValue": "x", "dataType": "String"} for n in range(10)}
     letters.send([(record(1, "b", attributes), "why")])
 
-    assert len(queue.sent[0]["MessageAttributes"]) == 10
-    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "why"
+    assert len(queue.messages[0]["MessageAttributes"]) == 10
+    assert queue.reasons[0] == "why"
 
 
-def test_the_reason_is_cut_if_the_body_leaves_little_room(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
+def test_the_reason_is_cut_if_the_body_leaves_little_room(letters: DeadLetters, queue: Queue, bucket: Bucket) -> None:
     body = "x" * (MAX_BYTES - len("reason") - len("String") - 5)
     letters.send([(record(1, body), "a long reason")])
 
-    assert queue.sent[0]["MessageBody"] == body
-    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "a lon"
-    assert not objects.kept
+    assert queue.messages[0]["MessageBody"] == body
+    assert queue.reasons[0] == "a lon"
+    assert not bucket.objects
 
 
-def test_a_body_that_leaves_no_room_is_stored_in_the_bucket(
-    letters: DeadLetters, queue: Queue, objects: Objects
-) -> None:
+def test_a_body_that_leaves_no_room_is_stored_in_the_bucket(letters: DeadLetters, queue: Queue, bucket: Bucket) -> None:
     body = "x" * MAX_BYTES
     letters.send([(record(1, body), "why")])
 
-    assert orjson.loads(objects.kept["refused/id-1.json"])["record"]["body"] == body
-    assert "s3://bucket/refused/id-1.json" in queue.sent[0]["MessageBody"]
-    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "why"
+    assert orjson.loads(bucket.objects["refused/id-1.json"])["record"]["body"] == body
+    assert "s3://failures/refused/id-1.json" in queue.messages[0]["MessageBody"]
+    assert queue.reasons[0] == "why"
 
 
 def test_large_messages_are_sent_in_several_batches(letters: DeadLetters, queue: Queue) -> None:
     letters.send([(record(n, "x" * 400_000), "why") for n in range(5)] + [(record(9, "y"), "why")] * 12)
 
-    assert len(queue.sent) == 17
+    assert len(queue.messages) == 17
     assert queue.calls == 4
 
 
-def test_messages_that_were_not_sent_are_reported(letters: DeadLetters, queue: Queue, objects: Objects) -> None:
-    queue.refuses = {"b"}
+def test_messages_that_were_not_sent_are_reported(
+    letters: DeadLetters, queue: Queue, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.refuses = lambda body: body == "b"
     assert list(letters.send([(record(1, "a"), "why"), (record(2, "b"), "why")])) == ["id-2"]
-
-    queue.refuses = {"*"}
+    queue.refuses = unavailable
     assert list(letters.send([(record(3, "c"), "why")])) == ["id-3"]
-
-    queue.refuses = set()
-    objects.broken = True
+    queue.refuses = lambda _: False
+    monkeypatch.setattr(bucket, "put_object", unavailable)
     assert list(letters.send([(record(4, "x" * MAX_BYTES), "why"), (record(5, "e"), "why")])) == ["id-4"]
-    assert [entry["MessageBody"] for entry in queue.sent] == ["a", "e"]
+    assert [entry["MessageBody"] for entry in queue.messages] == ["a", "e"]
 
 
 def test_the_time_of_the_first_receipt_is_an_attribute(letters: DeadLetters, queue: Queue) -> None:
@@ -162,7 +138,7 @@ def test_the_time_of_the_first_receipt_is_an_attribute(letters: DeadLetters, que
         ]
     )
 
-    kept = [entry["MessageAttributes"]["first_received"]["StringValue"] for entry in queue.sent]
+    kept = [entry["MessageAttributes"]["first_received"]["StringValue"] for entry in queue.messages]
     assert kept == ["2000", "1500", "2000", "2000"]
 
 
@@ -172,36 +148,36 @@ def test_our_own_attributes_replace_others(letters: DeadLetters, queue: Queue) -
     letters.send([({**record(1, "b", attributes), "attributes": {"SentTimestamp": "7"}}, "why")])
 
     ours = {"at_filled_in", "reason", "first_received"}
-    assert queue.sent[0]["MessageAttributes"].keys() == ours | {f"a{n}" for n in range(7)}
+    assert queue.messages[0]["MessageAttributes"].keys() == ours | {f"a{n}" for n in range(7)}
 
 
 def test_a_body_that_sqs_does_not_take_is_stored_in_the_bucket(
-    letters: DeadLetters, queue: Queue, objects: Objects
+    letters: DeadLetters, queue: Queue, bucket: Bucket
 ) -> None:
     letters.send([(record(1, "half \ud800"), "an \x00 odd reason"), (record(2, "nul \x00"), "why")])
 
-    kept = [json.loads(objects.kept[f"refused/id-{n}.json"])["record"]["body"] for n in (1, 2)]
+    kept = [json.loads(bucket.objects[f"refused/id-{n}.json"])["record"]["body"] for n in (1, 2)]
     assert kept == ["half \ud800", "nul \x00"]
-    assert queue.sent[0]["MessageAttributes"]["reason"]["StringValue"] == "an ? odd reason"
-    assert queue.sent[0]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
+    assert queue.reasons[0] == "an ? odd reason"
+    assert queue.messages[0]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
 
 
 def test_a_producer_cannot_name_an_object_of_another_message(letters: DeadLetters, queue: Queue) -> None:
     attributes = {"kept_in": {"stringValue": "refused/another.json", "dataType": "String"}}
     letters.send([(record(1, "b", attributes), "why")])
 
-    assert queue.sent[0]["MessageAttributes"].keys() == {"reason"}
+    assert queue.messages[0]["MessageAttributes"].keys() == {"reason"}
 
 
 def test_a_message_still_names_its_object_after_a_redrive_by_sqs(letters: DeadLetters, queue: Queue) -> None:
     letters.send([(record(1, "x" * MAX_BYTES), "why")])
-    (stand_in,) = queue.sent
+    (stand_in,) = queue.messages
     attributes = {
         name: {"stringValue": value["StringValue"], "dataType": "String"}
         for name, value in stand_in["MessageAttributes"].items()
     }
     letters.send([(record(2, stand_in["MessageBody"], attributes), "no such field")])
 
-    assert queue.sent[1]["MessageBody"] == stand_in["MessageBody"]
-    assert queue.sent[1]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
-    assert queue.sent[1]["MessageAttributes"]["reason"]["StringValue"] == "no such field"
+    assert queue.messages[1]["MessageBody"] == stand_in["MessageBody"]
+    assert queue.messages[1]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
+    assert queue.reasons[1] == "no such field"

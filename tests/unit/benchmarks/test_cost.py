@@ -1,99 +1,112 @@
-"""The model of an event's usage and costs, from a board's settings."""
+"""What boards cost: counted events, bills, other services, options of the template; and what a deployment bears."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.harness.results_file import Output
-from benchmarks.models import alternatives, grid
-from benchmarks.models.cost import cost, spending
-from benchmarks.models.cost.load_inputs import Settings, Traffic
+from benchmarks.models import assumed, ceiling
+from benchmarks.models.cost import cost, counted, provisioned, services, spending
+from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
-from benchmarks.models.cost.spending import Load, of_event, of_month, of_storage
-from benchmarks.models.cost.usage import storage, usage
+from benchmarks.models.cost.spending import Load, counted_reads, of_event, of_month
+from tests.support.documents.pages import PROJECT
 
 ALL = Settings(windows=("all",))
-ALONE = Traffic(batch=1)
+ALONE = Traffic(members=2_000, batch=1)
+BATCH = replace(ALONE, batch=20, daily=10.0)
+LOAD = Load(ALL, BATCH, 1, 100.0, 1_000.0)
+READS = counted_reads(Output())
+PRICES = read_prices()
+MONTH = assumed.MONTH
 
 
-def test_an_event_alone_is_a_receipt_an_item_an_entry_a_place_and_its_tiers() -> None:
-    used = usage(ALL, ALONE)
-
-    assert (used.receipts, used.scores, used.entries, used.index) == (2, 2, 2, 2)
-    assert 2 <= used.tiers <= 6
-    assert used.read_units < 1
-
-
-def test_a_new_place_is_one_unit() -> None:
-    assert usage(ALL, replace(ALONE, fresh=True)).index == 1
+@pytest.fixture(autouse=True, scope="module")
+def _short() -> Iterator[None]:
+    """Let runs be short."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counted, "EVENTS", 80)
+        patch.setattr(counted, "POOL", 40)
+        yield
+    usage.cache_clear()
 
 
-def test_a_rolling_window_is_one_row_and_a_few_steps() -> None:
-    week, quarter = (usage(Settings(windows=(name,)), ALONE) for name in ("last-7-days", "last-90-days"))
-
-    assert week.moves == quarter.moves == 1
-    assert 4 <= week.entries <= 5  # a row, and one step that crosses the beginning of one slab or two
-    assert 11 <= quarter.entries <= 12
+# ---- what an event uses
 
 
-def test_metrics_share_the_receipt_and_the_item() -> None:
+def test_an_event_is_a_receipt_an_item_an_entry_a_place_and_its_tiers() -> None:
     one, three = usage(ALL, ALONE), usage(replace(ALL, metrics=3), ALONE)
 
-    assert three.write_units - 4 == pytest.approx(3 * (one.write_units - 4))
+    assert (one.receipts, one.scores, one.places, one.records, one.moves) == (2, 2, 2, 1, 1)
+    assert 2 + 2 <= one.rankings <= 2 + 6
+    assert (one.writer_transactions, one.single_writes) == (1, 0)
+    # Metrics share the receipt and the item, and events of one batch the tiers.
+    assert three.write_units - 4 == pytest.approx(3 * (one.write_units - 4), rel=0.03)
+    assert usage(ALL, replace(ALONE, batch=100)).rankings < one.rankings - 1
 
 
 def test_events_of_one_member_in_a_batch_are_one_change() -> None:
-    used = usage(ALL, Traffic(batch=100, active=1))
+    used = usage(ALL, replace(ALONE, batch=50, active=1))
 
     assert used.receipts == 2
-    assert used.scores == pytest.approx(2 / 100)
-    assert used.entries == pytest.approx(2 / 100)
+    assert used.scores == used.records * 2 == pytest.approx(2 / 50)
 
 
 def test_a_best_that_does_not_improve_moves_nothing() -> None:
-    used = usage(replace(ALL, aggregate="max"), replace(ALONE, batch=10, improving=0.0))
+    used = usage(replace(ALL, aggregate="max"), replace(BATCH, improving=0.0))
 
-    assert used.write_units == 4
-    assert used.read_units == 0.5
-
-
-def test_the_first_of_a_period_counts_less_the_more_often_a_member_comes() -> None:
-    settings = Settings(windows=("day",))
-    index = [usage(settings, replace(ALONE, batch=10, daily=daily)).index for daily in (0.001, 1.0, 1000.0)]
-
-    # (1 - e^-k) / k of all events are a member's first of the day.
-    assert index == pytest.approx([1.0, 2 - 0.632, 2.0], abs=0.01)
+    assert (used.write_units, used.read_units, used.moves) == (4, 0.5, 0)
 
 
-def test_the_model_is_near_the_counted_units() -> None:
-    row = grid.row(Settings(windows=("all", "day")), Traffic(members=5_000, batch=100), events=500)
+def test_the_first_event_of_a_day_is_a_new_place_which_costs_less() -> None:
+    rare, often = (usage(Settings(windows=("day",)), replace(BATCH, daily=daily)) for daily in (0.01, 1_000.0))
 
-    assert abs(row["error"]) < 0.03
-
-
-def test_stored_accumulators_make_an_item_larger() -> None:
-    once, daily = (storage(Settings(), replace(ALONE, daily=rate)) for rate in (0.01, 10.0))
-
-    assert daily.member > once.member + 100
-    assert storage(ALL, ALONE).entries < daily.entries
+    assert rare.places == pytest.approx(1, abs=0.05)
+    assert often.places == 2
 
 
-def test_every_field_of_a_bill_has_a_price() -> None:
-    prices = read_prices()
+def test_a_longer_rolling_window_changes_more_steps_and_stores_more() -> None:
+    short, long = (usage(Settings(windows=(name,)), BATCH) for name in ("last-3-days", "last-7-days"))
 
-    assert set(prices.of) == {one.name for one in fields(Bill)}
+    run = counted._Run(Settings(windows=("last-3-days",)), BATCH, 1)
+    run.count()
+
+    assert run._is_folded()
+    assert short.moves == long.moves == 1
+    assert 2 + 1 < short.rankings < long.rankings
+    assert short.entries_bytes < long.entries_bytes
+
+
+# ---- dollars
+
+
+def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
+    month = of_month(LOAD, READS)
+
+    assert set(month) == {"events", "reads", "storage", "at rest"}
+    assert PRICES.total(month["events"]) > 100 * PRICES.total(month["storage"])
+    assert spending.units_of_reads(LOAD, READS) == 3
+    assert spending.units_of_reads(replace(LOAD, settings=Settings()), READS) == pytest.approx((3 + 3 + 7) / 3)
+    assert [spending.gathered(rate, 1) for rate in (10, 1_000_000)] == [2, 1_000]
+    # A message is sent alone, and up to ten are received and deleted together.
+    assert [of_event(Load(ALL, one)).queue_requests for one in (ALONE, BATCH)] == pytest.approx([3, 1.2])
+    # The events of a batch are divided among boards.
+    boards = Load(ALL, replace(ALONE, batch=100), boards=100)
+    assert of_event(boards).write_units == of_event(Load(ALL, ALONE)).write_units
+
+
+def test_every_field_of_a_bill_has_a_price_of_a_seller(tmp_path: Path) -> None:
     sellers = ("https://aws.amazon.com/", "https://upstash.com/", "https://developers.cloudflare.com/")
-    assert all(one.source.startswith(sellers) for one in prices.of.values())
-    assert all(one.read.startswith("https://") for one in prices.of.values() if one.confirmed)
-    assert prices.total(Bill(write_units=2 * MILLION, read_units=MILLION)) == pytest.approx(2 * 0.625 + 0.125)
-
-
-def test_a_price_file_without_a_price_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(SHIPPED.read_text().replace("[prices.invocations]", "[prices.calls]"))
 
+    assert set(PRICES.of) == {one.name for one in fields(Bill)}
+    assert all(one.source.startswith(sellers) for one in PRICES.of.values())
+    assert all(one.read.startswith("https://") for one in PRICES.of.values() if one.confirmed)
+    assert PRICES.total(Bill(write_units=2 * MILLION, read_units=MILLION)) == pytest.approx(2 * 0.625 + 0.125)
     with pytest.raises(ValueError, match="calls, invocations"):
         read_prices(file)
 
@@ -101,60 +114,133 @@ def test_a_price_file_without_a_price_is_refused(tmp_path: Path) -> None:
 def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dearer = tmp_path / "prices.toml"
     dearer.write_text(SHIPPED.read_text().replace("dollars = 0.625", "dollars = 6.25"))
-    options = ["--windows", "all", "--batch", "50", "--members", "1000000", "--json"]
+    options = ["--windows", "all", "--batch", "20", "--members", "2000", "--aggregate", "min"]
+    changed = ["--price-file", str(dearer), "--provisioned", "--target", "35", "--minimum-units", "1"]
 
-    assert cost.main(options) == 0
-    costs = json.loads(capsys.readouterr().out)
-    assert cost.main([*options, "--price-file", str(dearer)]) == 0
-    other = json.loads(capsys.readouterr().out)
+    answers = []
+    for more in ([], changed):
+        assert cost.main([*options, "--json", *more]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert cost.main([*options, "--provisioned"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
 
-    assert costs["million_events"]["total"] == pytest.approx(sum(costs["million_events"].values()) / 2, abs=0.01)
-    assert other["million_events"]["write_units"] == pytest.approx(
-        10 * costs["million_events"]["write_units"], rel=1e-3
-    )
-    assert other["million_reads"] == costs["million_reads"]
-
-
-def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cost.main(["--windows", "all,day", "--aggregate", "min", "--ties", "first", "--boards", "20"]) == 0
-
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("million events") for line in lines)
-    assert any(line.strip().startswith("a cache node and a replica") for line in lines)
+    usual, other = answers
+    (units, dear), total = (one["million_events"]["write_units"] for one in answers), usual["million_events"]["total"]
+    assert total == pytest.approx(sum(usual["million_events"].values()) / 2, abs=0.01)
+    assert dear == pytest.approx(10 * units, rel=1e-3)
+    assert other["million_reads"] == usual["million_reads"]
+    assert ("tables" in usual, other["options"]) == (False, usual["options"])
+    for begin in ("million events", "a cache node and a replica", "with Tracing=Active", "provisioned, daily wave"):
+        assert any(line.startswith(begin) for line in lines), begin
 
 
-def test_a_batch_of_many_boards_costs_more() -> None:
-    batch = replace(ALONE, batch=100)
-
-    assert of_event(Load(ALL, batch, boards=100)).write_units > of_event(Load(ALL, batch)).write_units
+# ---- options of the template
 
 
-def test_a_month_is_its_parts() -> None:
-    reads = spending.counted_reads(Output())
-    load = Load(ALL, replace(ALONE, batch=10, members=10_000), events_per_second=10, reads_per_second=10)
-    prices = read_prices()
-    month = of_month(load, reads)
+def test_provisioned_units_are_those_of_events_and_reads() -> None:
+    writes, reads = (sum(side) for side in zip(*provisioned.by_table(LOAD, READS).values(), strict=True))
+    large = replace(LOAD, events_per_second=10_000.0, reads_per_second=100_000.0)
+    share = provisioned.pays_above(PRICES)["write"]
+    costs = provisioned.compared(PRICES, large, READS, target=share)
 
-    assert set(month) == {"events", "reads", "storage", "at rest"}
-    assert prices.total(month["events"]) > 100 * prices.total(of_storage(load))
-    assert spending.gathered(10, 1) == 2
-    assert spending.gathered(1_000_000, 1) == 1_000
-
-
-def test_reads_go_to_every_window_of_a_board_and_a_rolling_one_is_dearer() -> None:
-    counted = spending.counted_reads(Output())
-    calendar, week, month, shipped = (
-        spending.units_of_reads(Load(Settings(windows=windows), ALONE), counted)
-        for windows in (("all", "day"), ("last-7-days",), ("all", "last-30-days"), ("all", "day", "last-7-days"))
-    )
-
-    assert (calendar, week) == (3, 7)
-    assert month == (3 + 7) / 2
-    assert shipped == pytest.approx((3 + 3 + 7) / 3)
+    assert writes == pytest.approx(100 * of_event(LOAD).write_units)
+    assert reads == pytest.approx(100 * of_event(LOAD).read_units + 1_000 * 3)
+    assert share == pytest.approx(0.00065 / 3600 / (0.625 / 1e6), abs=0.001)
+    # Provisioned tables whose units in use are just that share cost the same.
+    assert costs["steady"] == pytest.approx(costs["on demand"], rel=0.01)
+    # Three tables and the index, 730 hours, units of either side.
+    assert provisioned.idle(PRICES, LOAD, READS) == pytest.approx(4 * 730 * 5 * (0.00065 + 0.00013), abs=0.01)
 
 
-def test_counting_grows_with_the_board_and_ours_does_not() -> None:
-    small, large = (Load(ALL, replace(ALONE, batch=10, members=members)) for members in (1_000, 1_000_000))
+@pytest.mark.parametrize(("name", "times"), [("steady", 1), ("daily wave", 9), ("daily rush", 10)])
+def test_units_cover_every_hour_of_a_day(name: str, times: float) -> None:
+    shape = provisioned.SHAPES[name]
 
-    assert alternatives.counted(large).read_units > 500 * alternatives.counted(small).read_units
-    assert of_event(large).write_units == pytest.approx(of_event(small).write_units, rel=0.1)
+    assert sum(shape.hours) == pytest.approx(24)
+    assert max(shape.hours) == pytest.approx(times * min(shape.hours))
+    assert all(shape.covered(hour) >= load for hour, load in enumerate(shape.hours))
+    # The units of an hour are those that the busier one beside it needs, and those of a rush stay all day.
+    assert shape.covered(6) == {"steady": 1, "daily wave": shape.hours[7], "daily rush": max(shape.hours)}[name]
+    assert shape.covered(13) == max(shape.hours)
+
+
+def test_traces_and_keys_cost_what_aws_says() -> None:
+    assert [spending.traced(runs) for runs in (0, 0.5, 1, 21, 10_001)] == pytest.approx([0, 0.5, 1, 2, 501])
+    # 100 events a second in batches of 20 are 5 runs of the writer and of the projector.
+    assert spending.of_tracing(LOAD).traces == pytest.approx((2 * 1.2 + 1 + 0.05 * 999) * MONTH)
+    assert spending.of_table_keys() == Bill(key_requests=8 * 730 * 12)
+    assert spending.of_own_key() == Bill(key_months=1, key_requests=(8 + 5) * 730 * 12)
+
+
+# ---- other services
+
+
+@pytest.mark.parametrize(
+    ("windows", "periods", "sums"), [("all", 1, 0), ("all day week", 3, 0), ("all day last-7-days", 2, 1)]
+)
+def test_every_window_is_a_set_and_a_rolling_one_adds_up_its_days(windows: str, periods: int, sums: int) -> None:
+    sets = services.sets_of(replace(LOAD, settings=Settings(windows=tuple(windows.split()))))
+
+    assert (sets.periods, sets.sums) == (periods, sums)
+    # All, and with a rolling window a sum of seven days and eight days.
+    assert sums == 0 or sets.entries == pytest.approx(10 * 2_000, rel=0.001)
+    assert sums == 0 or sets.shown == pytest.approx(3 * 2_000, rel=0.001)
+    assert sets.merged == pytest.approx(sums * 7 * 2_000 * MONTH / 86_400, rel=0.001)
+
+
+def test_what_a_service_does_not_bear_has_no_price() -> None:
+    def asked(requests: float, members: int = 2_000) -> Load:
+        return Load(ALL, replace(BATCH, members=members), 1, requests / 11, requests * 10 / 11)
+
+    assert services.durable_object(asked(999)) is not None
+    assert services.durable_object(asked(1_001)) is None
+    assert services.durable_object(asked(1, 2 * MILLION)) is None
+    assert services.upstash(asked(6_000)) is None
+    quiet = services.durable_object(asked(0.1))
+    assert quiet is not None
+    assert PRICES.total(quiet) == 5  # Cloudflare's plan includes the rest
+    servers = [services.one_server(asked(requests)) for requests in (199, 5_000, 11_000)]
+    hours = [(bill.small_server_hours / services.HOURS, bill.large_server_hours / services.HOURS) for bill in servers]
+    assert hours == [(1, 0), (0, 1), (0, 3)]
+    assert services.nodes(asked(1), 2).micro_node_hours == 2 * services.HOURS
+
+
+# ---- capacity
+
+TIERS = {(1, 100): 2_000.0, (4, 100): 6_000.0, (8, 100): 6_000.0}
+SHIPPED_STACK = ceiling.Deployment()
+
+
+def test_lag_is_the_batching_window_and_little_more_while_all_keep_up() -> None:
+    scene = ceiling.Scene(400, 1, 1)
+    usual, slower = (ceiling.lag_of(scene, replace(SHIPPED_STACK, window=window), TIERS) for window in (1.0, 3.0))
+
+    assert usual is not None
+    assert slower is not None
+    assert 0.5 < usual.average < 1 < usual.most < 2
+    assert slower.most > usual.most + 2
+
+
+def test_what_falls_behind_and_what_helps() -> None:
+    hot, many = ceiling.Scene(1_000, 1, 1), ceiling.Scene(1_000, 1_000, 3, single_writes=2.5)
+    found = ceiling.least(hot, TIERS)
+
+    assert ceiling.lag_of(hot, SHIPPED_STACK, TIERS) is None
+    assert ceiling.lag_of(hot, replace(SHIPPED_STACK, shards=2), TIERS)
+    assert ceiling.lag_of(many, SHIPPED_STACK, TIERS) is None
+    assert ceiling.lag_of(many, replace(SHIPPED_STACK, parallelization=10), TIERS)
+    assert ceiling.lag_of(replace(many, windows=1), replace(SHIPPED_STACK, writers=0), TIERS) is None
+    assert ceiling.least(replace(hot, rate=6_001), TIERS) is None
+    assert found is not None
+    assert found[0].shards == 3
+
+
+def test_the_page_states_the_assumptions() -> None:
+    page = (PROJECT / "docs" / "capacity.md").read_text(encoding="utf-8")
+
+    assert f"A transaction takes {1000 * assumed.TRANSACTION:g} ms, committed or cancelled." in page
+    assert f"A read takes {1000 * assumed.READ:g} ms." in page
+    assert f"A run of a function takes {1000 * assumed.INVOCATION:g} ms beside its work." in page
+    assert assumed.EVENT == assumed.MOVE
+    assert f"An event and a move take {1000 * assumed.EVENT:g} ms of processor each." in page
+    assert f"a single write of {1000 * assumed.WRITE:g} ms, {assumed.WRITES_SIDE_BY_SIDE} of them at once" in page

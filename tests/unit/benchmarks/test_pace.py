@@ -3,56 +3,33 @@
 import pytest
 
 from benchmarks.harness import population
-from benchmarks.measure.speed import batches, handlers, hot_spots, pace
-
-FUNCTIONS = ("writer", "projector")
-LEVELS = ("store", "botocore")
-MEMBERS = 40
-BATCH = 20
+from benchmarks.measure.speed import batches, handlers, pace
 
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in handlers.ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(batches, "BATCH", BATCH)
-    monkeypatch.setattr(batches, "LARGEST", BATCH)
+    monkeypatch.setattr(batches, "BATCH", 20)
+    monkeypatch.setattr(batches, "LARGEST", 20)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("level", ["store", "botocore"])
+@pytest.mark.parametrize("function", ["writer", "projector"])
 def test_the_pace_of_a_function_is_measured(function: str, level: str) -> None:
-    answer = pace.pace(function, level, MEMBERS, 1, 2)
+    answer = pace.pace(function, level, members=40, count=1, repeats=2)
 
     assert (answer["function"], answer["level"]) == (function, level)
     assert min(answer["records_per_second"], answer["loop_records_per_second"], answer["loops_per_record"]) > 0
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("function", "stage"), [("writer", "write"), ("projector", "project")])
-def test_a_profile_names_the_packages_of_the_layer(function: str, stage: str, level: str) -> None:
-    answer = hot_spots.profile(function, level, MEMBERS, 2)
-
-    expected = {"domain", stage, "functions", *(("aws", "botocore") if level == "botocore" else ())}
-    assert expected <= answer["shares"].keys()
-    assert sum(answer["shares"].values()) == pytest.approx(1, abs=0.02)
-    assert answer["most"]
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_memory_of_the_largest_batch_is_measured(function: str) -> None:
-    answer = pace.memory(function, population.BOARDS)
-
-    assert answer["records"] == BATCH
-    assert answer["peak_megabytes"] > 0
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_with_the_network_stubbed_transactions_are_sent(function: str) -> None:
+@pytest.mark.parametrize("function", ["writer", "projector"])
+def test_with_the_network_stubbed_transactions_are_sent_and_memory_is_measured(function: str) -> None:
     transport = handlers.Transport()
     app = handlers.load(function, population.BOARDS, transport)
-    (batch,) = batches.batches(function, population.BOARDS, MEMBERS, BATCH, 1)
-
-    handlers.run(app, [batch])
+    handlers.run(app, batches.batches(function, population.BOARDS, 40, 20, 1))
+    answer = pace.memory(function, population.BOARDS)
 
     assert transport.transactions
+    assert answer["records"] == 20
+    assert answer["peak_megabytes"] > 0

@@ -1,52 +1,84 @@
-"""The comparison of every read, on a stack that says what the judge says, and on such stacks with one thing wrong."""
+"""The comparison of every read, of the product's own answers, and of such answers with one thing wrong."""
 
 import random
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.support.aws.stack import Stack
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.builders.stages.streaming import apply, project
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+from tests.support.machine.boards import BERLIN, Board
 from tests.support.oracle.comparing import compare_every_read
-from tests.support.oracle.judged_stack import NOW, Spoil, Told
-from tests.support.oracle.listing import Metric
-from tests.support.oracle.model import BoardModel
-from tests.support.oracle.periods import Calendar
+from tests.support.oracle.model import BoardModel, Calendar, Metric
+
+NOW = datetime(2026, 10, 25, 12, 30, tzinfo=UTC)
+METRICS = {
+    "points": Metric(precision=2, ties="first", windows=("all", "day", "last-3-days", "hour")),
+    "best": Metric("min", descending=False, windows=("month",)),
+    "runs": Metric(windows=()),
+}
+Spoil = Callable[[str, dict[str, Any]], object]
+"""Changes an answer, given its path."""
 
 
-@pytest.fixture
-def model() -> BoardModel:
-    metrics = {
-        "points": Metric(precision=2, ties="first", windows=("all", "day", "last-3-days", "hour")),
-        "best": Metric("min", descending=False, windows=("month",)),
-        "runs": Metric(windows=()),
-    }
-    found = BoardModel(metrics, Calendar(ZoneInfo("Europe/Berlin")))
-    rng = random.Random(1)
-    for event in range(120):
-        amounts = {name: rng.choice([0, 1, 1, 2, -5, 250]) for name in rng.sample(sorted(metrics), 2)}
-        at = NOW - timedelta(hours=rng.choice([0, 1, 5, 24, 25, 48, 80, 300]))
-        found.add(str(event), f"m{rng.randrange(12)}", at, amounts, NOW)
-    found.put("m1", hidden=True)
-    found.put("new")
-    found.remove("m2")
-    return found
+@dataclass
+class Spoiled:
+    """A stack whose answers are changed on their way out."""
+
+    stack: Stack
+    spoil: Spoil
+
+    def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
+        return self._spoiled(path, *self.stack.get(path, **arguments))
+
+    def post(self, path: str, body: Any, **arguments: Any) -> tuple[int, dict[str, Any]]:
+        return self._spoiled(path, *self.stack.post(path, body, **arguments))
+
+    def _spoiled(self, path: str, status: int, answer: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.spoil(path, answer)
+        return status, answer
 
 
-def compare(model: BoardModel, spoil: Spoil) -> None:
+@pytest.fixture(scope="module")
+def board() -> Iterator[tuple[Stack, BoardModel]]:
+    """A board with hidden, removed and idle members, in a stack and as a model."""
+    board = Board(METRICS, Calendar(BERLIN))
+    model, engine, rng = board.model(), Engine(), random.Random(1)
+    create_tables(engine, expire=False)
+    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), board.toml("b", 1)) as stack:
+        events = []
+        for number in range(120):
+            amounts = {name: rng.choice([0, 1, 1, 2, -5, 250]) for name in rng.sample(sorted(METRICS), 2)}
+            at = NOW - timedelta(hours=rng.choice([0, 1, 5, 24, 25, 48, 80, 300]))
+            event_id, member = f"e{number}", f"m{rng.randrange(12)}"
+            model.add(event_id, member, at, amounts, NOW)
+            metrics = {name: units / 10 ** METRICS[name].precision for name, units in amounts.items()}
+            events.append({"id": event_id, "board": "b", "member": member, "at": at.isoformat(), "metrics": metrics})
+        apply(stack, events)
+        model.put("m1", hidden=True)
+        stack.put("/boards/b/member", {"hidden": True}, id="m1")
+        model.put("new")
+        stack.put("/boards/b/member", None, id="new")
+        model.remove("m2")
+        stack.delete("/boards/b/member", id="m2")
+        project(stack)
+        yield stack, model
+
+
+def compare(board: tuple[Stack, BoardModel], spoil: Spoil) -> None:
+    stack, model = board
     for seed in range(4):
-        stack = cast("Stack", Told(model, spoil))
-        compare_every_read(stack, model, "b", NOW, random.Random(seed))
+        compare_every_read(cast("Stack", Spoiled(stack, spoil)), model, "b", NOW, random.Random(seed))
 
 
-def test_what_the_judge_says_is_exact(model: BoardModel) -> None:
-    compare(model, lambda _path, _answer: None)
-
-
-def test_an_empty_board_is_exact() -> None:
-    compare(BoardModel({"points": Metric(windows=("all", "day"))}), lambda _path, _answer: None)
+def test_what_the_product_says_is_exact(board: tuple[Stack, BoardModel]) -> None:
+    compare(board, lambda _path, _answer: None)
 
 
 def _swap(found: list[Any]) -> None:
@@ -110,7 +142,7 @@ WRONG: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_is_noticed(model: BoardModel, what: str) -> None:
+def test_what_is_wrong_is_noticed(board: tuple[Stack, BoardModel], what: str) -> None:
     where, change = WRONG[what]
     is_problem = "problem" in what or "gone" in what
 
@@ -119,4 +151,4 @@ def test_what_is_wrong_is_noticed(model: BoardModel, what: str) -> None:
             change(answer)
 
     with pytest.raises(AssertionError, match=rf"(?s){where}.*judge: .*product: "):
-        compare(model, spoil)
+        compare(board, spoil)

@@ -1,23 +1,25 @@
-"""Boards for an audit: events, hides and removals, and the audit itself call by call."""
+"""A board for audits: events, hides and removals at random, also while an audit or a rebuild runs."""
 
 import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from standings.aws.dynamodb.keys import node_key
-from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import Boards, Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.tiers.tier_path import ROOT
-from standings.maintain.audit.audit import GRACE, BoardAudit
-from standings.maintain.audit.report import AuditCall
-from standings.runtime.retry import Clock
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.audit.counters import Finding, add_to_counter, counters_off, nodes_of
+from tests.support.builders.failures.maintenance import calls
+from tests.support.builders.stages.streaming import write
+from tests.support.faults import faulty_client
 
 BOARD = "b"
 FAMILY = """
@@ -29,6 +31,8 @@ metrics.points = {{ aggregate = "sum", ties = "{ties}", windows = ["all", "day",
 metrics.best = {{ aggregate = "max", windows = ["all"] }}
 """
 SCORES = (-300, -1, 0, 1, 2, 2, 3, 7, 127, 128, 300, 20_000, 3_000_000)
+MUCH = 300
+"""So many events in one test are enough: from then on few follow."""
 
 
 @dataclass
@@ -47,12 +51,6 @@ class Audited:
     @property
     def clock(self) -> ManualClock:
         return self.stack.clock
-
-    def time(self) -> Clock:
-        return Clock(self.clock, lambda: self.clock.milliseconds / 1000, self.sleep, self.rng.random)
-
-    def sleep(self, seconds: float) -> None:
-        self.clock.milliseconds += round(seconds * 1000)
 
     def rankings(self) -> list[Ranking]:
         """All rankings that can be read."""
@@ -75,16 +73,10 @@ class Audited:
         what = rng.random()
         if what < 0.85:
             self.posted += 1
-            at = self.clock.milliseconds - rng.choice([0, 0, 0, 86_400_000])
-            event = {
-                "id": f"e{self.posted}",
-                "board": BOARD,
-                "member": member,
-                "metrics": {rng.choice(["points", "points", "best"]): rng.choice(SCORES)},
-                "at": _instant(at),
-            }
-            assert stack.post("/events", event)[0] == 202
-            assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
+            at = datetime.fromtimestamp((self.clock() - rng.choice([0, 0, 0, 86_400_000])) / 1000, UTC)
+            metrics = {rng.choice(["points", "points", "best"]): rng.choice(SCORES)}
+            event = {"id": f"e{self.posted}", "board": BOARD, "member": member, "metrics": metrics}
+            write(stack, [{**event, "at": at.isoformat()}])
         elif what < 0.95:
             assert stack.put(f"/boards/{BOARD}/member", {"hidden": rng.random() < 0.7}, id=member)[0] == 200
         else:
@@ -99,27 +91,17 @@ class Audited:
                 assert self.stack.projector({"Records": batch}, Context()) == {"batchItemFailures": []}
             self.stack.projected[number] = done + len(batch)
 
-    def audit(self, client: Any = None, seconds: float = 1000.0, most_calls: int = 100_000) -> list[dict[str, Any]]:
-        """Run an audit call by call; returns the answers."""
-        evidence = DynamoAuditReads(client or self.engine, "Scores", "Rankings", self.time())
-        family = self.boards.family(BOARD)
-        assert family is not None
-        answers: list[dict[str, Any]] = []
-        cursor = None
-        while True:
-            deadline = self.clock.milliseconds / 1000 + seconds
-            call = AuditCall(BOARD, evidence, self.time(), deadline, GRACE)
-            answers.append(BoardAudit(call, family, 0, coverage_of(family, self.clock.milliseconds)).run(cursor))
-            cursor = answers[-1]["cursor"]
-            if cursor is None:
-                return answers
-            assert len(answers) < most_calls
+    def audit(self, seconds: float = 1_000) -> list[dict[str, Any]]:
+        """Audit the board call by call, and return the reports."""
+        return [
+            report for answer in calls(self.stack, "audit", board=BOARD, seconds=seconds) for report in answer["boards"]
+        ]
 
 
-def _instant(milliseconds: int) -> str:
-    from datetime import UTC, datetime  # noqa: PLC0415
-
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def family(shards: int, ties: str) -> tuple[str, Boards]:
+    """A `boards.toml`, as text and read."""
+    text = FAMILY.format(shards=shards, ties=ties)
+    return text, parse_boards(text)
 
 
 def populate(audited: Audited, members: int, events: int) -> None:
@@ -142,10 +124,9 @@ def _use_lanes(audited: Audited) -> None:
         lanes = rng.choice([2, 4])
         for node, counters in nodes_of(audited.engine, ranking).items():
             if node == ROOT:
-                key = {"pk": {"S": node_key(ranking.key, ROOT)}}
                 audited.engine.update_item(
                     TableName="Rankings",
-                    Key=key,
+                    Key={"pk": {"S": node_key(ranking.key, ROOT)}},
                     UpdateExpression="SET l = :l",
                     ExpressionAttributeValues={":l": {"N": str(lanes)}},
                 )
@@ -153,6 +134,46 @@ def _use_lanes(audited: Audited) -> None:
                 count = rng.choice([-3, 0, 1])
                 add_to_counter(audited.engine, ranking, node, digit, count)
                 add_to_counter(audited.engine, ranking, node, digit, -count, rng.randrange(1, lanes))
+
+
+def lag(audited: Audited, milliseconds: int) -> None:
+    """Delay each change of a row in the sorted index."""
+    index = audited.engine._tables["Rankings"].indexes["places"]
+    index.bring_in()
+    index.clock = lambda: audited.clock() / 1000
+    index.behind = milliseconds / 1000
+
+
+@contextmanager
+def traffic(audited: Audited, chance: float, members: str = "x", step: int = 30) -> Iterator[None]:
+    """Before each call of the store the clock goes on by up to `step` milliseconds, and by chance events happen.
+
+    They are of a few members, whose names begin with `members`. Now and then a read of one moment meets a conflict.
+    """
+    rng, at_it = audited.rng, threading.Lock()
+
+    def happen() -> None:
+        if rng.random() < (chance if audited.posted < MUCH else min(chance, 0.02)):
+            for _ in range(rng.randint(1, 3)):
+                audited.happen(f"{members}{rng.randrange(8)}")
+            if rng.random() < 0.8:
+                audited.project(rng.choice([1, 2, 10_000]))
+
+    def before(operation: str, request: dict[str, Any]) -> None:
+        # The calls of these events make no further events.
+        if not at_it.acquire(blocking=False):
+            return
+        try:
+            audited.clock.milliseconds += rng.randrange(step)
+            happen()
+        finally:
+            at_it.release()
+        if operation == "TransactGetItems" and rng.random() < chance / 4:
+            raise faulty_client.cancelled(["TransactionConflict", *["None"] * (len(request["TransactItems"]) - 1)])
+
+    audited.engine.before.append(before)
+    yield
+    audited.engine.before.remove(before)
 
 
 def findings(answers: list[dict[str, Any]]) -> list[Finding]:
@@ -166,9 +187,3 @@ def findings(answers: list[dict[str, Any]]) -> list[Finding]:
                 what = f"{example['node']}:{example['digit']}:{example['counted'] - example['there']}"
             found.append((example["kind"], example["ranking"], what))
     return found
-
-
-def family(shards: int, ties: str) -> tuple[str, Boards]:
-    """A `boards.toml`, as text and read."""
-    text = FAMILY.format(shards=shards, ties=ties)
-    return text, parse_boards(text)

@@ -1,17 +1,18 @@
-"""The counters of a board's tier trees, read and written row by row: independent of the audit."""
+"""The counters of a board's tier trees that are wrong, from all items of the table: independent of the audit."""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from standings.aws.dynamodb.keys import COUNTERS, DIGITS, index_key, log_key, node_key
+from standings.aws.dynamodb.keys import COUNTERS, index_key, log_key, node_key
 from standings.aws.dynamodb.rankings.rolling_items import list_key, list_range
 from standings.domain.boards.definitions import Ranking
-from standings.domain.rolling.count_log import decode_entry, node_deltas
 from standings.domain.rolling.rolling_rankings import rolling_of
 from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import ROOT, Path, path
 from tests.support.builders.checks import rows
+from tests.support.builders.stored import Counters, Stored
+from tests.support.dynamodb.items import decode_item
 
 NOW = 1_795_256_100_000
 UNREADABLE = ("?", "~~", "P", "\u00e9", "zzz")
@@ -32,81 +33,58 @@ def add_to_counter(engine: Any, ranking: Ranking, node: Path, digit: int, count:
 
 
 def nodes_of(engine: Any, ranking: Ranking) -> dict[Path, dict[int, int]]:
-    """The counters of a ranking's nodes, also those of 0, summed over the lanes that the root names.
-
-    In a rolling window, they are those at the end of its log.
-    """
-    there = {row["pk"]["S"]: row for row in rows(engine, "Rankings") if row["pk"]["S"].startswith(f"{ranking.key}/")}
-    lanes = int(there.get(node_key(ranking.key, ROOT), {}).get("l", {"N": "1"})["N"])
+    """The counters of a ranking's nodes that are not 0. In a rolling window, they are those at the end of its log."""
     found: dict[Path, dict[int, int]] = {}
-    for key, row in there.items():
-        way, _, lane = key.removeprefix(f"{ranking.key}/").partition("+")
-        if int(lane or 0) < lanes:
-            node = found.setdefault(tuple(bytes.fromhex(way)), {})
-            for name, value in row.items():
-                digit = DIGITS.get(name)
-                if digit is not None:
-                    node[digit] = node.get(digit, 0) + int(value["N"])
-    for way, position, counters in _logged(engine, ranking):
-        stored = there.get(node_key(ranking.key, way), {})
-        if position >= int(stored.get("p0", {"N": "0"})["N"]):
-            node = found.setdefault(way, {})
-            for digit, count in counters.items():
-                node[digit] = node.get(digit, 0) + count
+    for (node, digit), count in _counted(rows(engine, "Rankings"), ranking).items():
+        found.setdefault(node, {})[digit] = count
     return found
 
 
-def _logged(engine: Any, ranking: Ranking) -> Iterator[tuple[Path, int, dict[int, int]]]:
-    """The changes of nodes that the only log of a rolling window holds: path, position, counters."""
-    key = log_key(rolling_of(ranking).key, 0)
-    for row in rows(engine, "Rankings") if ranking.window.rolling else ():
-        if row["pk"]["S"] == key:
-            assert "c" not in row
-            for position, text in enumerate(row["l"]["L"], start=int(row["b"]["N"])):
-                period = range(ranking.period, ranking.period + 1)
-                for (_, way), counters in node_deltas([decode_entry(text["S"])], period).items():
-                    yield way, position, counters
-
-
 def counters_off(engine: Any, rankings: list[Ranking]) -> set[Finding]:
-    """The counters that differ from what they count, from all rows of the table.
+    """The counters that differ from what they count.
 
     A leaf's counter counts entries; another node's counter is the sum of its child's counters.
     """
     wrong: set[Finding] = set()
+    items = rows(engine, "Rankings")
     for ranking in rankings:
-        below = _entries_of_leaves(engine, ranking)
-        nodes = nodes_of(engine, ranking)
-        for node, counters in nodes.items():
+        counted, below = _counted(items, ranking), Counter(_entries(items, ranking))
+        for (node, _), count in counted.items():
             if node != ROOT:
-                below[node[:-1], node[-1]] += sum(counters.values())
-        counted = {(node, digit): count for node, counters in nodes.items() for digit, count in counters.items()}
+                below[node[:-1], node[-1]] += count
         for node, digit in counted.keys() | below.keys():
-            off = counted.get((node, digit), 0) - below[node, digit]
-            if off:
+            if off := counted[node, digit] - below[node, digit]:
                 wrong.add(("counter", ranking.key, f"{bytes(node).hex()}:{digit}:{off}"))
     return wrong
 
 
-def _entries_of_leaves(engine: Any, ranking: Ranking) -> Counter[tuple[Path, int]]:
-    """The number of entries for each score: by leaf and digit."""
-    entries: Counter[tuple[Path, int]] = Counter()
-    key = list_key(rolling_of(ranking), ranking.period) if ranking.window.rolling else ranking.key
+def _counted(items: list[dict[str, Any]], ranking: Ranking) -> Counters:
+    """The counters of a ranking, from its nodes in the lanes that are in use, and from the log of a rolling window."""
+    nodes = {item["pk"]["S"]: decode_item(item) for item in items if item["pk"]["S"].startswith(f"{ranking.key}/")}
+    lanes = nodes.get(node_key(ranking.key, ROOT), {}).get("l", 1)
+    used = [item for key, item in nodes.items() if int(key.partition("+")[2] or 0) < lanes]
+    if ranking.window.rolling:
+        log = log_key(rolling_of(ranking).key, 0)
+        used += [decode_item(item) for item in items if item["pk"]["S"] == log]
+    return Stored(used).counted.get(ranking.key, Counter())
+
+
+def _entries(items: list[dict[str, Any]], ranking: Ranking) -> Iterator[tuple[Path, int]]:
+    """The leaf and digit of each readable entry, in the shards that are in use."""
+    rolling = ranking.window.rolling
+    key = list_key(rolling_of(ranking), ranking.period) if rolling else ranking.key
     shards = {index_key(key, shard) for shard in range(ranking.metric.shards)}
-    for row in rows(engine, "Rankings"):
-        if "s" in row and row["r"]["S"] in shards and row["s"]["S"] not in UNREADABLE and _is_valid(row, ranking):
-            place, _ = decode_sort_key(row["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)
+    for item in items:
+        is_there = "s" in item and item["r"]["S"] in shards and item["s"]["S"] not in UNREADABLE
+        if is_there and (not rolling or _is_valid(item, ranking)):
+            place, _ = decode_sort_key(item["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)
             *leaf, digit = path(place.sort_value)
-            entries[tuple(leaf), digit] += 1
-    return entries
+            yield tuple(leaf), digit
 
 
-def _is_valid(row: dict[str, Any], ranking: Ranking) -> bool:
-    """Whether an item of the index counts in the ranking's period."""
-    if not ranking.window.rolling:
-        return True
-    try:
-        first, until = list_range(rolling_of(ranking), row)
-    except (LookupError, ValueError):
+def _is_valid(item: dict[str, Any], ranking: Ranking) -> bool:
+    """Whether a list item counts in the ranking's period."""
+    if "N" not in item["t"]:
         return False
+    first, until = list_range(rolling_of(ranking), item)
     return first <= ranking.period < until

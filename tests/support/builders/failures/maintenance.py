@@ -1,24 +1,17 @@
-"""Builds what lists and replays dead letters and parked records, over the clients of a stack."""
+"""Calls the maintenance function as a command does: again and again, until a task is done."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.scores.member_items import decode_parked
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.s3.failure_bucket import FailureBucket
-from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
-from standings.aws.sqs.messages import Sender
-from standings.domain.boards.boards_toml import parse_boards
-from standings.maintain.failures.dead_letters import DeadLetterCare
-from standings.maintain.failures.parked import ParkedCare
-from standings.project.backfill import Backfill
+from botocore.exceptions import ClientError
+
 from standings.runtime.retry import Clock
-from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes.queues import Sqs
+from standings.wiring.building_blocks import REPORTING_RESERVE
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
+from tests.support.awslambda.context import Context
 
 
 def soon(clock: ManualClock, seconds: float = 60.0) -> float:
@@ -31,42 +24,53 @@ def clock_of(clock: ManualClock) -> Clock:
     return Clock(clock, clock.monotonic, clock.sleep, random.Random(1).random)
 
 
-def dead_letter_care(stack: Stack) -> DeadLetterCare:
-    sqs: Any = Sqs(stack.activity, stack.dead_letters)
-    queue = DeadLetterQueue(
-        lambda: sqs,
-        ENVIRONMENT["DEAD_LETTER_QUEUE_URL"],
-        Sender(lambda: sqs, ENVIRONMENT["ACTIVITY_QUEUE_URL"]),
-        bucket(stack),
-    )
-    return DeadLetterCare(queue, clock_of(stack.clock))
+def call(stack: Stack, *task: str, seconds: float = 800.0, **arguments: Any) -> dict[str, Any]:
+    """Call a task once, such as `("parked", "list")`. It has so many seconds by the stack's clock to do its work."""
+    event: dict[str, Any] = arguments
+    for name in reversed(task):
+        event = {name: event}
+    return stack.maintenance(event, Context(seconds=seconds + REPORTING_RESERVE, clock=stack.clock.monotonic))
 
 
-def parked_care(
-    stack: Stack,
-    boards: str,
-    written: Callable[[str], Sequence[int]] = lambda _: (0,),
-    client: Any = None,
-    tools: Clock | None = None,
-) -> ParkedCare:
-    dynamodb = client if client is not None else stack.dynamodb
-    tools = tools or clock_of(stack.clock)
-    return ParkedCare(
-        parse_boards(boards),
-        DynamoScores(dynamodb, "Scores", "Receipts", tools),
-        Backfill(DynamoRankings(dynamodb, "Rankings", tools), tools),
-        bucket(stack),
-        decode_parked,
-        tools,
-        report=_fail,
-        written=written,
-    )
+def calls(stack: Stack, *task: str, seconds: float = 800.0, **arguments: Any) -> Iterator[dict[str, Any]]:
+    """Call a task until it is done, and yield each answer. Where a job waits, the clock goes on."""
+    for _ in range(5_000):
+        answer = call(stack, *task, seconds=seconds, **arguments)
+        yield answer
+        if answer["done"]:
+            return
+        stack.clock.milliseconds += round(answer.get("wait", 0) * 1000)
+        arguments |= {"begin": False} if "phase" in answer else {"cursor": answer["cursor"]}
+    raise AssertionError(answer)
 
 
-def _fail(bug: Exception) -> None:
-    raise bug
+def finish(stack: Stack, *task: str, **arguments: Any) -> dict[str, Any]:
+    """Call a task until it is done, and return the last answer."""
+    return [*calls(stack, *task, **arguments)][-1]
 
 
-def bucket(stack: Stack) -> FailureBucket:
-    s3: Any = stack.bucket
-    return FailureBucket(lambda: s3, ENVIRONMENT["FAILURE_BUCKET"])
+@contextmanager
+def before(engine: Any, do: Callable[[], Any], *words: str) -> Iterator[None]:
+    """Do something before each request that has all these words in its operation's name or its arguments.
+
+    What it requests itself does not count.
+    """
+    is_at_it = False
+
+    def hook(operation: str, request: dict[str, Any]) -> None:
+        nonlocal is_at_it
+        if not is_at_it and all(word in f"{operation} {request}" for word in words):
+            is_at_it = True
+            try:
+                do()
+            finally:
+                is_at_it = False
+
+    engine.before.append(hook)
+    yield
+    engine.before.remove(hook)
+
+
+def throttle() -> None:
+    """Refuse a request, as DynamoDB does that has too much to do."""
+    raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "slow down"}}, "as a test says")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from tests.support.aws.stack import Stack
-from tests.support.awslambda.pollers import Context
+from tests.support.builders.failures.maintenance import call, finish
 from tests.support.builders.stages.streaming import apply
 
 BOARDS: Final = """
@@ -79,18 +79,14 @@ def lose_a_row(stack: Stack) -> None:
     stack.dynamodb.delete_item(TableName="Rankings", Key={"pk": key})
 
 
-def settle(stack: Stack, seconds: float = 900, **arguments: Any) -> dict[str, Any]:
+def settle(stack: Stack, seconds: float = 800, **arguments: Any) -> dict[str, Any]:
     """One call of the task."""
-    given = {"board": BOARD, "window": "day", "period": DAY, **arguments}
-    return stack.maintenance({"settle": given}, Context(seconds=seconds))
+    return call(stack, "settle", seconds=seconds, **{"board": BOARD, "window": "day", "period": DAY, **arguments})
 
 
 def settle_whole(stack: Stack, **arguments: Any) -> dict[str, Any]:
     """Call the task until it is done."""
-    answer = settle(stack, **arguments)
-    while not answer["done"]:
-        answer = settle(stack, **{**arguments, "cursor": answer["cursor"]})
-    return answer
+    return finish(stack, "settle", **{"board": BOARD, "window": "day", "period": DAY, **arguments})
 
 
 def sorted_lines(scores: Scores) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from standings.aws.dynamodb.keys import DIGITS
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.domain.boards.boards_toml import parse_boards
@@ -52,15 +53,14 @@ class Worker:
         return outcome
 
 
+def reading(engine: Any, time: faulty_client.Time | None = None) -> DynamoRankingsReader:
+    """A reader with a clock of its own."""
+    return DynamoRankingsReader(engine, "Rankings", "Scores", (time or faulty_client.Time(NOW)).clock())
+
+
 def moved(member: str, old: int | None, new: int | None, version: int) -> Move:
-    return Move(
-        RANKING,
-        member,
-        None if old is None else Place(old),
-        None if new is None else Place(new),
-        version,
-        NOW,
-    )
+    before, after = (None if sort_value is None else Place(sort_value) for sort_value in (old, new))
+    return Move(RANKING, member, before, after, version, NOW)
 
 
 def tier_conflict(_: faulty_client.Faulty, request: dict[str, Any]) -> Any:

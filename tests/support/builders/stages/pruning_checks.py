@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.measure import rising
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.domain.tiers.tier_path import ROOT
 from standings.project.prune_tiers import CHANCE
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
-from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, out_of_reach, tier_conflict
+from tests.support.builders.stages.cleaners import RANKING, Worker, moved, out_of_reach, reading, tier_conflict
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.faults import faulty_client
@@ -45,10 +44,8 @@ def interleaved(engine: Any, seed: int) -> None:
         worker.client.steps.clear()
     assert_tiers_count_the_entries(engine)
     assert out_of_reach(engine) == set()
-    standing = DynamoRankingsReader(engine, "Rankings", "Scores", faulty_client.Time(NOW).clock())
-    placed = entries(engine).get(RANKING.key, {})
-    there = standing.nodes([(RANKING, ROOT)])
-    assert sum(there[RANKING, ROOT].counters.values()) == len(placed)
+    there = reading(engine).nodes([(RANKING, ROOT)])
+    assert sum(there[RANKING, ROOT].counters.values()) == len(entries(engine).get(RANKING.key, {}))
 
 
 class _Slow:

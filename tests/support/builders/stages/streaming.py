@@ -22,8 +22,8 @@ def event(member: str, points: Any) -> dict[str, Any]:
     }
 
 
-def apply(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
-    """Write and project events; every one must be accepted."""
+def write(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
+    """Write events; every one must be accepted."""
     for start in range(0, len(events), BATCH):
         records = [
             {"messageId": str(number), "body": orjson.dumps(event).decode(), "messageAttributes": {}}
@@ -31,6 +31,11 @@ def apply(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
         ]
         assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
     assert stack.dead_letters.reasons() == []
+
+
+def apply(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
+    """Write and project events; every one must be accepted."""
+    write(stack, events)
     project(stack)
 
 

@@ -1,1 +1,0 @@
-"""Compares Standings with other ways to rank members, and measures how its costs grow."""

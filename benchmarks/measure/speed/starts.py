@@ -1,0 +1,133 @@
+"""How long programs take to start: each a whole process, compared with a base that runs in turns with it.
+
+Functions are compared with a program that only makes a boto3 client, over the layer as its own makefile builds it, like
+`sam build` does. Python compiles the modules at every start, because Lambda's file system takes no compiled files. The
+command line is compared with `python -c pass`.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median
+from threading import Thread
+from typing import Any, Final, NamedTuple
+
+from benchmarks.harness.results_file import REPOSITORY
+from benchmarks.measure.speed.handlers import ENVIRONMENT
+
+FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance")
+BUILDER: Final = REPOSITORY / ".local" / "tools" / "bootstrap" / "bin" / "python"
+NOTHING: Final = "python -c pass"
+READ: Final = "standings boards list --token …"
+COMMANDS: Final = ("standings --help", "standings --version", "standings boards check", READ)
+
+
+class Program(NamedTuple):
+    """What Python runs, where, and with which variables of the environment."""
+
+    arguments: list[str]
+    directory: Path
+    environment: Mapping[str, str]
+
+
+def unavailable() -> str | None:
+    """Return the reason why no layer can be built here, None if one can."""
+    return None if BUILDER.exists() else f"expected {BUILDER}, which builds the layer, found none: run `make setup`"
+
+
+def build(directory: Path) -> Path:
+    """Build the layer for this interpreter; return the folder that functions import from."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    processor = "arm64" if platform.machine().lower() in {"arm64", "aarch64"} else "x86_64"
+    command: list[str | Path] = ["make", "--directory", REPOSITORY / "layers" / "standings", "build-StandingsLayer"]
+    command += ["--file", Path("targets") / f"python{version}-{processor}" / "Makefile"]
+    command += [f"ARTIFACTS_DIR={directory}", f"PYTHON={BUILDER}"]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own makefile
+    return directory / "python"
+
+
+def functions(layer: Path) -> dict[str, Program]:
+    """Return the functions over a layer, and first the program that only makes a client."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(layer), "PYTHONDONTWRITEBYTECODE": "1", **ENVIRONMENT}
+    base = Program(["-c", "import boto3; boto3.client('dynamodb')"], layer, environment)
+    named = {name: Program(["-c", "import app"], REPOSITORY / "functions" / name, environment) for name in FUNCTIONS}
+    return {"a boto3 client of DynamoDB": base, **named}
+
+
+class _Boards(BaseHTTPRequestHandler):
+    """An API that has one board."""
+
+    def do_GET(self) -> None:
+        body = b'{"boards": [{"board": "otters"}], "next": null}'
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Keep quiet."""
+
+
+@contextmanager
+def commands() -> Iterator[dict[str, Program]]:
+    """Return commands, and first a Python that does nothing, while an API answers the read."""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "layers" / "standings"), "NO_PROXY": "127.0.0.1"}
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Boards) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        arguments = {NOTHING: ["-c", "pass"], **{one: ["-m", "standings_cli", *one.split()[1:]] for one in COMMANDS}}
+        arguments[READ] = ["-m", "standings_cli", "boards", "list", "--api-url", address, "--token", "a.b.c"]
+        try:
+            yield {name: Program(words, REPOSITORY, environment) for name, words in arguments.items()}
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def start(program: Program) -> dict[str, float]:
+    """Run one process; return its seconds (wall and CPU time) and its peak memory in megabytes."""
+    arguments, directory, environment = program
+    began = time.perf_counter()
+    process = subprocess.Popen(  # noqa: S603 - our own programs
+        [sys.executable, *arguments], cwd=directory, env=environment, stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{directory}: expected {arguments} to end with 0, got {process.returncode}")
+    return {"wall": seconds, "cpu": used.ru_utime + used.ru_stime, "megabytes": used.ru_maxrss / 1000}
+
+
+def measure(programs: Mapping[str, Program], rounds: int) -> list[dict[str, Any]]:
+    """Return medians over the rounds; each round starts every program once, and one more round goes before them."""
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in programs}
+    for number in range(rounds + 1):
+        for name, program in programs.items():
+            started = start(program)
+            if number:
+                runs[name].append(started)
+    bases = next(iter(runs.values()))
+    rows = []
+    for name, starts in runs.items():
+        wall, cpu, megabytes = (median(one[kind] for one in starts) for kind in ("wall", "cpu", "megabytes"))
+        pairs = list(zip(starts, bases, strict=True))
+        rows.append(
+            {
+                "program": name,
+                "milliseconds": round(1000 * wall),
+                "cpu_milliseconds": round(1000 * cpu),
+                "times_base": round(median(one["wall"] / base["wall"] for one, base in pairs), 2),
+                "times_base_cpu": round(median(one["cpu"] / base["cpu"] for one, base in pairs), 2),
+                "megabytes": round(megabytes),
+            }
+        )
+    return rows

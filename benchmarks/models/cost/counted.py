@@ -1,0 +1,298 @@
+"""What one event uses, from a board's settings and traffic: counted in a short run of the real writer and projector.
+
+The run has some members who come as often as the traffic says, on a board whose tiers in `all` count everyone. They
+first live through the days (or hours) before, uncounted. Then their events are counted, on some days of a slab of the
+longest rolling window, because what an event changes depends on how far its slab is.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import cycle
+from math import ceil, exp, log
+from random import Random
+from statistics import mean
+from typing import Final
+
+from benchmarks.harness import population
+from benchmarks.harness.capacity_units import Units
+from benchmarks.harness.pipeline import Pipeline, event
+from benchmarks.harness.truth import ByName
+from benchmarks.models.assumed import PER_ITEM
+from standings.aws.dynamodb.keys import log_key
+from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Family, Ranking
+from standings.domain.rolling.rolling_rankings import RollingRankings
+from standings.domain.windows.calendar import DAY, HOUR
+from standings.runtime.retry import Clock
+from tests.support.dynamodb.items import item_size
+
+SIGMA: Final = 1.2
+"""The standard deviation of the logarithms of scores."""
+LENGTH: Final = {"h": HOUR, "d": DAY, "w": 7 * DAY, "m": 30 * DAY, "y": 365 * DAY}
+MOST_MEMBERS: Final = 200_000
+"""Members that the tiers of a run count at most; of more members an event costs the same, or slightly less."""
+MOST_BATCH: Final = 500
+"""A larger batch is counted as one of this size: a projector's batch is not larger as shipped."""
+EVENTS: Final = 400
+"""Events that are counted at least."""
+MONTH: Final = 30
+"""Steps that the members live through before now in a calendar window, at most."""
+POOL: Final = 200
+"""Members in a run, at least: more than have events between two folds of a log, since these share no nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a board in `boards.toml`; all its metrics are alike."""
+
+    windows: tuple[str, ...] = ("all", "day", "last-7-days")
+    aggregate: str = "sum"
+    ties: str = "member"
+    metrics: int = 1
+    shards: int = 1
+
+    @property
+    def toml(self) -> str:
+        windows = ", ".join(f'"{name}"' for name in self.windows)
+        settings = f'aggregate = "{self.aggregate}", ties = "{self.ties}", windows = [{windows}]'
+        lines = [f"metrics.points{n or ''} = {{ {settings} }}" for n in range(self.metrics)]
+        return "\n".join(['[boards."*"]', f"shards = {self.shards}", *lines])
+
+    @property
+    def family(self) -> Family:
+        (family,) = parse_boards(self.toml).families
+        return family
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """The traffic of a board.
+
+    Scores are log-normal with a median; events change them by `amounts`, drawn evenly.
+    - `batch`: events of the board that come together.
+    - `active`: members from whom the events of a batch are drawn; None: all are of different members.
+    - `daily`: events of a member per day; None: its first was today, and all of its score is of today.
+    - `improving`: the share of events that improve a `max` or `min`.
+    """
+
+    members: int = MOST_MEMBERS
+    median: float = 400
+    amounts: tuple[int, int] = (1, 100)
+    batch: int = 500
+    active: int | None = None
+    daily: float | None = None
+    improving: float = 0.5
+
+    def score(self, rng: Random) -> int:
+        return max(1, round(rng.lognormvariate(log(self.median), SIGMA)))
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Write units of an event by table and index, and what else it uses; the stored bytes of a member and a receipt."""
+
+    receipts: float
+    scores: float
+    rankings: float
+    places: float
+    read_units: float
+    records: float
+    """Records of the stream."""
+    moves: float
+    writer_transactions: float
+    projector_transactions: float
+    single_writes: float
+    """Writes outside transactions: list items of rolling windows, and nodes that a fold writes."""
+    member_bytes: float
+    """Bytes of a member's item in Scores; like all bytes with those that DynamoDB adds to each item."""
+    entries_bytes: float
+    """Bytes of a member's entries, and of their rows in the index."""
+    receipt_byte_days: float
+
+    @property
+    def write_units(self) -> float:
+        return self.receipts + self.scores + self.rankings + self.places
+
+
+@lru_cache(maxsize=256)
+def usage(settings: Settings, traffic: Traffic, seed: int = 1) -> Usage:
+    """Return the average usage of one event."""
+    run = _Run(settings, traffic, seed)
+    before = run.counted.meter.snapshot()
+    run.count()
+    spent, count = run.counted.meter.snapshot() - before, run.events
+    write = {table: units.write / count for table, units in spent.tables.items()}
+    requests = {name: units.round_trips / count for name, units in spent.operations.items()}
+    return Usage(
+        receipts=write["Receipts"],
+        scores=write["Scores"],
+        rankings=write.get("Rankings", 0.0),
+        places=write.get("Rankings/places", 0.0),
+        read_units=spent.total.read / count,
+        records=run.records / count,
+        moves=run.moves / count,
+        writer_transactions=requests["TransactWriteItems"] - run.projector_transactions / count,
+        projector_transactions=run.projector_transactions / count,
+        single_writes=sum(requests.get(name, 0.0) for name in ("PutItem", "UpdateItem", "DeleteItem")),
+        member_bytes=run.mean_bytes("Scores"),
+        entries_bytes=run.entries_bytes(),
+        receipt_byte_days=RECEIPT_LIFETIME / DAY * run.mean_bytes("Receipts"),
+    )
+
+
+class _Run:
+    """One board: a pipeline in which members live uncounted, and one over the same tables that counts."""
+
+    def __init__(self, settings: Settings, traffic: Traffic, seed: int) -> None:
+        self._settings = settings
+        self._traffic = traffic
+        self._rng = Random(seed)
+        self._now = population.NOW
+        clock = Clock(lambda: self._now, lambda: 0.0, lambda _: None, Random(seed).random)
+        boards = parse_boards(settings.toml)
+        self._lived = Pipeline(boards, clock, prune=True, counted=False)
+        self.counted = Pipeline(boards, clock, prune=True, engine=self._lived.client)
+        self._metrics = settings.family.metrics
+        self._windows = self._metrics["points"].windows
+        self._batch = min(traffic.batch, MOST_BATCH, traffic.members)
+        everyone = sorted((traffic.score(self._rng) for _ in range(min(traffic.members, MOST_MEMBERS))), reverse=True)
+        for metric in self._metrics.values():
+            for window in filter(lambda one: one.unit is None, metric.windows):
+                ranking = Ranking(population.BOARD, metric, window, 0)
+                population.place_members(self.counted.client, ranking, ByName(everyone), entries=())
+        self._everyone = everyone
+        self._scores: dict[str, int] = {}
+        self._members = [] if traffic.daily is None else self._draw()
+        self._turns: Iterator[str] = iter(())
+        self._posted = 0
+        self.events = self.records = self.moves = 0
+        self.projector_transactions = 0
+
+    @property
+    def _step(self) -> int:
+        """The length of a step of the members' life, in milliseconds."""
+        return HOUR if any(window.unit == "h" for window in self._windows) else DAY
+
+    def _draw(self) -> list[str]:
+        """Draw members of whom nothing is stored yet."""
+        count = min(self._traffic.active or max(self._batch, POOL), len(self._everyone))
+        chosen = {population.member(n): self._everyone[n] for n in self._rng.sample(range(len(self._everyone)), count)}
+        self._scores |= chosen
+        return list(chosen)
+
+    def count(self) -> None:
+        """Count events on some steps of a slab, each at another time of the day."""
+        daily = self._traffic.daily
+        slab = max((len(window.slab_of(0)) for window in self._windows if window.rolling), default=1)
+        every = max(1, slab // 4)
+        turns = max(ceil(slab / every), ceil(EVENTS / max(POOL, self._batch)))
+        if daily is not None:
+            self._live(daily)
+        for turn in range(turns):
+            passed = (turn + 0.5) / turns
+            self._now = population.NOW // self._step * self._step + round((turn * every + passed) * self._step)
+            if daily is not None:
+                self._come(1 - exp(-daily * passed * self._step / DAY), 0.05)
+            else:
+                self._members = self._draw()
+                self._come(1.0, 1.0)
+            self._fold()
+            self._turns = cycle(self._members)
+            left = EVENTS / turns
+            while left > 0 or not self._is_folded():
+                self._count_batch()
+                left -= self._batch
+
+    def _live(self, daily: float) -> None:
+        """Let the members live through the steps before now; their scores are about what was drawn for them."""
+        spans = (
+            window.size if window.rolling else min(MONTH, LENGTH[window.unit] // self._step)
+            for window in self._windows
+            if window.unit is not None
+        )
+        steps = max(spans, default=1) + 1
+        active = 1 - exp(-daily * self._step / DAY)
+        for ago in range(steps, 0, -1):
+            self._now = population.NOW - ago * self._step
+            self._come(1.0 if ago == steps else active, 1 / (1 + active * (steps - 1)))
+
+    def _come(self, share: float, part: float) -> None:
+        """Let a share of the members come; a sum grows by this part of the score."""
+        came = [name for name in self._members if self._rng.random() < share]
+        adds = self._settings.aggregate == "sum"
+        self._live_through([(name, max(1, round(self._scores[name] * (part if adds else 1)))) for name in came])
+
+    def _count_batch(self) -> None:
+        if self._traffic.active is None:
+            names = [next(self._turns) for _ in range(self._batch)]
+        else:
+            names = self._rng.choices(self._members, k=self._batch)
+        records = len(self.counted.stream)
+        self._write(self.counted, [(name, self._amount(name)) for name in names])
+        before = self._transactions()
+        self.records += len(self.counted.stream) - records
+        self.moves += self.counted.project(self._batch)
+        self.projector_transactions += self._transactions() - before
+        self.events += self._batch
+
+    def _amount(self, name: str) -> int:
+        amount = self._rng.randint(*self._traffic.amounts)
+        if self._settings.aggregate == "sum":
+            return amount
+        if self._settings.aggregate == "last":
+            return self._traffic.score(self._rng)
+        if self._rng.random() >= self._traffic.improving:
+            return 0
+        self._scores[name] += amount
+        return self._scores[name]
+
+    def _live_through(self, came: Sequence[tuple[str, int]]) -> None:
+        for start in range(0, len(came), MOST_BATCH):
+            self._write(self._lived, came[start : start + MOST_BATCH])
+            self._lived.project(MOST_BATCH)
+        self.counted.skip()
+
+    def _write(self, pipeline: Pipeline, came: Sequence[tuple[str, int]]) -> None:
+        """Write one batch: an event for each member, which gives so many points in each metric."""
+        pipeline.write(
+            event(
+                f"event-{self._posted + n:018}", population.BOARD, name, dict.fromkeys(self._metrics, points), self._now
+            )
+            for n, (name, points) in enumerate(came)
+        )
+        self._posted += len(came)
+
+    def _transactions(self) -> int:
+        return self.counted.meter.snapshot().operations.get("TransactWriteItems", Units()).round_trips
+
+    def _fold(self) -> None:
+        """Fold what the members' life has left in the logs of rolling windows."""
+        projector = self._lived.projector
+        for rankings in self._rolling():
+            projector.rankings.rolling.fold(rankings, 0)
+
+    def _is_folded(self) -> bool:
+        """Whether every log is empty: events are counted until then, so that each bears its share of a fold."""
+        keys = ({"pk": {"S": log_key(rankings.key, 0)}} for rankings in self._rolling())
+        logs = (self.counted.client.get_item(TableName="Rankings", Key=key)["Item"] for key in keys)
+        return all(int(log["z"]["N"]) == 0 for log in logs)
+
+    def _rolling(self) -> Iterator[RollingRankings]:
+        for metric in self._metrics.values():
+            for window in metric.windows:
+                if window.rolling:
+                    yield RollingRankings(population.BOARD, metric, window)
+
+    def mean_bytes(self, table: str) -> float:
+        """Return the mean bytes of a table's items that belong to members or events, with what DynamoDB adds."""
+        items = self.counted.client.scan(TableName=table)["Items"]
+        return mean(item_size(item) + PER_ITEM for item in items if table != "Scores" or "member-" in str(item["sk"]))
+
+    def entries_bytes(self) -> float:
+        """Return the bytes of a member's rows and entries that the run has left, twice for those in the index."""
+        items = [
+            item for item in self.counted.client.scan(TableName="Rankings")["Items"] if "member-" in str(item["pk"])
+        ]
+        return sum((2 if "s" in item else 1) * (item_size(item) + PER_ITEM) for item in items) / len(self._scores)

@@ -1,1 +1,0 @@
-"""What the same load costs on the services that people use instead."""

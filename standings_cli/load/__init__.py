@@ -1,1 +1,0 @@
-"""Load tests: random events at a steady rate."""

@@ -1,1 +1,0 @@
-"""The AWS services around the functions of a schedule, with their faults."""

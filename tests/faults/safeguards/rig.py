@@ -1,0 +1,189 @@
+"""The functions on one engine, for schedules that take each step by hand."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import wraps
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
+
+from standings.domain.windows.calendar import DAY
+from standings.domain.windows.window import parse_window
+from standings.wiring import projector
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+from tests.support.faults.faulty_client import Faulty, error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from standings.project.outcome import Outcome
+
+NOW: Final = 1_795_256_100_000
+"""2026-11-21T10:15:00Z."""
+POINTS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }\n'
+BEST: Final = '[boards."*"]\nmetrics.points = { aggregate = "max", windows = ["all"] }\n'
+SHARDED: Final = POINTS.replace("\n", "\nshards = 9\n", 1)
+LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
+WINDOW: Final = "last-3-days"
+ROLLING_POINTS: Final = LATE.replace('"all", "day"', f'"{WINDOW}"')
+NEXT_SLAB: Final = parse_window(WINDOW).slab_of(NOW // DAY).stop * DAY
+"""The beginning of the next slab, in milliseconds."""
+
+
+def day(milliseconds: int) -> str:
+    """Return the name of the period of an instant."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()
+
+
+class DiedError(Exception):
+    """A process has died."""
+
+
+def to_the_end(jobs: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
+    """Run jobs one after the other. If one dies, the others are as far as they would be in threads of their own."""
+    outcomes: list[Outcome] = []
+    died: list[DiedError] = []
+    for job in jobs:
+        try:
+            outcomes.append(job())
+        except DiedError as error:
+            died.append(error)
+    if died:
+        raise died[0]
+    return outcomes
+
+
+@dataclass
+class Rig:
+    """The functions on one engine. Each step is a call; time passes only when something waits."""
+
+    stacks: ExitStack = field(default_factory=ExitStack)
+    clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
+    engine: Any = field(init=False)
+    client: Faulty = field(init=False)
+    numbers: Iterator[int] = field(default_factory=count)
+    taken: int = 0
+
+    def __post_init__(self) -> None:
+        self.engine = Engine(clock=self._monotonic)
+        create_tables(self.engine)
+        self.client = Faulty(self.engine)
+        self.stacks.enter_context(mock.patch("time.monotonic", self._monotonic))
+        self.stacks.enter_context(mock.patch("time.sleep", self._sleep))
+        self.stacks.enter_context(mock.patch.object(projector, "run_parallel", return_value=to_the_end))
+
+    def _monotonic(self) -> float:
+        return self.clock() / 1000
+
+    def _sleep(self, seconds: float) -> None:
+        self.clock.milliseconds += round(seconds * 1000) + 1
+
+    def functions(self, boards: str = POINTS, client: Any = None, clock: ManualClock | None = None) -> Stack:
+        """Return new instances of the functions, with empty caches."""
+        return self.stacks.enter_context(running(client or self.client, clock or self.clock, boards))
+
+    def send(self, stack: Stack, member: str, points: int, **more: Any) -> None:
+        """Send an event through the writer.
+
+        `more` may hold the event's `id`, its time `at`, and the time `received` at which its message was first
+        received, both in milliseconds.
+        """
+        number = next(self.numbers)
+        at = more.get("at", stack.clock())
+        event = {"id": more.get("id", f"e{number}"), "board": "b", "member": member, "metrics": {"points": points}}
+        attributes = {}
+        if "received" in more:
+            attributes["first_received"] = {"dataType": "String", "stringValue": str(more["received"])}
+        body = json.dumps({**event, "at": f"2026-11-{21 + (at - NOW) // DAY:02}T10:00:00Z"})
+        record = {"messageId": str(number), "body": body, "messageAttributes": attributes}
+        assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+
+    def count(self, stack: Stack, member: str, points: int, *, by: Stack | None = None) -> None:
+        """Send an event through the writer, and project what is new by the same functions or others."""
+        self.send(stack, member, points)
+        self.project(by or stack, *self.records())
+
+    def hide(self, stack: Stack, member: str, *, hidden: bool = True) -> None:
+        """Hide or show a member over HTTP."""
+        stack.put("/boards/b/member", {"hidden": hidden}, id=member)
+
+    def records(self) -> list[Any]:
+        """Return the stream records of members since the last call."""
+        (shard,) = self.engine.stream("Scores")
+        new, self.taken = shard[self.taken :], len(shard)
+        return [record for record in new if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
+
+    def project(self, stack: Stack, *records: Any, down: bool = False) -> None:
+        """Run a batch through the projector until it is done. With `down` the store is down during the first try."""
+        left = list(records)
+        while left:
+            self.client.steps.extend([error("ThrottlingException")] * 1000 * down)
+            failed = stack.projector({"Records": left}, Context())["batchItemFailures"]
+            self.client.steps.clear()
+            down = False
+            if not failed:
+                return
+            numbers = [record["dynamodb"]["SequenceNumber"] for record in left]
+            left = left[min(numbers.index(failure["itemIdentifier"]) for failure in failed) :]
+
+    def project_halfway(self, stack: Stack, *records: Any) -> None:
+        """Run a batch in a process that dies at its first transactions."""
+
+        def dies(_: Faulty, __: dict[str, Any]) -> Any:
+            raise DiedError
+
+        self.client.steps.extend([dies] * 100)
+        with suppress(DiedError):
+            stack.projector({"Records": records}, Context())
+        assert len(self.client.steps) < 100
+        self.client.steps.clear()
+
+    def park(self, stack: Stack, record: Any) -> None:
+        """Put a record into the failure bucket."""
+        body = json.dumps({"reason": "by hand", "record": record}).encode()
+        stack.bucket.put_object("failures", "parked/2026-11-21/1.json", body, "application/json")
+
+    def replay(self, stack: Stack) -> None:
+        """Replay everything that is parked."""
+        assert stack.maintenance({"parked": {"replay": {}}}, Context())["done"]
+
+    def rebuild(self, stack: Stack, until: str = "", task: str = "rebuild") -> None:
+        """Begin or continue a rebuild or a deletion of the board, up to a phase or to its end."""
+        record = self.engine.get_item(TableName="Scores", Key={"pk": {"S": "#boards"}, "sk": {"S": "b"}})["Item"]
+        begin = json.loads(record["d"]["S"])["job"] is None
+        while True:
+            answer = stack.maintenance({task: {"board": "b", "begin": begin}}, Context())
+            begin = False
+            if answer["done"] or answer["phase"] == until:
+                return
+            self.clock.milliseconds += round(answer["wait"] * 1000)
+
+    def scores(self, stack: Stack, window: str = "all", period: str | None = None) -> dict[str, int]:
+        """Read a ranking over HTTP, as scores by member."""
+        return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/b/points/{window}", period=period)}
+
+
+@contextmanager
+def rig() -> Iterator[Rig]:
+    """Provide a rig on an empty engine."""
+    with ExitStack() as stacks:
+        yield Rig(stacks)
+
+
+def on_a_rig(schedule: Callable[[Rig], None]) -> Callable[[], None]:
+    """Let a schedule run on a rig of its own."""
+
+    @wraps(schedule)
+    def run() -> None:
+        with rig() as pipeline:
+            schedule(pipeline)
+
+    return run

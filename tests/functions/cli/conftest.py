@@ -1,0 +1,39 @@
+"""A stack's functions behind HTTP, and the command line that speaks to them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.builders.querying import BOARDS
+from tests.support.cli.command_line import Run, connected, runner
+
+REGISTERED = '[boards."club"]\nmembers = "registered"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+
+
+@pytest.fixture
+def clock(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    """The clock of the stack, which is also that of the command line."""
+    monkeypatch.setattr("time.time_ns", lambda: clock() * 1_000_000)
+    return clock
+
+
+@pytest.fixture
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    with running(engine, clock, BOARDS + REGISTERED) as deployed:
+        yield deployed
+
+
+@pytest.fixture
+def connection(stack: Stack) -> Iterator[Any]:
+    with connected(stack) as there:
+        yield there
+
+
+@pytest.fixture
+def run(connection: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    # The functions run in this process, and their logger may keep the closed standard output of an earlier test.
+    monkeypatch.setattr("logging.raiseExceptions", False)
+    return runner(connection, capsys)

@@ -1,0 +1,344 @@
+"""`standings doctor`: each check of a stack fails where it should and says what to do; and what `--record` saves."""
+
+import io
+import json
+import tomllib
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from botocore.exceptions import ClientError
+
+from standings_cli.doctor.deployed import FUNCTIONS, Deployed
+from standings_cli.doctor.finding import Verdict
+from standings_cli.doctor.recording import Recording, without_account
+from standings_cli.stack.errors import NoAnswerError
+from standings_cli.stack.maintenance_function import Maintenance
+from standings_cli.terminal.exit_status import DIFFERS, OK
+from tests.support.builders.checks import rows
+from tests.support.cli.command_line import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEALTHY: Final = Path(__file__).with_name("healthy_stack.toml")
+GONE: Final = "gone"
+
+
+class Aws:
+    """AWS about a stack: `says` is what stands in `healthy_stack.toml`, until a test changes it."""
+
+    stack = "standings"
+
+    def __init__(self) -> None:
+        self.says: Any = tomllib.loads(HEALTHY.read_text(encoding="utf-8"))
+        self.maintenance = Maintenance(self.client("lambda"), "maintenance")
+
+    @property
+    def is_local(self) -> bool:
+        return bool(self.says["is_local"])
+
+    def unsigned(self, method: str, _: str) -> int:
+        status = self.says["statuses"][method]
+        if isinstance(status, Exception):
+            raise status
+        return int(status)
+
+    def client(self, _: str) -> Any:
+        """All services in one."""
+        says = self.says
+        resources = [{"LogicalResourceId": name, "PhysicalResourceId": own} for name, own in says["resources"].items()]
+        pages = {
+            "list_stack_resources": [{"StackResourceSummaries": [one]} for one in resources],
+            "describe_alarms": [{"MetricAlarms": [{"AlarmName": name, **one}]} for name, one in says["alarms"].items()],
+        }
+        given = [{"ParameterKey": name, "ParameterValue": value} for name, value in says["parameters"].items()]
+        answers: dict[str, Callable[[str], Any]] = {
+            "describe_stacks": lambda _: {"Stacks": [{"Parameters": given}]},
+            "get_queue_attributes": lambda queue: {"Attributes": {"QueueArn": f"arn:{queue}"}},
+            "describe_table": lambda table: {"Table": says["tables"][table]},
+            "describe_time_to_live": lambda table: {"TimeToLiveDescription": says["expiry"][table]},
+            "describe_continuous_backups": lambda table: {
+                "ContinuousBackupsDescription": {
+                    "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": says["backups"][table]}
+                }
+            },
+            "list_event_source_mappings": lambda function: {
+                "EventSourceMappings": [says["mappings"][function]] if function in says["mappings"] else []
+            },
+            "get_function_configuration": lambda function: says["functions"][function],
+            "get_layer_version_by_arn": lambda layer: {"layer": says["layer"]}[layer],
+            "get_account_settings": lambda _: {"AccountLimit": {"UnreservedConcurrentExecutions": says["concurrency"]}},
+        }
+
+        def call(operation: str, **request: Any) -> Any:
+            if operation in says.get("denied", ()):
+                _refuse("AccessDenied")
+            return answers[operation](next(iter(request.values()), ""))
+
+        client = SimpleNamespace(**{operation: partial(call, operation) for operation in answers}, invoke=self._invoke)
+        client.get_paginator = lambda operation: SimpleNamespace(paginate=lambda **_: pages[operation])
+        return client
+
+    def _invoke(self, FunctionName: str, Payload: bytes) -> Any:  # noqa: N803
+        assert FunctionName == "maintenance"
+        ((task, action),) = json.loads(Payload).items()
+        listed = {"list": {"limit": 1}}
+        assert action == {"runtime": {}, "dead_letters": listed, "parked": listed}.get(task, {"show": {}})
+        answer = {"turn": None, "done": True} | self.says["tasks"][task]
+        return {"Payload": io.BytesIO(json.dumps(answer).encode())}
+
+    def change(self, changes: dict[str, Any]) -> None:
+        """Change what dotted paths name, or take it away."""
+        for path, value in changes.items():
+            *parents, last = path.split(".")
+            place = self.says
+            for name in parents:
+                place = place[int(name) if isinstance(place, list) else name]
+            if value is GONE:
+                del place[last]
+            else:
+                place[last] = value
+
+
+@pytest.fixture
+def connection() -> Aws:
+    return Aws()
+
+
+def found(run: Run) -> dict[str, tuple[str, str]]:
+    """What is not well, by what it is about: the verdict and the detail."""
+    ran = run("doctor --json")
+    findings = [json.loads(line) for line in ran.out.splitlines()]
+    bad = {one["about"]: (one["verdict"], one["detail"]) for one in findings if one["verdict"] != Verdict.OK}
+    assert ran.status == (DIFFERS if Verdict.FAILED in {verdict for verdict, _ in bad.values()} else OK)
+    return bad
+
+
+def test_a_healthy_stack_has_no_failure_and_no_note(run: Run) -> None:
+    ran = run("doctor")
+    *lines, summary = ran.out.splitlines()
+    assert (ran.status, summary) == (OK, f"{len(lines)} ok, 0 note, 0 failed")
+    assert {line[:8] for line in lines} == {"ok      "}
+    assert len(lines) >= 20
+
+
+PROJECTOR_READS, WRITER_READS = "ProjectorFunction reads its source", "WriterFunction reads its source"
+PROTECTION, ONCE = "protection of the tables against deletion", "functions that may run at once"
+INDEX = "tables.rankings.GlobalSecondaryIndexes"
+TO_BUILD = "but the layer was built for python3.13, "
+
+
+BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
+    ({"mappings.projector": GONE}, PROJECTOR_READS, "got nothing: deploy again"),
+    ({"tables.scores.LatestStreamArn": "newer"}, PROJECTOR_READS, "expected a mapping of newer, got stream: "),
+    ({"mappings.writer.State": "Disabled"}, WRITER_READS, "-source-mapping --uuid w --enabled"),
+    ({"mappings.announcer.State": "Disabled"}, "AnnouncerFunction reads its source", "--uuid a --enabled"),
+    (
+        {"mappings.projector.LastProcessingResult": "PROBLEM: no"},
+        PROJECTOR_READS,
+        "Lambda cannot read stream: PROBLEM: no",
+    ),
+    ({"tables.scores.StreamSpecification.StreamEnabled": False}, "the stream of Scores", "no stream"),
+    (
+        {"tables.scores.StreamSpecification.StreamViewType": "NEW_IMAGE"},
+        "the stream of Scores",
+        "got NEW_IMAGE",
+    ),
+    ({"expiry.receipts.TimeToLiveStatus": "DISABLED"}, "expiry of ReceiptsTable", "got e DISABLED"),
+    ({"expiry.rankings.AttributeName": "ttl"}, "expiry of RankingsTable", "got ttl ENABLED"),
+    ({"backups.receipts": "DISABLED"}, "point-in-time recovery of ReceiptsTable", "got DISABLED"),
+    (
+        {"tables.scores.DeletionProtectionEnabled": False},
+        PROTECTION,
+        "ScoresTable can be deleted: deploy again",
+    ),
+    ({INDEX: []}, "the sorted index of Rankings", "got none"),
+    ({f"{INDEX}.0.IndexStatus": "CREATING"}, "the sorted index of Rankings", "got CREATING"),
+    ({f"{INDEX}.0.WarmThroughput": GONE}, "warm throughput", "0 WriteUnitsPerSecond of places, expected 8,000"),
+    (
+        {"functions.query.Runtime": "python3.12"},
+        "runtime of QueryFunction",
+        f"3.12 on arm64, {TO_BUILD}arm64",
+    ),
+    ({"functions.writer.Architectures": ["x86_64"]}, "runtime of WriterFunction", f"on x86_64, {TO_BUILD}"),
+    ({"functions.command.Layers": []}, "runtime of CommandFunction", "got none"),
+    ({"tasks.runtime.botocore": "1.30.99"}, "botocore of the runtime", "expected 1.31 or later, got 1.30.99"),
+    (
+        {"concurrency": 23},
+        ONCE,
+        "the account allows 23, expected 24, 10 of WriterFunction, 4 of ProjectorFunction, 10",
+    ),
+    ({"concurrency": 27, "parameters.ProjectorParallelizationFactor": "2"}, ONCE, "8 of ProjectorFunction"),
+    ({"statuses.GET": NoAnswerError("Could not connect")}, "signatures", "could not look: Could not connect"),
+    ({"statuses.GET": 200}, "unsigned reads", "expected 401 or 403, got 200: deploy again with OpenReads=false"),
+    ({"statuses.POST": 404}, "unsigned writes", "expected 401 or 403, got 404: deploy again with OpenWrites=false"),
+    ({"statuses.POST": 400}, "unsigned writes", "expected 401 or 403, got 400: deploy again with OpenWrites=false"),
+    ({"alarms.drift.StateValue": "ALARM"}, "alarms", "ringing: DriftAlarm"),
+    ({"alarms.drift.AlarmActions": []}, "topic of the alarms", "without an action: DriftAlarm"),
+    ({"tasks.dead_letters.messages": [{"id": "1"}]}, "refused messages", "there are some: `standings dlq list`"),
+    ({"tasks.parked.objects": [{"key": "1"}]}, "parked records", "there are some: `standings parked list`"),
+    ({"tasks.audits.last.drift": 3}, "scheduled audits", "3 differences since 2026-11-21T10:15:00.000Z"),
+    ({"tasks.audits.last.failed": ["b"]}, "scheduled audits", "left out b"),
+    ({"tasks.settlements.settles": False}, "settled periods", "league-*, but the stack cannot"),
+    ({"tasks.announcements.announces": False}, "announced tops", "race-*, but the stack cannot"),
+    ({"denied": {"get_account_settings"}}, "concurrency", "could not look: An error occurred (AccessDenied)"),
+    ({"resources.LooksQueue": GONE}, "mappings", "the stack has no 'LooksQueue': is it a stack of Standings"),
+]
+EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
+    (
+        {"tables.scores.DeletionProtectionEnabled": False, "parameters.DeletionProtection": "false"},
+        PROTECTION,
+        "deploy with DeletionProtection=true",
+    ),
+    ({"parameters.WarmWriteUnits": "0"}, "warm throughput", "set WarmWriteUnits"),
+    ({"parameters.WriterMaximumConcurrency": "0"}, ONCE, "WriterMaximumConcurrency is 0"),
+    ({"statuses.GET": 200, "parameters.OpenReads": "true"}, "unsigned reads", "OpenReads is true"),
+    ({"parameters.AlarmTopicArn": ""}, "topic of the alarms", "deploy with AlarmTopicArn"),
+    ({"parameters.AuditSchedule": ""}, "scheduled audits", "deploy with AuditSchedule"),
+    ({"tasks.audits.last": None}, "scheduled audits", "none has run yet"),
+    ({"parameters.SettleSchedule": ""}, "settled periods", "deploy with SettleSchedule"),
+]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "changes", "about", "words"),
+    [*((Verdict.FAILED, *row) for row in BROKEN), *((Verdict.NOTE, *row) for row in EXPLAINED)],
+    ids=str,
+)
+def test_one_thing_is_found_alone(
+    run: Run, connection: Aws, verdict: Verdict, changes: dict[str, Any], about: str, words: str
+) -> None:
+    connection.change(changes)
+    ((named, (judged, detail)),) = found(run).items()
+    assert (named, judged) == (about, verdict)
+    assert words in detail
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        # What is reserved is not asked of the rest of the account.
+        {
+            "concurrency": 10,
+            "parameters.WriterReservedConcurrency": "10",
+            "parameters.ProjectorReservedConcurrency": "4",
+        },
+        {"concurrency": 24},
+        {"resources.AnnouncerFunction": GONE, "resources.LooksQueue": GONE},
+        {"tasks.settlements": {"families": [], "settles": False}, "tasks.announcements.families": []},
+        {"tasks.runtime.botocore": "1.31.0"},
+        {"statuses": {"GET": 401, "POST": 403}},
+    ],
+    ids=str,
+)
+def test_what_nothing_is_wrong_with(run: Run, connection: Aws, changes: dict[str, Any]) -> None:
+    connection.change(changes)
+    assert found(run) == {}
+
+
+def test_what_a_local_aws_leaves_out_is_noted(run: Run, connection: Aws) -> None:
+    connection.change({"is_local": True, "statuses": {"GET": 200, "POST": 400}, "denied": {"get_account_settings"}})
+    connection.change({"expiry.receipts.TimeToLiveStatus": "DISABLED", "backups.receipts": "DISABLED"})
+    connection.change(
+        dict.fromkeys((f"tables.{name}.WarmThroughput" for name in ("scores", "receipts", "rankings")), GONE)
+    )
+    others = found(run)
+
+    assert {verdict for verdict, _ in others.values()} == {Verdict.NOTE}
+    expected = {"unsigned reads", "unsigned writes", "warm throughput", "concurrency"}
+    assert others.keys() == expected | {"expiry of ReceiptsTable", "point-in-time recovery of ReceiptsTable"}
+
+
+# What `--record` saves: what AWS answers, and nobody's account number or activity.
+
+ACCOUNT: Final = "210987654321"
+OF: Final = f"eu-central-1:{ACCOUNT}"
+BOARD: Final = "doctor-1"
+ARN: Final = f"arn:aws:lambda:{OF}:function:any"
+
+
+def _refuse(code: str) -> None:
+    raise ClientError({"Error": {"Code": code, "Message": ARN}}, "any")
+
+
+def record(board: str) -> dict[str, Any]:
+    return {"eventName": "INSERT", "dynamodb": {"Keys": {"pk": {"S": f"{board}#points"}, "sk": {"S": "m"}}}}
+
+
+@pytest.fixture
+def services() -> Any:
+    """Lambda, SQS and a stream, of which the third page has a record of the board, in account `ACCOUNT`."""
+    pages = [[record("others")], [], [record(BOARD), record("others")]]
+    letters = [{"Body": json.dumps({"board": board}), "Attributes": {}} for board in (BOARD, "others")]
+
+    def get_records(ShardIterator: str) -> Any:  # noqa: N803
+        following = {"NextShardIterator": ShardIterator + "+"} if len(ShardIterator) < 2 else {}
+        return {"Records": pages[len(ShardIterator)], **following}
+
+    return SimpleNamespace(
+        get_function_configuration=lambda **_: {"FunctionArn": ARN, "ResponseMetadata": {"RequestId": "r"}},
+        list_event_source_mappings=lambda **_: {"EventSourceMappings": [{"EventSourceArn": ARN}]},
+        describe_stream=lambda **_: {"StreamDescription": {"Shards": [{"ShardId": "s"}]}},
+        get_shard_iterator=lambda ShardIteratorType, **_: {"ShardIterator": {"LATEST": ""}[ShardIteratorType]},  # noqa: N803
+        get_records=get_records,
+        receive_message=lambda VisibilityTimeout, **_: {"Messages": {0: letters}[VisibilityTimeout]},  # noqa: N803
+    )
+
+
+@pytest.fixture
+def recording(engine: Any, services: Any, tmp_path: Path) -> Recording:
+    connection: Any = SimpleNamespace(client=lambda name: engine if name == "dynamodb" else services)
+    deployed = Deployed(connection, "standings", is_local=False)
+    resources = {"ScoresTable": "Scores", "ActivityDeadLetterQueue": f"https://any/{ACCOUNT}/letters"}
+    scores = {"TableArn": f"arn:aws:dynamodb:{OF}:table/Scores", "LatestStreamArn": f"arn:aws:dynamodb:{OF}:stream"}
+    deployed.__dict__.update(resources=resources | dict.fromkeys(FUNCTIONS, "any"), tables={"ScoresTable": scores})
+    return Recording(deployed, tmp_path / "record")
+
+
+def saved(recording: Recording) -> dict[str, Any]:
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in recording.directory.iterdir()}
+    assert ACCOUNT not in "".join(texts.values())
+    return {name: json.loads(text) for name, text in texts.items()}
+
+
+def test_the_stack_and_the_errors_of_writes_are_saved_and_nothing_is_written(recording: Recording, engine: Any) -> None:
+    assert {finding.verdict for finding in recording.of_stack()} == {Verdict.OK}
+    files = saved(recording)
+    assert files["WriterFunction"]["configuration"] == {"FunctionArn": ARN.replace(ACCOUNT, "123456789012")}
+    assert files["condition"]["response"]["Error"]["Code"] == "ConditionalCheckFailedException"
+    reasons = files["cancelled-transaction"]["response"]["CancellationReasons"]
+    assert [reason["Code"] for reason in reasons] == ["ConditionalCheckFailed", "None"]
+    assert files["invalid-transaction"]["response"]["Error"]["Code"] == "ValidationException"
+    assert rows(engine, "Scores") == []
+
+
+def test_only_the_exercised_board_lends_its_records_and_messages(recording: Recording) -> None:
+    assert list(recording.watch()) == []
+    assert {finding.verdict for finding in recording.of_board(BOARD)} == {Verdict.OK}
+    assert saved(recording)["stream-records"] == [record(BOARD)]
+    assert [json.loads(letter["Body"])["board"] for letter in saved(recording)["dead-letters"]] == [BOARD]
+
+
+def test_what_may_not_be_read_is_a_note_and_the_rest_is_saved(recording: Recording, services: Any) -> None:
+    services.get_function_configuration = lambda **_: _refuse("AccessDeniedException")
+    verdicts = {finding.about: finding.verdict for finding in recording.of_stack()}
+    assert verdicts["record of WriterFunction"] == Verdict.NOTE
+    assert verdicts["record of condition"] == Verdict.OK
+    assert "WriterFunction" not in saved(recording)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"arn:aws:sqs:{OF}:q", "arn:aws:sqs:eu-central-1:123456789012:q"),
+        (f"https://sqs.any/{ACCOUNT}/q", "https://sqs.any/123456789012/q"),
+        (f"bucket-{ACCOUNT}-eu", "bucket-123456789012-eu"),
+        ("1795256100000", "1795256100000"),  # a time in milliseconds has 13 digits
+        ("ab210987654321cd", "ab210987654321cd"),
+    ],
+)
+def test_account_numbers_are_replaced(text: str, expected: str) -> None:
+    assert json.loads(without_account(text)) == expected

@@ -1,0 +1,277 @@
+"""`standings post`: what reaches the queue, what it prints, and what it posts again after a refusal, an interruption or
+a month."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from standings.aws.sqs.messages import size
+from standings.runtime.environment import BOARDS_FILE
+from standings_cli.post import outbox
+from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
+from tests.support.aws.fakes.queues import check_batch
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.builders.querying import NOW
+from tests.support.cli.command_line import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DAY_MS = 86_400_000
+CSV = "post --csv rows.csv --board b"
+
+
+class Queue:
+    """Keeps what is sent. `refuses` returns a code for a refused body, and whether the sender is at fault."""
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self.requests = 0
+        self.refuses: Callable[[str], tuple[str, bool] | None] = lambda _: None
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        assert QueueUrl.startswith("https://queue.invalid/")
+        check_batch(Entries)
+        self.requests += 1
+        failed = []
+        for entry in Entries:
+            if refused := self.refuses(entry["MessageBody"]):
+                failed.append({"Id": entry["Id"], "Code": refused[0], "SenderFault": refused[1]})
+            else:
+                self.entries.append(entry)
+        return {"Failed": failed} if failed else {}
+
+    def take(self) -> list[dict[str, Any]]:
+        """Return and forget the events, in the order of their members."""
+        entries, self.entries = self.entries, []
+        return sorted((json.loads(entry["MessageBody"]) for entry in entries), key=lambda event: event["member"])
+
+    def members(self) -> list[str]:
+        return [event["member"] for event in self.take()]
+
+
+@pytest.fixture
+def queue() -> Queue:
+    return Queue()
+
+
+@pytest.fixture
+def connection(queue: Queue, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The queue, at an instant, in a folder of its own. The queue is never waited for."""
+    assert clock() == int(NOW.timestamp() * 1000)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(outbox, "_MAX_RETRY_S", 0.0)
+    return SimpleNamespace(queue_url="https://queue.invalid/activity", client=lambda _: queue)
+
+
+def write(*rows: str) -> Path:
+    file = Path("rows.csv")
+    file.write_text("member,points\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def remembered(file: str = "rows.csv.posted") -> dict[str, Any]:
+    checkpoint: dict[str, Any] = json.loads(Path(file).read_text())
+    return checkpoint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ("", "expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE"),
+        ("b m", "expected BOARD MEMBER METRIC=AMOUNT"),
+        ("b m 3", "expected NAME=VALUE, got '3'"),
+        ("b m points=1e3", "metrics.points: expected a plain number"),
+        ("b m Points=1", "metrics: expected a metric's name (a-z, then a-z, 0-9 and _, at most 64), got 'Points'"),
+        ("b m points=1 points=2", "expected each metric once, got points=1 points=2"),
+        ("'a b' m points=1", "board: expected 1 to 128 of"),
+        ("b '' points=1", "member: expected 1 to 256 bytes of UTF-8, got 0"),
+        ("b m\udcff points=1", "str is not valid UTF-8"),
+        ("b m points=1 --at now", "at: expected an RFC 3339 instant"),
+        ("b m points=1 --id ''", "id: expected text of 1 to 128 characters, got ''"),
+        ("b m points=1 --source x", "--source does not apply to one event"),
+        (f"b m points=1.5 --boards {BOARDS_FILE}", "metrics.points: expected at most 0 decimals"),
+        ("b m points=1 --boards nowhere.toml", "nowhere.toml: "),
+        ("--csv nowhere.csv --board b", "nowhere.csv cannot be read: "),
+        ("--csv rows.csv --board b --at yesterday", "at: expected an RFC 3339 instant"),
+        ("--csv rows.csv --id x", "--id does not apply to a file"),
+        ("--csv rows.csv --wait", "--wait does not apply to a file"),
+        ("--csv - --state x", "--state does not apply to standard input"),
+        ("--jsonl rows.csv --column a=b", "--column does not apply to --jsonl"),
+        ("--jsonl rows.csv points=1", "BOARD MEMBER METRIC=AMOUNT does not apply to --jsonl"),
+        ("--csv rows.csv", "expected a column 'board', got 'member', 'points'"),
+        ("--csv rows.csv --board b x=1e3", "metrics.x: expected a plain number"),
+        ("--csv rows.csv --board b --at 2026-11-21T10:00:00Z --state no/folder", "cannot record what is posted ("),
+    ],
+)
+def test_mistakes_of_the_command(run: Run, queue: Queue, arguments: str, why: str) -> None:
+    write("m,1")
+    ran = run(f"post {arguments}")
+    assert (ran.status, ran.out) == (WRONG, "")
+    assert ran.err.startswith(f"standings: {why}")
+    assert queue.requests == 0
+    assert [file.name for file in Path().iterdir()] == ["rows.csv"]
+
+
+def test_an_event_that_the_queue_does_not_take_now_or_never(run: Run, queue: Queue) -> None:
+    queue.refuses = lambda _: ("InternalError", False)
+    ran = run("post b m points=1 --id x")
+    assert ran.status == UNREACHABLE
+    assert "run the same command again with --id x: the event counts once" in ran.err
+    queue.refuses = lambda _: ("InvalidMessageContents", True)
+    refused = "standings: the queue refuses the event: InvalidMessageContents: \n"
+    assert run("post b m points=1") == (WRONG, "", refused)
+
+
+def test_a_last_line_without_an_end_is_a_row_once(run: Run, queue: Queue) -> None:
+    posted = []
+    for more in ("", "\nc,1", "5"):
+        with Path("rows.csv").open("a") as file:
+            file.write(more or "member,points\na,1\nb,3")
+        run(CSV)
+        posted.append([event["metrics"]["points"] for event in queue.take()])
+    assert posted == [[1, 3], [1], [1, 3, 15]]
+
+
+def test_packed_files(run: Run, queue: Queue) -> None:
+    plain = write(*(f"m{n},{n}" for n in range(500))).read_bytes()
+    packed = Path("rows.csv.gz")
+    packed.write_bytes(gzip.compress(plain))
+    assert run("post --csv rows.csv.gz --board b").status == OK
+    ids = {event["id"] for event in queue.take()}
+    assert run(CSV).status == OK
+    assert {event["id"] for event in queue.take()} == ids, "packed or not, it is the same source"
+    assert len(ids) == 500
+
+    for broken in (gzip.compress(plain)[:-200], plain):
+        packed.write_bytes(broken)
+        ran = run("post --csv rows.csv.gz --board b --again")
+        assert (ran.status, "rows.csv.gz cannot be read: " in ran.err) == (WRONG, True)
+
+
+def test_standard_input(run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    def given(options: str) -> set[str]:
+        lines = io.BytesIO(b'{"member":"m","metrics":{"points":1}}\n' * 2)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(lines))
+        ran = run(f"post --jsonl - --board b {options}")
+        assert ran.status == (OK if options else WRONG)
+        assert options or "use --source NAME" in ran.err
+        return {event["id"] for event in queue.take()}
+
+    assert given("") == set()
+    first = given("--source x")
+    assert len(first) == 2
+    assert given("--source x") == first
+    assert list(Path().iterdir()) == []
+
+
+def test_batches_stay_within_what_a_queue_takes(run: Run, queue: Queue) -> None:
+    updates = [{"board": f"{'b' * 100}{n}", "member": "用" * 80, "metrics": {"points": 1}} for n in range(20)]
+    line = json.dumps({"updates": updates}, ensure_ascii=False)
+    padded = line[:-1] + " " * (300_000 - len(line.encode())) + "}"
+    Path("rows.jsonl").write_text("\n".join([padded] * 7), encoding="utf-8")
+    assert run("post --jsonl rows.jsonl").status == OK
+    assert queue.requests == 3
+    assert len({json.loads(entry["MessageBody"])["id"] for entry in queue.entries}) == 7
+    assert size(queue.entries[0]["MessageBody"], {}) > 300_000
+
+
+def test_what_the_queue_never_takes_is_named_and_passed(run: Run, queue: Queue) -> None:
+    queue.refuses = lambda body: ("InvalidMessageContents", True) if '"b"' in body.partition("member")[2] else None
+    write("a,1", "b,2", "c,3")
+    ran = run(CSV)
+    assert (ran.status, "rows.csv:3: the queue refuses it: InvalidMessageContents" in ran.err) == (DIFFERS, True)
+    assert queue.members() == ["a", "c"]
+    assert run(CSV).status == DIFFERS
+    assert queue.requests == 1
+
+
+def test_what_the_queue_does_not_take_now_is_gone_on_with(run: Run, queue: Queue) -> None:
+    queue.refuses = lambda body: ("InternalError", False) if '"m17"' in body else None
+    write(*(f"m{n:02},{n}" for n in range(30)))
+    ran = run(f"{CSV} --json")
+    assert "the queue did not accept all rows after line 11 of rows.csv: InternalError: ; run the same" in ran.err
+    assert (ran.status, json.loads(ran.out)["finished"], remembered()["mark"]["rows"]) == (UNREACHABLE, False, 10)
+
+    queue.refuses = lambda _: None
+    queue.take()
+    ran = run(CSV)
+    assert (ran.status, "10 rows were posted before; continuing after line 11" in ran.err) == (OK, True)
+    assert queue.members() == [f"m{n:02}" for n in range(10, 30)]
+
+
+@pytest.mark.parametrize(
+    ("ended", "status", "words"),
+    [
+        (KeyboardInterrupt(), INTERRUPTED, "stopped after line 0; run the same command again to continue\n"),
+        (ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "x"), UNREACHABLE, "(AccessDenied)"),
+    ],
+)
+def test_what_ends_it_is_told_and_remembered(
+    run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch, ended: BaseException, status: int, words: str
+) -> None:
+    def send(**_: Any) -> Any:
+        raise ended
+
+    monkeypatch.setattr(queue, "send_message_batch", send)
+    write("a,1")
+    ran = run(CSV)
+    assert ran.status == status
+    assert words in ran.err
+    assert remembered()["finished"] is False
+
+
+def test_receipts_that_may_be_gone(run: Run, queue: Queue, clock: ManualClock) -> None:
+    write("a,1", "b,2")
+    queue.refuses = lambda _: ("InternalError", False)
+    assert run(CSV).status == UNREACHABLE
+    queue.refuses = lambda _: None
+    clock.milliseconds += 29 * DAY_MS + 1
+    ran = run(CSV)
+    assert (ran.status, "some rows after line 0 may have been sent 29 days ago" in ran.err) == (WRONG, True)
+    assert queue.members() == []
+    assert run(f"{CSV} --anyway").status == OK
+    assert queue.members() == ["a", "b"]
+
+    clock.milliseconds += 400 * DAY_MS
+    write("a,1", "b,2", "c,3")
+    assert run(CSV).status == OK, "what was finished can be appended to at any time"
+    assert queue.members() == ["c"]
+    write("a,1", "c,3")
+    ran = run(CSV)
+    assert "rows.csv has changed, and rows of it may have been sent 429 days ago" in ran.err
+    assert run(f"{CSV} --again").status == OK
+    assert queue.members() == ["a", "c"]
+    write("a,1", "d,3")
+    assert run(CSV).status == OK
+    clock.milliseconds += 20 * DAY_MS
+    assert run(f"{CSV} --again").status == OK
+    clock.milliseconds += 9 * DAY_MS
+    write("a,1", "e,3")
+    assert run(CSV).status == OK, "its first rows were counted 29 days ago"
+    write("a,1", "f,3")
+    clock.milliseconds += 1
+    assert run(CSV).status == WRONG, "they were counted more than 29 days ago, however often they were posted since"
+
+
+def test_a_state_that_is_of_something_else(run: Run, connection: Any) -> None:
+    write("a,1")
+    assert run(CSV).status == OK
+    connection.queue_url = "https://queue.invalid/other"
+    ran = run(CSV)
+    other = "rows.csv.posted: expected the queue https://queue.invalid/other, got https://queue.invalid/activity: "
+    assert (ran.status, ran.err.startswith(f"standings: {other}")) == (WRONG, True)
+    assert run(f"{CSV} --state other").status == OK
+    assert remembered("other")["queue"] == "https://queue.invalid/other"
+    for content in ("{", "[]", '{"queue": "x"}'):
+        Path("rows.csv.posted").write_text(content)
+        ran = run(CSV)
+        assert ran.status == WRONG
+        assert ran.err.startswith("standings: rows.csv.posted: expected a record of posted rows, got ")
+    assert run(f"{CSV} --again").status == OK

@@ -1,0 +1,318 @@
+"""Requests as a gateway receives them: signed or with a token, sent again a bounded number of times, over connections
+that are kept, through a proxy where the environment names one, and only to whom one trusts."""
+
+import base64
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from botocore.credentials import RefreshableCredentials
+
+from standings_cli.__main__ import parser
+from standings_cli.stack.api import Api, Signature
+from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import ApiError, NoAnswerError, StackError
+from standings_cli.stack.transport import Request, Transport
+from standings_cli.terminal.exit_status import OK, UNREACHABLE, WRONG
+from tests.support.cli.command_line import Ran, runner
+from tests.support.cli.signing import KEYS, SECRET, answering, expected_signature, parts
+
+HIDDEN = json.dumps({"board": "b", "member": "a", "hidden": True})
+MEMBERS = ("clan#7", "images/1.jpg", "a b+c%20", "x&y=z?", "%2F", "..", "~*'()!$,;@", "", "\x00\n", "🦦 用户")
+READ = Request("GET", "http://standings.example:81/boards?limit=1")
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def signature_of(request: bytes) -> str:
+    return parts(request)[1]["authorization"].rpartition("Signature=")[2]
+
+
+def signed(address: str, region: str = "eu-central-1") -> Api:
+    return Api(address, Transport(), Signature(KEYS, region), sleep=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("stage", "member"),
+    [("", "m1"), ("/_aws/execute-api/ab12", "m1"), ("/prod/", "m1"), *(("", member) for member in MEMBERS)],
+    ids=ascii,
+)
+def test_the_signature_is_over_what_is_sent(stage: str, member: str) -> None:
+    with answering((200, "{}")) as server:
+        path = ("boards", "Otters:2026.a-b_c", "a/b points", "last-7-days", "rank")
+        signed(server.address + stage).read(*path, member=member, previous="true")
+
+    (request,) = server.requests
+    target, headers = parts(request)
+    assert target.decode() == (
+        f"{stage.rstrip('/')}/boards/Otters%3A2026.a-b_c/a%2Fb%20points/last-7-days/rank"
+        f"?member={quote(member, safe='')}&previous=true"
+    )
+    assert headers["x-amz-security-token"] == KEYS.token
+    assert signature_of(request) == expected_signature(request, "eu-central-1")
+    for old, new in ((b"boards", b"boardS"), (b"previous", b"Previous"), (b"127", b"128")):
+        changed = request.replace(old, new)
+        assert signature_of(changed) != expected_signature(changed, "eu-central-1")
+
+
+def test_writes_are_signed_with_their_body(capsys: pytest.CaptureFixture[str]) -> None:
+    with answering((200, HIDDEN), (204, "")) as server:
+        run = runner(SimpleNamespace(api=signed(server.address)), capsys)
+        assert run("member hide b", "a b/c").status == OK
+        assert run("member remove b a").status == OK
+    (put, delete), (body,) = server.requests, server.bodies
+
+    assert put.startswith(b"PUT /boards/b/member?id=a%20b%2Fc ")
+    assert json.loads(body) == {"hidden": True}
+    assert parts(put)[1]["content-type"] == "application/json"
+    assert signature_of(put) == expected_signature(put, "eu-central-1", "PUT", body)
+    assert delete.startswith(b"DELETE /boards/b/member?id=a ")
+    assert signature_of(delete) == expected_signature(delete, "eu-central-1", "DELETE")
+
+
+def test_each_attempt_is_signed_with_the_keys_of_its_moment() -> None:
+    """Credentials that expire within minutes are renewed at each use."""
+    tokens = count(1)
+
+    def renewed() -> dict[str, str]:
+        soon = (datetime.now(UTC) + timedelta(seconds=30)).isoformat()
+        return {"access_key": KEYS.access_key, "secret_key": SECRET, "token": str(next(tokens)), "expiry_time": soon}
+
+    keys = RefreshableCredentials.create_from_metadata(renewed(), renewed, "test")
+    with answering((503, ""), (200, "{}")) as server:
+        Api(server.address, Transport(), Signature(keys, "us-east-1"), sleep=lambda _: None).read("boards")
+    first, second = (parts(request)[1]["x-amz-security-token"] for request in server.requests)
+    assert int(first) < int(second)
+
+
+def test_the_options_say_how_an_api_is_asked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --api-url no stack is read. Credentials come from the environment, as for all AWS clients."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    run = runner(None, capsys)
+    with answering((200, '{"boards": [{"board": "b"}], "next": null}')) as server:
+        assert run(f"--api-url {server.address} --region ap-south-1 boards list").out == "b\n"
+        with_token = run(f"boards list --api-url {server.address} --token a.b.c --json")
+        monkeypatch.setattr("boto3.Session.get_credentials", lambda _: None)
+        assert run(f"boards list --api-url {server.address}").out == "b\n"
+
+    assert with_token.out == '{"boards": [{"board": "b"}], "next": null}\n'
+    first, second, third = server.requests
+    assert signature_of(first) == expected_signature(first, "ap-south-1")
+    assert parts(second)[1]["authorization"] == "Bearer a.b.c"
+    assert "authorization" not in parts(third)[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "region"),
+    [
+        ("--api-url https://ab12.execute-api.eu-west-3.amazonaws.com", "eu-west-3"),
+        ("--api-url https://ab12.execute-api.cn-north-1.amazonaws.com.cn --region eu-west-1", "cn-north-1"),
+        ("--api-url https://standings.example.org --region eu-west-1", "eu-west-1"),
+    ],
+)
+def test_an_address_of_aws_says_its_region(options: str, region: str) -> None:
+    api: Any = Connection(parser().parse_args([*options.split(), "boards", "list"])).api
+    assert api.signature.region == region
+
+
+@pytest.mark.parametrize("lost", [(429, "{}"), (500, "{}"), (502, "x"), (503, "{}"), (504, "{}"), (0, ""), (1, "{}")])
+def test_what_passes_is_asked_again_with_growing_jittered_naps(lost: tuple[int, str]) -> None:
+    naps: list[float] = []
+    chances = iter((0.0, 1.0, 0.5))
+    with answering(lost, lost, lost, (200, HIDDEN)) as server:
+        api = Api(server.address, Transport(), sleep=naps.append, chance=lambda: next(chances))
+        assert api.put("boards", "b", "member", body={"hidden": True}, id="a") == json.loads(HIDDEN)
+
+    assert server.bodies == [b'{"hidden": true}'] * 4
+    assert naps == [0.25, 1.0, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("answer", "requests", "status", "words"),
+    [
+        ((503, '{"message": "Service Unavailable"}'), 5, UNREACHABLE, "HTTP 503: Service Unavailable"),
+        ((429, '{"message": "Too Many Requests"}'), 5, UNREACHABLE, "HTTP 429: Too Many Requests"),
+        ((0, ""), 5, UNREACHABLE, "Connection was closed before we received a valid response"),
+        ((403, '{"message": "Forbidden"}'), 1, WRONG, "HTTP 403: Forbidden: this call needs an AWS IAM sig"),
+        ((401, '{"message": "Unauthorized"}'), 1, WRONG, "HTTP 401: Unauthorized: this call needs an AWS IAM sig"),
+        ((400, "\x1b[2Jno"), 1, WRONG, "HTTP 400: \\u001b[2Jno"),
+        ((404, "[]"), 1, WRONG, "HTTP 404: []"),
+        ((500, ""), 5, UNREACHABLE, "HTTP 500: no details"),
+    ],
+)
+@pytest.mark.parametrize("command", ["boards list", "member hide b a", "member remove b a"])
+def test_what_does_not_pass_is_told(
+    capsys: pytest.CaptureFixture[str], command: str, answer: tuple[int, str], requests: int, status: int, words: str
+) -> None:
+    with answering(answer) as server:
+        ran = runner(SimpleNamespace(api=signed(server.address)), capsys)(command)
+    assert (ran.status, ran.out, len(server.requests)) == (status, "", requests)
+    assert ran.err.startswith(f"standings: {words}")
+
+
+def test_an_answer_that_is_no_json_is_of_no_stack() -> None:
+    with answering((200, "<!doctype html>")) as server, pytest.raises(ApiError, match="is not the API of a stack: exp"):
+        signed(server.address).read("boards")
+
+
+class Keeping(ThreadingHTTPServer):
+    """Keeps its connections open, and knows who connected. With `hangs_up` it closes each after its answer, unsaid."""
+
+    daemon_threads = True
+    hangs_up = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Keeping)
+        self.peers: list[Any] = []
+        self.address = f"http://127.0.0.1:{self.server_port}"
+
+
+class _Keeping(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Keeping
+
+    def do_GET(self) -> None:
+        self.server.peers.append(self.client_address)
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+        self.close_connection = self.server.hangs_up
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Keep quiet."""
+
+
+@contextmanager
+def keeping() -> Iterator[Keeping]:
+    with Keeping() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_a_connection_serves_many_requests_and_threads_share_them() -> None:
+    with keeping() as server:
+        api = Api(server.address, Transport())
+        for _ in range(5):
+            assert api.read("boards") == {}
+        assert len(server.peers) == 5
+        assert len(set(server.peers)) == 1
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(lambda _: api.read("boards"), range(100))) == [{}] * 100
+        assert len(server.peers) == 105
+        assert len(set(server.peers)) <= 8
+
+
+def test_a_connection_that_the_server_has_ended_is_not_used_again() -> None:
+    with keeping() as server:
+        server.hangs_up = True
+        transport = Transport()
+        for _ in range(3):
+            assert transport.send(Request("GET", f"{server.address}/boards")).content == b"{}"
+            (kept,) = transport._idle[server.address]
+            kept.sock.settimeout(60)
+            assert kept.sock.recv(1, socket.MSG_PEEK) == b"", "the end has come"
+        assert len(set(server.peers)) == 3
+
+
+def test_a_proxy_is_asked_for_the_whole_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering((200, "{}")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.address.replace("//", "//me:a%20b@"))
+        assert Transport().send(READ).content == b"{}"
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        assert Transport().send(Request("GET", f"{proxy.address}/boards")).content == b"{}"
+        monkeypatch.delenv("no_proxy")
+        assert Transport(local=True).send(Request("GET", f"{proxy.address}/boards")).content == b"{}"
+
+    target, headers = parts(proxy.requests[0])
+    assert target == READ.url.encode()
+    assert headers["host"] == "standings.example:81"
+    assert base64.b64decode(headers["proxy-authorization"].removeprefix("Basic ")) == b"me:a b"
+    for request in proxy.requests[1:]:
+        assert parts(request)[0] == b"/boards"
+        assert "proxy-authorization" not in parts(request)[1]
+
+
+def test_a_proxy_makes_a_tunnel_for_https(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering((403, "")) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.address.replace("//", "//me:pw@"))
+        with pytest.raises(NoAnswerError, match=r"Could not connect.*403"):
+            Transport().send(Request("GET", "https://standings.example/boards", {"Authorization": "Bearer a.b.c"}))
+    (request,) = proxy.requests
+    assert request.startswith(b"CONNECT standings.example:443 ")
+    assert b"Proxy-Authorization: Basic " in request
+    assert b"a.b.c" not in request
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "https://proxy.example:3128"])
+def test_a_proxy_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(StackError, match=r"expected an address such as http://proxy:3128, got (socks5|https):"):
+        Transport().send(READ)
+
+
+def test_who_cannot_show_a_certificate_is_asked_once() -> None:
+    naps: list[float] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def refuse() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 400 no TLS here\r\n\r\n")
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        api = Api(f"https://127.0.0.1:{server.getsockname()[1]}", Transport(), sleep=naps.append)
+        with pytest.raises(NoAnswerError, match="SSL validation failed"):
+            api.read("boards")
+        thread.join()
+    assert naps == []
+
+
+def options(address: str, token: str, capsys: pytest.CaptureFixture[str]) -> Ran:
+    return runner(None, capsys)(f"boards list --api-url {address} --token", token)
+
+
+@pytest.mark.parametrize("name", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
+def test_certificates_that_cannot_be_read_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    for either in ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(either, raising=False)
+    monkeypatch.setenv(name, str(tmp_path / "none.pem"))
+    ran = options("https://127.0.0.1:1", "a.b.c", capsys)
+    assert ran.status == UNREACHABLE
+    assert ran.err.startswith(f"standings: {name}: expected a file of certificates (PEM), got '{tmp_path}/none.pem'")
+
+
+@pytest.mark.parametrize("token", ["a.\u20ac.c", "a.b\nc"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(
+    capsys: pytest.CaptureFixture[str], token: str
+) -> None:
+    with keeping() as server:
+        ran = options(server.address, token, capsys)
+    forbidden = "the address or the token has a character that HTTP forbids: check --api-url and --token"
+    assert (ran.status, ran.out) == (UNREACHABLE, "")
+    assert ran.err.startswith(f"standings: {forbidden}: ")
+    assert server.peers == []

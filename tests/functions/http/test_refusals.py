@@ -1,0 +1,291 @@
+"""What is refused over HTTP: each answer says what is wrong and how to correct it, as described, and writes nothing."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from tests.support.aws.stack import Stack, http_event
+from tests.support.builders.checks import rows
+from tests.support.builders.querying import ALL, DAY, MEMBER, deployed, post
+from tests.support.builders.stages.streaming import project
+from tests.support.documents.openapi import OPERATIONS, assert_valid, resolved
+
+RANK, HISTORY, RANKS = f"{ALL}/rank", f"{DAY}/history", f"{ALL}/ranks"
+LONG: Final = "用" * 86
+"""A text of 258 bytes, two more than an id may have."""
+
+BAD_ARGUMENTS: Final = {
+    f"{ALL}?limit=0": "limit: expected from 1 to 1000, got 0",
+    f"{ALL}?limit=1001": "limit: expected from 1 to 1000, got 1001",
+    f"{ALL}?limit=ten": "limit: expected a whole number of up to 15 digits, got 'ten'",
+    f"{ALL}?limit={'9' * 16}": "limit: expected a whole number of up to 15 digits",
+    f"{ALL}?limit={'9' * 5000}": "limit: expected a whole number",
+    f"{ALL}?limit=²": "limit: expected a whole number",
+    f"{ALL}?limit=1&limit=2": "limit: is given more than once",
+    f"{ALL}?colour=red": "colour: no such argument; there are period, method, limit",
+    f"{ALL}?method=magic": "method: expected one of competition, ordinal, dense, got 'magic'",
+    f"{ALL}?period=2026-11-20": "period: the window 'all' has no periods",
+    f"{DAY}?period=yesterday": "period: expected a day such as 2026-11-20",
+    f"{DAY}?period=2026-11-22": "period: 2026-11-22 has not begun",
+    "/boards/b/points/hour?period=2026-11-20": "period: expected an hour such as 2026-11-20T15",
+    f"{ALL}?rank=2&around=a": "around: a page begins at one place: it cannot go with rank",
+    f"{ALL}?cursor=x&rank=1": "rank: a page begins at one place: it cannot go with cursor",
+    f"{ALL}?rank=0": "rank: expected at least 1, got 0",
+    f"{ALL}?rank=1&limit=1001": "limit: expected from 1 to 1000, got 1001",
+    f"{ALL}?around=a&limit=5": "limit: around a member, radius says how many: give radius instead",
+    f"{ALL}?around=a&radius=101": "radius: expected from 0 to 100, got 101",
+    f"{ALL}?radius=5": "radius: is that of the neighbours of a member: it needs around",
+    f"{ALL}?around=": "around: expected 1 to 256 bytes of UTF-8, got 0",
+    f"{ALL}?me=": "me: expected 1 to 256 bytes",
+    f"{ALL}?me={LONG}": "me: expected 1 to 256 bytes of UTF-8, got 258",
+    f"{ALL}?cursor=x": "cursor: is altered, or of another list",
+    f"{ALL}?cursor=": "cursor: is altered",
+    f"{ALL}?cursor=ü": "cursor: is altered",
+    f"{ALL}?profiles=yes": "profiles: expected true or false, got 'yes'",
+    f"{ALL}?notes=true": "notes: metric 'points' keeps none",
+    RANK: "member: is missing: say whose rank, or give a score",
+    f"{RANK}?member=": "member: expected 1 to 256 bytes",
+    f"{RANK}?member={'x' * 257}": "member: expected 1 to 256 bytes of UTF-8, got 257",
+    f"{RANK}?member=%FF": "query: expected UTF-8",
+    f"{RANK}?member=a&previous=yes": "previous: expected true or false",
+    f"{RANK}?score=1&member=a": "member: cannot go with score",
+    f"{RANK}?score=1&previous=true": "previous: cannot go with score",
+    f"{RANK}?score=1&profiles=true": "profiles: cannot go with score",
+    f"{RANK}?score=1&notes=true": "notes: cannot go with score",
+    f"{RANK}?score=1.5": "score: expected a whole number, got '1.5'",
+    "/boards/golf-1/strokes/all/rank?score=0.001": "score: expected a number of at most 2 decimals",
+    f"{RANK}?score={2**53}": "score: is beyond ±(2^53 - 1) units",
+    f"{RANK}?score=NaN": "score: expected a number such as 12 or -0.5, got 'NaN'",
+    HISTORY: "member: is missing: say whose history",
+    f"{HISTORY}?member=": "member: expected 1 to 256 bytes",
+    f"{HISTORY}?member={LONG}": "member: expected 1 to 256 bytes",
+    f"{HISTORY}?member=a&periods=0": "periods: expected from 1 to 100, got 0",
+    f"{HISTORY}?member=a&periods=101": "periods: expected from 1 to 100, got 101",
+    f"{HISTORY}?member=a&periods=-1": "periods: expected a whole number",
+    f"{HISTORY}?member=a&period=2026-11-22": "period: 2026-11-22 has not begun",
+    f"{HISTORY}?member=a&limit=5": "limit: no such argument; there are period, method, member, periods",
+    f"{ALL}/percentile": "p: is missing: say which percentile, such as 90",
+    f"{ALL}/percentile?p=0": "p: expected a number above 0 and at most 100, with at most 9 decimals, got '0'",
+    f"{ALL}/percentile?p=100.000000001": "p: expected a number above 0 and at most 100",
+    f"{ALL}/percentile?p=0.0000000001": "p: expected a number above 0 and at most 100, with at most 9 decimals",
+    f"{ALL}/percentile?p=50&profiles=true": "profiles: no such argument",
+    f"{ALL}/distribution?buckets=0": "buckets: expected from 1 to 1000, got 0",
+    f"{ALL}/distribution?buckets=1001": "buckets: expected from 1 to 1000, got 1001",
+    f"{ALL}/distribution?profiles=true": "profiles: no such argument",
+    MEMBER: "id: is missing: say which member",
+    f"{MEMBER}?id=a&method=dense": "method: says how ranks are numbered: it needs ranks=true",
+    f"{MEMBER}?id={LONG}": "id: expected 1 to 256 bytes",
+    "/boards?prefix=a/b": "prefix: no name of a board begins with 'a/b'",
+    "/boards?limit=0": "limit: expected from 1 to 1000, got 0",
+    "/boards?limit=1001": "limit: expected from 1 to 1000, got 1001",
+    "/boards?cursor=x": "cursor: is altered",
+    "/boards?profiles=true": "profiles: no such argument",
+    "/boards/b?limit=1": "limit: no such argument; there are none",
+    "/members": "id: is missing: say whose profile, or give the beginning of a name",
+    f"/members?id={LONG}": "id: expected 1 to 256 bytes",
+    "/members?id=u1&name=ad": "id: cannot go with name",
+    "/members?id=u1&board=b": "board: is that of a search: it needs name",
+    "/members?id=u1&limit=3": "limit: is that of a search: it needs name",
+    "/members?name=": "name: expected at least 2 letters, got 0",
+    "/members?name=a": "name: expected at least 2 letters, got 1",
+    "/members?name=\u0301\u0301\u0301": "name: expected at least 2 letters, got 0",
+    "/members?name=e\u0301": "name: expected at least 2 letters, got 1",
+    "/members?name=ad&limit=0": "limit: expected from 1 to 20, got 0",
+    "/members?name=ad&limit=21": "limit: expected from 1 to 20, got 21",
+    "/members?name=ad&cursor=x": "cursor: no such argument",
+    f"PUT {MEMBER}": "id: is missing: say which member",
+    f"PUT {MEMBER}?id=": "id: expected 1 to 256 bytes",
+    f"DELETE {MEMBER}?member=m": "member: no such argument; there are id",
+    f"DELETE {MEMBER}?id=a&id=b": "id: is given more than once",
+    # Decoded as U+FFFD, which is a valid id, it would remove another member.
+    f"DELETE {MEMBER}?id=%FF": "query: expected UTF-8",
+    "PUT /members": "id: is missing",
+    "PUT /members?id=u1&board=b": "board: no such argument; there are id",
+    "DELETE /members": "id: is missing",
+    f"DELETE /members?id={LONG}": "id: expected 1 to 256 bytes",
+    "POST /events?id=1": "id: no such argument; there are none",
+}
+
+NOT_FOUND: Final = {
+    "/boards/a b/points/all": "no-such-board: expected a board name of 1 to 128 of A-Z a-z 0-9 . _ : -",
+    "/boards/../points/all": "no-such-board: expected a board name",
+    f"/boards/{'b' * 129}/points/all": "no-such-board: expected a board name",
+    "/boards/..": "no-such-board: expected a board name",
+    "PUT /boards/../member?id=m": "no-such-board: expected a board name",
+    "DELETE /boards/../member?id=m": "no-such-board: expected a board name",
+    "/members?name=ad&board=a/b": "no-such-board: expected a board name",
+    "/boards/b/goals/all": "no-such-metric: board 'b' has no metric 'goals'; there are: points",
+    "/boards/b/points/year": "no-such-window: metric 'points' of board 'b' is not ranked in 'year'; windows: all, day",
+    "/boards/golf-1/rounds/all": "no-such-window: metric 'rounds' of board 'golf-1' is not ranked in 'all'; windows: n",
+    f"{RANK}?member=nobody": "no-such-member: board 'b' has no member 'nobody'",
+    f"{ALL}?around=nobody": "no-such-member: board 'b' has no member 'nobody'",
+    f"{HISTORY}?member=nobody": "no-such-member: board 'b' has no member 'nobody'",
+    "/boards/nobody/points/day/history?member=a": "no-such-member: board 'nobody' has no member 'a'",
+    f"{MEMBER}?id=nobody": "no-such-member: board 'b' has no member 'nobody'",
+    f"DELETE {MEMBER}?id=nobody": "no-such-member: board 'b' has no member 'nobody'",
+    "/members?id=nobody": "no-such-member: 'nobody' has no profile",
+    f"{DAY}/rank?member=old": "not-ranked: 'old' has no event in this period of 'day'",
+    f"{RANK}?member=hidden": "not-ranked: 'hidden' is hidden",
+    f"{DAY}?period=2026-01-01": "period-gone: this period of 'day' could be read until 2026-02-06T00:00:00.000Z",
+    "/boards/b/points": "no-such-path: there is nothing at /boards/b/points",
+    f"{RANK}/x": "no-such-path: there is nothing at",
+}
+
+GROUP = 'expected an object such as {"members": ["u1", "u2"]}'
+BAD_BODIES: Final[list[tuple[str, Any, str]]] = [
+    (f"POST {RANKS}", "", "expected JSON"),
+    (f"POST {RANKS}", b"\xed\xa0\x80", "expected JSON"),
+    (f"POST {RANKS}", [], GROUP),
+    (f"POST {RANKS}", {}, GROUP),
+    (f"POST {RANKS}", {"members": ["a"], "limit": 1}, GROUP),
+    (f"POST {RANKS}", {"members": []}, "members: expected a list of 1 to 100 members"),
+    (f"POST {RANKS}", {"members": [str(n) for n in range(101)]}, "members: expected a list of 1 to 100 members"),
+    (f"POST {RANKS}", {"members": [1]}, "members: expected texts of 1 to 256 bytes of UTF-8"),
+    (f"POST {RANKS}", {"members": [""]}, "members: expected texts of 1 to 256 bytes of UTF-8"),
+    (f"POST {RANKS}", {"members": [LONG]}, "members: expected texts of 1 to 256 bytes of UTF-8"),
+    (f"POST {RANKS}", {"members": ["a", "a"]}, "members: one member is listed twice"),
+    (f"PUT {MEMBER}?id=m", "{", "expected JSON"),
+    (f"PUT {MEMBER}?id=m", b"\xff", "expected JSON"),
+    (f"PUT {MEMBER}?id=m", '"\ud800"', "cannot be read"),
+    (f"PUT {MEMBER}?id=m", "[" * 100_000, "expected JSON"),
+    (f"PUT {MEMBER}?id=m", "null", 'expected an object such as {"hidden": true}, or nothing'),
+    (f"PUT {MEMBER}?id=m", [], "expected an object such as"),
+    (f"PUT {MEMBER}?id=m", {"hidden": 1}, "hidden: expected true or false"),
+    (f"PUT {MEMBER}?id=m", {"hidden": None}, "hidden: expected true or false"),
+    (f"PUT {MEMBER}?id=m", {"hidden": True, "banned": True}, "banned: no such field; there is hidden"),
+    (f"PUT {MEMBER}?id=m", {"x" * 10_000: 1}, "no such field"),
+    ("PUT /members?id=u1", None, "expected JSON"),
+    ("PUT /members?id=u1", "{", "expected JSON"),
+    ("PUT /members?id=u1", '{"data": {"x": 1e999}}', "expected JSON"),
+    ("PUT /members?id=u1", '{"name": "\\ud800"}', "expected JSON"),
+    ("PUT /members?id=u1", b'{"name": "\xed\xa0\x80"}', "expected JSON"),
+    ("PUT /members?id=u1", {"name": "x" * 65}, "name: expected 1 to 64 characters, got 65"),
+    ("PUT /members?id=u1", {"name": "a\u0007"}, "name: expected no control or bidirectional-override"),
+    ("PUT /members?id=u1", {"name": "a\u202eb"}, "name: expected no control or bidirectional-override"),
+    ("PUT /members?id=u1", {"name": "\u0301"}, "name: expected a letter before the mark U+0301"),
+    ("PUT /members?id=u1", {"name": {}}, "name: expected text or null, got an object"),
+    ("PUT /members?id=u1", {"picture": "http://a.example/1"}, "picture: expected an address such as"),
+    ("PUT /members?id=u1", {"picture": "https://u:p@a.example/1"}, "picture: expected an address such as"),
+    ("PUT /members?id=u1", {"picture": "https://a.example/1 2"}, "picture: expected an address such as"),
+    ("PUT /members?id=u1", {"picture": "https://" + "a" * 505}, "picture: expected at most 512 characters"),
+    ("PUT /members?id=u1", {"country": "de"}, "country: expected two capital letters such as DE"),
+    ("PUT /members?id=u1", {"data": []}, "data: expected an object, got a list"),
+    ("PUT /members?id=u1", {"data": {"x": "y" * 1017}}, "data: expected at most 1024 bytes as JSON without spaces"),
+    ("PUT /members?id=u1", {"hidden": True}, "hidden: no such field; there are name"),
+    ("PUT /members?id=u1", {}, "expected at least one of name"),
+    ("PUT /members?id=u1", [], "expected an object such as"),
+]
+
+REFUSED: Final = [
+    *((request, None, "bad-argument", detail) for request, detail in BAD_ARGUMENTS.items()),
+    *((request, None, *text.split(": ", 1)) for request, text in NOT_FOUND.items()),
+    *((request, body, "bad-body", detail) for request, body, detail in BAD_BODIES),
+    ("PUT /members?id=", {"name": "Ada"}, "bad-argument", "id: expected 1 to 256 bytes"),
+    (f"PUT /members?id={LONG}", {"name": "Ada"}, "bad-argument", "id: expected 1 to 256 bytes"),
+]
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Stack]:
+    with deployed() as stack:
+        post(stack, {"old": 1, "hidden": 2}, days_ago=2)
+        post(stack, {"old": 1}, board="golf-1", metric="rounds")
+        assert stack.put(MEMBER, {"hidden": True}, id="hidden")[0] == 200
+        project(stack)
+        yield stack
+
+
+def parts(request: str) -> tuple[str, str, str]:
+    """The method, the path and the query of a request such as `PUT /members?id=a`. GET needs no name."""
+    method, target = request.split(" ", 1) if request.startswith(("PUT ", "POST ", "DELETE ")) else ("GET", request)
+    path, _, query = target.partition("?")
+    return method, path, query
+
+
+def described(method: str, path: str, status: int) -> dict[str, Any] | None:
+    """The schema of the description for a problem; None if there is no such call."""
+    for one in OPERATIONS.values():
+        if one.method == method and re.fullmatch(re.sub("{[a-z]+}", "[^/]+", one.path), path):
+            response = resolved(one.definition["responses"][str(status)])
+            schema: dict[str, Any] = response["content"]["application/problem+json"]["schema"]
+            return schema
+    return None
+
+
+@pytest.mark.parametrize(("request_", "body", "kind", "detail"), REFUSED, ids=lambda value: str(value)[:60])
+def test_every_problem_says_what_to_do(stack: Stack, request_: str, body: Any, kind: str, detail: str) -> None:
+    method, path, query = parts(request_)
+    before = [rows(stack.dynamodb, table) for table in ("Scores", "Rankings", "Profiles")]
+    function = stack.command if method in ("PUT", "DELETE") or path == "/events" else stack.query
+    answer = function(http_event(path, query, method, body), None)
+    problem = orjson.loads(answer["body"])
+
+    assert (problem["type"], detail in problem["detail"]) == (f"urn:standings:{kind}", True), problem
+    assert answer["statusCode"] == problem["status"] == (400 if kind.startswith("bad-") else 404)
+    assert answer["headers"]["Content-Type"] == "application/problem+json"
+    # An argument is named first, and what a client sent is cut short.
+    assert kind != "bad-argument" or problem["detail"].startswith(detail)
+    assert len(problem["detail"]) < 300
+    if (schema := described(method, path, answer["statusCode"])) is not None:
+        assert_valid(schema, problem, request_)
+    assert [rows(stack.dynamodb, table) for table in ("Scores", "Rankings", "Profiles")] == before
+    assert stack.activity.messages == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "allowed"),
+    [
+        (f"POST {ALL}", "GET"),
+        (f"HEAD {ALL}", "GET"),
+        (f"OPTIONS {ALL}", "GET"),
+        (f"DELETE {RANK}", "GET"),
+        (f"GET {RANKS}", "POST"),
+        ("GET /events", "POST"),
+        ("HEAD /events", "POST"),
+        ("DELETE /events", "POST"),
+        ("POST /members", "DELETE, GET, PUT"),
+        (f"POST {MEMBER}", "DELETE, GET, PUT"),
+        ("POST /boards/😀/points/all", "GET"),
+    ],
+)
+def test_a_known_path_with_another_method_names_those_that_it_has(stack: Stack, request_: str, allowed: str) -> None:
+    method, path = request_.split(" ")
+    answer = stack.query(http_event(path, "what=ever", method, "{"), None)
+    document = orjson.loads(answer["body"])
+
+    assert answer["statusCode"] == document["status"] == 405
+    assert answer["headers"] == {
+        "Allow": allowed,
+        "Cache-Control": "no-cache",
+        "Content-Type": "application/problem+json",
+    }
+    assert document["type"] == "urn:standings:method-not-allowed"
+    assert document["detail"] == f"{path} does not know {method}, only {allowed}"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/event", "/events/", "/events/1", "/boards//member", "/boards/b/points", f"{ALL}/ranking", "//"]
+)
+def test_an_unknown_path_is_none_whatever_the_method(stack: Stack, path: str) -> None:
+    for function in (stack.query, stack.command):
+        for method in ("GET", "POST", "PUT", "DELETE", "HEAD"):
+            answer = function(http_event(path, "", method), None)
+
+            assert (answer["statusCode"], orjson.loads(answer["body"])["type"]) == (404, "urn:standings:no-such-path")
+            assert "Allow" not in answer["headers"]
+
+
+@pytest.mark.parametrize("board", ["😀", "a\nb", 'a"b', "\ud800", "a\\b", "x" * 5000], ids=ascii)
+def test_a_board_name_of_any_characters_is_not_found(stack: Stack, board: str) -> None:
+    assert stack.get(f"/boards/{board}/points/all")[0] == 404
+    assert stack.put(f"/boards/{board}/member", id="m")[0] == 404
+    assert stack.delete(f"/boards/{board}/member", id="m")[0] == 404
+
+
+def test_invalid_base_64_is_a_bad_body(stack: Stack) -> None:
+    answer = stack.command(http_event("/events", "", "POST", "{}") | {"isBase64Encoded": True}, None)
+
+    assert (answer["statusCode"], orjson.loads(answer["body"])["type"]) == (400, "urn:standings:bad-body")

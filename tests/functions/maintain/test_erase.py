@@ -1,0 +1,261 @@
+"""A person is erased from every board: nothing is left but what expires, whatever happens meanwhile."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from standings.domain.errors import InvalidArgumentError
+from standings.domain.windows.calendar import DAY
+from standings.maintain import erase as erasing
+from standings.ports.errors import StoreUnavailableError
+from standings.runtime.logs import logger
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
+from tests.support.builders.failures.maintenance import before, call, calls, throttle
+from tests.support.builders.querying import BOARDS, NOW, post
+from tests.support.builders.stages.streaming import project
+from tests.support.faults.faulty_client import Faulty, conflict, error, lost_answer, passes
+
+CLUB: Final = '[boards."club"]\nmembers = "registered"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
+ADA: Final = "ada@example.org"
+
+
+@pytest.fixture
+def client(engine: Any) -> Faulty:
+    return Faulty(engine)
+
+
+@pytest.fixture
+def stack(client: Faulty, clock: ManualClock) -> Iterator[Stack]:
+    """Ada on five boards, hidden on one of them and only registered on another; others beside her."""
+    with running(client, clock, BOARDS + CLUB) as deployed:
+        for board in ("b", "b-2", "hidden"):
+            post(deployed, {ADA: 5, "bob": 7}, board=board)
+            post(deployed, {ADA: 3, "bob": 4}, board=board, days_ago=2)
+        post(deployed, {ADA: 70.5, "bob": 71}, board="golf-1", metric="strokes")
+        post(deployed, {"bob": 1}, board="without-ada")
+        deployed.put("/boards/hidden/member", {"hidden": True}, id=ADA)
+        deployed.put("/boards/club/member", id=ADA)
+        deployed.put("/members", {"name": "Ada"}, id=ADA)
+        project(deployed)
+        yield deployed
+
+
+HERS: Final = ["b", "b-2", "club", "golf-1", "hidden"]
+
+
+def erase(stack: Stack, member: str = ADA, seconds: float = 800) -> list[dict[str, Any]]:
+    """Erase somebody; returns the answers."""
+    answers = [*calls(stack, "erase", member=member, seconds=seconds)]
+    project(stack)
+    return answers
+
+
+def assert_she_is_gone(stack: Stack) -> None:
+    assert not [ranking for ranking, placed in entries(stack.dynamodb).items() if ADA in placed]
+    assert_tiers_count_the_entries(stack.dynamodb)
+    audit = call(stack, "audit", grace_seconds=0)
+    assert (audit["done"], audit["drift"]) == (True, 0)
+
+
+def test_nothing_is_left_but_what_expires(stack: Stack) -> None:
+    bob = stack.get("/boards/b/member", id="bob")[1]
+    (answer,) = erase(stack)
+
+    assert answer == {**answer, "boards": HERS, "looked_at": 6, "problems": [], "profile": True}
+    assert stack.get("/members", id=ADA)[0] == 404
+    for board in HERS:
+        assert stack.get(f"/boards/{board}/member", id=ADA)[1]["type"] == "urn:standings:no-such-member"
+    assert_she_is_gone(stack)
+    assert [(entry["member"], entry["score"]) for entry in stack.entries("/boards/b/points/last-7-days")] == [
+        ("bob", 11)
+    ]
+    assert stack.get("/boards/b/member", id="bob")[1] == bob
+
+
+def test_what_is_left_names_no_score_and_expires_within_sixty_days(stack: Stack) -> None:
+    stack.clock.milliseconds += DAY
+    erase(stack)
+    latest = (stack.clock() + 60 * DAY) // 1000
+
+    for table in ("Scores", "Rankings", "Receipts"):
+        for item in rows(stack.dynamodb, table):
+            if ADA not in json.dumps(item, default=repr):
+                continue
+            assert table != "Receipts"
+            assert int(item["e"]["N"]) <= latest, item
+            # The item in Scores stays as long as an older record might be replayed; rows may go with their period.
+            assert table == "Rankings" or int(item["e"]["N"]) == latest, item
+            # In Scores keys, version, stamp, total (0), marks; in Rankings key, version, stamp and empty steps.
+            assert item.keys() <= {"pk", "sk", "v", "t", "g", "x", "y", "e", "p"}, item
+            assert item.get("g", {"N": "0"}) == {"N": "0"}
+
+
+def test_a_stamp_does_not_go_back(stack: Stack) -> None:
+    """The writer's clock may be ahead of the maintenance function's."""
+    stack.clock.milliseconds -= 5_000
+    erase(stack)
+
+    (item,) = (item for item in rows(stack.dynamodb, "Scores") if item["pk"]["S"].startswith("b#") and "x" in item)
+    assert int(item["t"]["N"]) == stack.clock() + 5_000
+
+
+def test_it_may_be_run_again_and_changes_nothing(stack: Stack) -> None:
+    assert erase(stack, "nobody")[0]["boards"] == []
+    erase(stack)
+    version = stack.dynamodb.stream("Scores")[0][-1]
+    (answer,) = erase(stack)
+
+    assert (answer["boards"], answer["looked_at"], answer["done"]) == ([], 6, True)
+    assert stack.dynamodb.stream("Scores")[0][-1] == version
+
+
+def test_an_event_that_still_arrives_brings_the_member_back_with_that_alone(stack: Stack) -> None:
+    erase(stack)
+    post(stack, {ADA: 2}, days_ago=1)
+
+    card = stack.get("/boards/b/member", id=ADA)[1]
+    assert (card["hidden"], card["metrics"][0]["score"]) == (False, 2)
+    assert erase(stack)[0]["boards"] == ["b"]
+    event = {"id": "late", "board": "club", "member": ADA, "at": NOW.isoformat(), "metrics": {"points": 1}}
+    record = {"messageId": "1", "body": json.dumps(event), "messageAttributes": {}}
+    assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+    assert len(stack.dead_letters.reasons()) == 1  # On the registered board she is nobody
+
+
+def test_each_call_does_what_its_time_allows(stack: Stack, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasing, "MAX_ACTIONS", 2)
+    # An eventually consistent read might miss what was counted a moment ago.
+    consistent = ("BatchGetItem", "'Scores'", "'ConsistentRead': True")
+    with before(engine, lambda: stack.clock.sleep(1), *consistent):
+        answers = erase(stack, seconds=1.5)
+
+    assert [answer["boards"] for answer in answers] == [["b", "b-2"], ["club", "golf-1"], ["hidden"]]
+    assert sum(answer["looked_at"] for answer in answers) == 6
+
+
+def test_an_answer_names_so_many_boards_and_the_next_call_goes_on(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "MAX_ACTIONS", 2)
+    monkeypatch.setattr(erasing, "MAX_NAMED", 3)
+
+    assert [len(answer["boards"]) for answer in erase(stack)] == [4, 1]
+
+
+def test_a_board_of_no_family_is_named(stack: Stack, clock: ManualClock) -> None:
+    with running(stack.dynamodb, clock, (BOARDS + CLUB).replace('[boards."*"]', '[boards."b-*"]')) as narrower:
+        answer = call(narrower, "erase", member=ADA)
+
+    assert answer["boards"] == HERS
+    assert [problem["board"] for problem in answer["problems"]] == ["b", "hidden"]
+    assert "no family in boards.toml matches it" in answer["problems"][0]["why"]
+    left = {item["sk"]["S"] for item in rows(stack.dynamodb, "Scores") if "g" in item and "x" not in item}
+    assert left == {"bob"}
+
+
+@pytest.mark.parametrize("member", ["", "x" * 257])
+def test_what_cannot_be_a_member_is_refused(stack: Stack, member: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="member: expected 1 to 256 bytes of UTF-8, got"):
+        call(stack, "erase", member=member)
+
+
+def test_no_log_names_the_person(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", written)
+    level = logger.log_level
+    logger.setLevel(logging.DEBUG)
+    try:
+        erase(stack)
+    finally:
+        logger.setLevel(level)
+
+    assert '"task":{"erase":{}}' in written.getvalue()
+    assert ADA not in written.getvalue()
+
+
+# ---- while boards are rebuilt or deleted, while others write, and while the store fails
+
+
+@pytest.mark.parametrize(
+    ("task", "at"),
+    [
+        *(("rebuild", phase) for phase in ("announced", "switched", "retired")),
+        *(("delete", phase) for phase in ("leaving", "announced", "switched", "retired")),
+    ],
+)
+@pytest.mark.parametrize("is_projected_late", [False, True])
+def test_a_board_that_is_being_rebuilt_or_deleted(stack: Stack, task: str, at: str, is_projected_late: bool) -> None:
+    met = []
+    for progress in calls(stack, task, board="b"):
+        if progress["phase"] == at and at not in met:
+            answer = call(stack, "erase", member=ADA)
+            # A deletion may have removed her already, and at its end the board is listed no more.
+            assert answer["boards"] == HERS or (task == "delete" and answer["boards"] == HERS[1:])
+            if not is_projected_late:
+                project(stack)
+        met.append(progress["phase"])
+    project(stack)
+
+    assert at in met
+    assert_she_is_gone(stack)
+    assert stack.get("/boards/b/member", id=ADA)[1]["type"] == "urn:standings:no-such-member"
+
+
+def test_a_board_that_others_keep_writing_is_named_and_holds_up_no_other(stack: Stack, engine: Any) -> None:
+    written = 0
+
+    def write() -> None:
+        """Somebody else writes Ada on the board b-2 just before each transaction that removes her."""
+        nonlocal written
+        written += 1
+        stack.put("/boards/b-2/member", {"hidden": written % 2 == 1}, id=ADA)
+
+    with before(engine, write, "TransactWriteItems", "'b-2#"):
+        answer = call(stack, "erase", member=ADA, seconds=600)
+
+    assert (answer["done"], answer["boards"]) == (True, ["b", "club", "golf-1", "hidden"])
+    assert [problem["board"] for problem in answer["problems"]] == ["b-2"]
+    assert written <= 10
+    again = call(stack, "erase", member=ADA)
+    assert (again["boards"], again["problems"]) == (["b-2"], [])
+
+
+def test_conflicts_and_lost_answers_are_tried_again(stack: Stack, client: Faulty) -> None:
+    client.steps.extend([conflict, error("ThrottlingException"), lost_answer])
+    (answer,) = erase(stack)
+
+    assert (answer["boards"], answer["problems"]) == (HERS, [])
+    assert_she_is_gone(stack)
+
+
+def test_a_store_that_fails_halfway_ends_the_call_with_what_was_done(
+    stack: Stack, client: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "MAX_ACTIONS", 1)
+    client.steps.extend([passes, *[error("ThrottlingException")] * 1_000])
+    answer = call(stack, "erase", member=ADA, seconds=60)
+
+    assert (answer["done"], answer["boards"], answer["cursor"]) == (False, ["b"], "b")
+    with pytest.raises(StoreUnavailableError):
+        call(stack, "erase", member=ADA, cursor="b", seconds=60)
+    client.steps.clear()
+    rest = call(stack, "erase", member=ADA, cursor="b")
+    assert (rest["done"], rest["boards"], rest["profile"]) == (True, HERS[1:], False)
+
+
+def test_the_profile_goes_first_and_is_told_though_no_board_could_be_reached(stack: Stack, engine: Any) -> None:
+    with before(engine, throttle, "DeleteItem", "'Profiles'"), pytest.raises(StoreUnavailableError):
+        call(stack, "erase", member=ADA, seconds=60)
+    with before(engine, throttle, "'Scores'"):
+        answer = call(stack, "erase", member=ADA, seconds=60)
+
+    assert (answer["done"], answer["cursor"], answer["boards"], answer["profile"]) == (False, None, [], True)
+    (rest,) = erase(stack)
+    assert (rest["boards"], rest["profile"]) == (HERS, False)

@@ -1,0 +1,405 @@
+"""A final period is audited, written to files that a sort agrees with, and told of by events, each id once."""
+
+import csv
+import gc
+import gzip
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from benchmarks.models.cost import settlements
+from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
+from standings.domain.errors import InvalidArgumentError
+from standings.maintain.settle import prize_events, settlement
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.builders.failures.maintenance import call, calls, finish
+from tests.support.builders.settling.leagues import (
+    BOARD,
+    BOARDS,
+    DAY,
+    FINAL,
+    PREFIX,
+    lines_in,
+    lose_a_row,
+    play,
+    post,
+    settle,
+    settle_whole,
+    sorted_lines,
+    winners,
+    won,
+)
+from tests.support.builders.stages.streaming import project
+
+
+@pytest.fixture
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    """A stack with boards that settle, on a day that is not final yet."""
+    with running(engine, clock, BOARDS) as deployed:
+        yield deployed
+
+
+def play_until_final(stack: Stack, seed: int, board: str = BOARD) -> dict[str, float]:
+    scores = play(stack, seed, board=board)
+    stack.clock.milliseconds = FINAL
+    return scores
+
+
+def hide(stack: Stack, member: str) -> None:
+    stack.put(f"/boards/{BOARD}/member", {"hidden": True}, id=member)
+    project(stack)
+
+
+@pytest.mark.parametrize("part", [7, 41, 50_000])
+def test_files_and_events_are_those_of_a_sort(stack: Stack, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settlement, "PART", part)
+    scores = play_until_final(stack, 1)
+
+    (told,) = settle_whole(stack)["rankings"]
+
+    assert (told["settled"], told["why"]) == (True, None)
+    assert lines_in(stack.bucket.results) == sorted_lines(scores)
+    files = {key: gzip.decompress(body) for key, body in stack.bucket.results.items() if key.endswith(".gz")}
+    tables = [files[key].decode() for key in sorted(files) if key.endswith(".csv.gz")]
+    rows = [row for table in tables for row in csv.DictReader(io.StringIO(table))]
+    assert [(int(row["rank"]), row["member"], float(row["score"])) for row in rows] == [
+        tuple(line.values()) for line in sorted_lines(scores)
+    ]
+    assert len(tables) == -(-len(scores) // part)
+    assert won(stack) == winners(scores)
+    assert len(stack.bus.ids("Prize Won")) == len(winners(scores)) == len(set(stack.bus.ids("Prize Won")))
+    raw = b"".join(files[key] for key in sorted(files) if key.endswith(".jsonl.gz"))
+    (settled,) = [event for event in stack.bus.events if event["type"] == "Period Settled"]
+    assert settled == {
+        "source": "standings",
+        "type": "Period Settled",
+        "id": settled["id"],
+        "stack": "standings",
+        "board": BOARD,
+        "metric": "points",
+        "window": "day",
+        "period": DAY,
+        "members": len(scores),
+        "digest": sha256(raw).hexdigest(),
+        "bucket": "results",
+        "prefix": PREFIX,
+        "prizes": [
+            {"name": name, "winners": sum(prize == name for prize, *_ in winners(scores))}
+            for name in ("gold", "silver", "top-10")
+        ],
+    }
+    assert stack.bus.events[-1] == settled
+
+
+def test_a_period_is_settled_once_and_listed(stack: Stack) -> None:
+    play_until_final(stack, 2)
+    first = settle_whole(stack)
+    files, events = dict(stack.bucket.results), list(stack.bus.events)
+
+    # Without a period it is the latest one that is final.
+    assert settle_whole(stack) == settle_whole(stack, period=None) == first
+    assert (stack.bucket.results, stack.bus.events) == (files, events)
+    listed = call(stack, "settlements", "list", board=BOARD)
+    assert [(one["period"], one["members"], one["prefix"]) for one in listed["results"]] == [(DAY, 41, PREFIX)]
+    assert listed["done"]
+
+
+def before_it_is_final(stack: Stack) -> None:
+    stack.clock.milliseconds -= 1
+
+
+def before_the_stream_came(stack: Stack) -> None:
+    stack.put(f"/boards/{BOARD}/member", {"hidden": True}, id="m001")
+
+
+@pytest.mark.parametrize(
+    ("happens", "drift", "why"),
+    [
+        (before_it_is_final, 0, "the period is final at 2026-11-22T00:05:00.000Z: settle it then"),
+        (before_the_stream_came, 0, "the audit found 1 behind: the ranking is still catching up: try again later"),
+        (lose_a_row, 2, "the audit found 1 missing, 1 counter: rebuild the board"),
+    ],
+)
+def test_what_keeps_a_period_from_being_settled(
+    stack: Stack, happens: Callable[[Stack], None], drift: int, why: str
+) -> None:
+    play_until_final(stack, 3)
+    happens(stack)
+
+    (told,) = settle(stack)["rankings"]
+
+    assert (told["settled"], told["why"], told["drift"]) == (False, why, drift)
+    assert (stack.bucket.results, stack.bus.events) == ({}, [])
+
+
+@pytest.mark.parametrize("hidden", ["m001", "m039"])
+def test_who_is_hidden_between_audit_and_files_stops_it(
+    stack: Stack, hidden: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settlement, "PART", 1)
+    scores = play_until_final(stack, 8)
+    written = stack.bucket.put_object
+
+    def hide_first(**request: Any) -> None:
+        monkeypatch.setattr(stack.bucket, "put_object", written)
+        written(**request)
+        hide(stack, hidden)
+        # The next part of the list is read after this one was written.
+
+    monkeypatch.setattr(stack.bucket, "put_object", hide_first)
+    (told,) = settle_whole(stack)["rankings"]
+    first = sorted_lines(scores)[0]["member"]
+
+    assert told["settled"] is (hidden == first)
+    if hidden != first:
+        assert "hidden, removed or brought back meanwhile" in told["why"]
+        assert f"{PREFIX}summary.json" not in stack.bucket.results
+        assert stack.bus.events == []
+        del scores[hidden]
+        assert settle_whole(stack)["rankings"][0]["settled"]
+        assert lines_in(stack.bucket.results) == sorted_lines(scores)
+
+
+def test_again_replaces_the_files_and_sends_what_was_not_sent(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settlement, "PART", 5)
+    scores = play_until_final(stack, 9)
+    settle_whole(stack)
+    told = won(stack)
+    best = sorted_lines(scores)[0]["member"]
+    hide(stack, best)
+    del scores[best]
+    monkeypatch.setattr(settlement, "PART", 50)
+
+    assert settle_whole(stack, again=True)["rankings"][0]["settled"]
+
+    assert [key.removeprefix(PREFIX) for key in sorted(stack.bucket.results) if "standings-" in key] == [
+        "standings-00001.csv.gz",
+        "standings-00001.jsonl.gz",
+    ]
+    assert lines_in(stack.bucket.results) == sorted_lines(scores)
+    who = {(prize, member) for prize, member, _ in told} | {(prize, member) for prize, member, _ in winners(scores)}
+    assert {(prize, member) for prize, member, _ in won(stack)} == who
+    ids = stack.bus.ids("Prize Won")
+    assert len(ids) == len(set(ids)) == len(who)
+    assert len(set(stack.bus.ids("Period Settled"))) == 2
+
+
+def test_events_that_failed_are_put_again(stack: Stack) -> None:
+    scores = play_until_final(stack, 10)
+    tried: Counter[str] = Counter()
+
+    def every_second(detail: dict[str, Any]) -> str | None:
+        tried[detail["id"]] += 1
+        return "ThrottlingException" if tried[detail["id"]] < 3 else None
+
+    stack.bus.fails = every_second
+    settle_whole(stack)
+
+    assert won(stack) == winners(scores)
+    assert len(stack.bus.events) == len(winners(scores)) + 1
+
+
+def test_nobody_played(stack: Stack) -> None:
+    post(stack, BOARD, {"m": 1})
+    stack.clock.milliseconds = FINAL + 86_400_000
+
+    (told,) = settle_whole(stack, period="2026-11-21")["rankings"]
+
+    assert told["summary"]["members"] == 0
+    assert [prize["winners"] for prize in told["summary"]["prizes"]] == [0, 0, 0]
+    assert [event["type"] for event in stack.bus.events] == ["Period Settled"]
+
+
+def test_a_prize_with_too_many_winners_is_in_the_files_alone(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = play_until_final(stack, 3)
+    top = sum(prize == "top-10" for prize, *_ in winners(scores))
+    monkeypatch.setattr(settlement, "MAX_ANNOUNCED", top - 1)
+
+    (told,) = settle_whole(stack)["rankings"]
+
+    prizes = {prize["name"]: (prize["winners"], prize["events"]) for prize in told["summary"]["prizes"]}
+    assert prizes["top-10"] == (top, False)
+    assert {prize for prize, *_ in won(stack)} == {name for name, (number, told) in prizes.items() if told and number}
+
+
+# ---- in many calls, while the board is rebuilt
+
+
+def step(stack: Stack, cursor: Any = None) -> dict[str, Any]:
+    """A call with so little time that it does one step."""
+    return settle(stack, seconds=0, cursor=cursor)
+
+
+def test_many_short_calls_settle_as_one_long_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settlement, "PART", 10)
+    scores = play_until_final(stack, 1)
+    stages, answer = [], step(stack)
+    while not answer["done"]:
+        stages.append(answer["rankings"][0]["stage"])
+        answer = step(stack, answer["cursor"])
+
+    assert answer["rankings"][0]["settled"]
+    assert list(dict.fromkeys(stages)) == ["audit", "files", "seal", "events"]
+    assert lines_in(stack.bucket.results) == sorted_lines(scores)
+    assert won(stack) == winners(scores)
+
+
+@pytest.mark.parametrize("stage", ["audit", "files", "seal", "events"])
+def test_a_rebuild_meanwhile_starts_the_audit_anew(stack: Stack, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settlement, "PART", 10)
+    scores = play_until_final(stack, 2)
+    answer = step(stack)
+    while answer["rankings"][0]["stage"] != stage:
+        answer = step(stack, answer["cursor"])
+    finish(stack, "rebuild", board=BOARD)
+    project(stack)
+    after = step(stack, answer["cursor"])
+
+    assert (after["done"], after["rankings"][0]["stage"]) == ((False, "audit") if stage != "events" else (True, None))
+    assert settle_whole(stack, cursor=after["cursor"])["rankings"][0]["settled"]
+    assert lines_in(stack.bucket.results) == sorted_lines(scores)
+    assert won(stack) == winners(scores)
+
+
+# ---- seasons
+
+
+CUP = {"board": "cup-1", "window": "season"}
+
+
+def test_a_season_is_settled_by_its_name_or_a_day_in_it_and_is_the_latest_that_is_final(stack: Stack) -> None:
+    scores = play_until_final(stack, 1, board="cup-1")
+
+    answers = [settle_whole(stack, **CUP, period=period) for period in ("autumn-2026", "2026-11-12", None)]
+
+    assert answers[0] == answers[1] == answers[2]
+    (told,) = answers[0]["rankings"]
+    prefix = "results/cup-1/points/season/autumn-2026/"
+    assert (told["settled"], told["period"], told["prefix"]) == (True, "autumn-2026", prefix)
+    assert lines_in(stack.bucket.results, prefix) == sorted_lines(scores)
+    best = max(scores.values())
+    assert {(event["prize"], event["period"], event["member"]) for event in stack.bus.events if "prize" in event} == {
+        ("cup", "autumn-2026", member) for member, points in scores.items() if points == best
+    }
+    (winter,) = settle_whole(stack, **CUP, period="winter-2026")["rankings"]
+    assert winter["why"] == "the period is final at 2026-12-21T00:05:00.000Z: settle it then"
+
+
+# ---- what cannot be settled, because it is not there
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"window": "all"}, r"window: expected one that boards.toml settles for this board \(day, week\), got 'all'"),
+        ({"window": None}, "window: expected one that boards.toml settles"),
+        ({"metric": "runs"}, r"metric: expected one that is ranked in 'day' \(points\), got 'runs'"),
+        ({"board": "other"}, r"settles for this board \(none\)"),
+        ({"period": "yesterday"}, "expected a day such as 2026-11-20"),
+        ({"board": "cup-1", "window": "season", "period": "spring-2026"}, "seasons: autumn-2026, winter-2026"),
+        ({"board": "later-1", "window": "season", "period": None}, "board 'later-1' has had no season yet"),
+    ],
+)
+def test_what_cannot_be_settled_is_said(stack: Stack, arguments: dict[str, Any], why: str) -> None:
+    post(stack, str(arguments.get("board", BOARD)), {"m": 1})
+    with pytest.raises((InvalidArgumentError, ValueError), match=why):
+        settle(stack, **arguments)
+    assert stack.bucket.results == {}
+
+
+def test_a_board_that_has_had_no_event_is_said(stack: Stack) -> None:
+    with pytest.raises(ValueError, match=f"board '{BOARD}' has had no event"):
+        settle(stack, window="all")
+    with pytest.raises(ValueError, match=f"board '{BOARD}' has had no event"):
+        call(stack, "settlements", "list", board=BOARD)
+
+
+# ---- who is erased is named in the settled files that hold them, and gone once these are rewritten
+
+
+def mentions(stack: Stack, member: str) -> tuple[list[str], int]:
+    """The files that an erasure names, and in how many calls."""
+    answers = [*calls(stack, "erase", member=member)]
+    project(stack)
+    return [key for answer in answers for key in answer["files"]], len(answers)
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_files_that_hold_a_person_are_named_and_rewritten(
+    stack: Stack, is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settlement, "PART", 10)
+    scores = play(stack, 1)
+    play(stack, 2, board="league-2", members=0)
+    stack.clock.milliseconds = FINAL
+    settle_whole(stack)
+    settle_whole(stack, board="league-2")
+    place = next(n for n, line in enumerate(sorted_lines(scores)) if line["member"] == "m007")
+    part = f"{PREFIX}standings-{1 + place // 10:05}.jsonl.gz"
+
+    read = stack.bucket.get_object
+
+    def read_slowly(**request: Any) -> Any:
+        stack.clock.sleep(400)
+        return read(**request)
+
+    with monkeypatch.context() as patches:
+        if is_slow:
+            patches.setattr(stack.bucket, "get_object", read_slowly)
+        named, number = mentions(stack, "m007")
+
+    assert named == [part]
+    assert (number > 1) is is_slow
+    assert mentions(stack, "m007") == ([part], 1), "it may be asked again"
+    del scores["m007"]
+    assert settle_whole(stack, again=True)["rankings"][0]["settled"]
+    assert lines_in(stack.bucket.results) == sorted_lines(scores)
+    assert mentions(stack, "m007") == ([], 1)
+
+
+def test_a_name_within_a_name_is_no_mention(stack: Stack) -> None:
+    play_until_final(stack, 3)
+    settle_whole(stack)
+    stack.put(f"/boards/{BOARD}/member", None, id="m00")
+
+    assert mentions(stack, "m00") == ([], 1)
+
+
+# ---- what it costs
+
+
+def test_a_settlement_costs_what_the_model_says(stack: Stack) -> None:
+    members = 1_000
+    play(stack, 1, members=members - 1)
+    stack.clock.milliseconds = FINAL
+    counted: Counter[str] = Counter()
+
+    def counting(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call_and_count(**request: Any) -> Any:
+            counted[name] += 1
+            return method(**request)
+
+        return call_and_count
+
+    for name in ("put_object", "get_object", "list_objects_v2"):
+        setattr(stack.bucket, name, counting(name, getattr(stack.bucket, name)))
+    gc.collect()  # Stores of earlier tests that went while the settlement runs would be subtracted
+    before = units_of_all_audits()
+    settle_whole(stack)
+
+    modelled = settlements.of_settlement(members, len(stack.bus.ids("Prize Won")))
+    assert units_of_all_audits() - before == pytest.approx(modelled.read_units, rel=0.05)
+    assert counted["put_object"] + counted["list_objects_v2"] == pytest.approx(modelled.bucket_writes, abs=2)
+    assert counted["get_object"] == pytest.approx(modelled.bucket_reads, abs=2)
+    assert len(stack.bus.events) == modelled.bus_events
+    assert (settlement.PART, prize_events.REMEMBERED_TOGETHER) == (settlements.PART, settlements.REMEMBERED)
+
+
+def units_of_all_audits() -> float:
+    """The read units of every audit's store in this process."""
+    return sum(one.units for one in gc.get_objects() if isinstance(one, DynamoAuditReads))

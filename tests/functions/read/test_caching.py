@@ -1,0 +1,95 @@
+"""Answers that clients have: 304 for a read that has not changed, and what `ReadsMaxAge` lets caches give again."""
+
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.stack import Stack, http_event
+from tests.support.builders.querying import ALL, deployed, post
+
+RANKINGS = [
+    ALL,
+    f"{ALL}?around=a",
+    f"{ALL}?me=a",
+    f"{ALL}/rank?member=a",
+    f"{ALL}/rank?score=1",
+    f"{ALL}/history?member=a",
+    f"{ALL}/percentile?p=50",
+    f"{ALL}/distribution",
+]
+OTHER_READS = ["/", "/boards", "/boards/b", "/boards/b/member?id=a", "/openapi.json"]
+ERRORS = {
+    "/boards/other/goals/all": 404,
+    f"{ALL}/rank?member=nobody": 404,
+    f"{ALL}?limit=0": 400,
+    f"{ALL}/ranks": 405,
+    "/nothing": 404,
+}
+KEPT, ASKED = "public, max-age=30", "no-cache"
+
+
+@pytest.fixture(scope="module", params=[("true", "30")], ids=str)
+def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
+    """The functions with values of `OpenReads` and `ReadsMaxAge`."""
+    open_reads, max_age = request.param
+    with (
+        mock.patch.dict(ENVIRONMENT, {"OPEN_READS": open_reads, "READS_MAX_AGE": max_age}),
+        deployed() as stack,
+    ):
+        post(stack, {"a": 3, "b": 2})
+        yield stack
+
+
+def read(stack: Stack, target: str, known: str | None = None) -> tuple[int, str | None, str | None]:
+    """The status of the answer, how it may be kept, and its tag."""
+    path, _, query = target.partition("?")
+    event = http_event(path, query)
+    event["headers"] |= {"if-none-match": known} if known else {}
+    answer = stack.query(event, None)
+    assert (answer["statusCode"] == 304) == (answer["body"] == "")
+    # The gateway names in each answer the one origin that asked; a browser refuses one that names another.
+    assert answer["headers"].get("Vary") == ("Origin" if answer["headers"]["Cache-Control"] == KEPT else None)
+    return answer["statusCode"], answer["headers"]["Cache-Control"], answer["headers"].get("ETag")
+
+
+@pytest.mark.parametrize(
+    ("target", "kept"), [*((target, KEPT) for target in RANKINGS), *((target, ASKED) for target in OTHER_READS)]
+)
+def test_the_read_of_a_ranking_is_kept_and_others_are_asked_for_each_time(stack: Stack, target: str, kept: str) -> None:
+    status, found, tag = read(stack, target)
+
+    assert (status, found) == (200, kept)
+    assert tag is not None
+    # A cache that asks again learns for how long it may keep what it has. A gateway marks tags as weak.
+    for known in (tag, f'"other", {tag}', f"W/{tag}"):
+        assert read(stack, target, known) == (304, kept, tag)
+
+
+@pytest.mark.parametrize(("target", "status"), ERRORS.items())
+def test_nobody_keeps_an_error(stack: Stack, target: str, status: int) -> None:
+    assert read(stack, target) == (status, ASKED, None)
+
+
+def test_nobody_keeps_the_answer_to_a_post(stack: Stack) -> None:
+    answer = stack.query(http_event(f"{ALL}/ranks", method="POST", body={"members": ["a"]}), None)
+
+    assert answer["statusCode"] == 200
+    assert not answer["headers"].keys() & {"Cache-Control", "ETag"}
+
+
+@pytest.mark.parametrize("stack", [("true", "0"), ("false", "30"), ("", "30")], indirect=True)
+@pytest.mark.parametrize("target", RANKINGS)
+def test_nobody_keeps_a_read_by_default_or_where_reads_are_not_open(stack: Stack, target: str) -> None:
+    assert read(stack, target)[:2] == (200, ASKED)
+
+
+def test_a_read_that_has_changed_has_another_tag() -> None:
+    with deployed() as stack:
+        post(stack, {"m": 3})
+        tag = read(stack, ALL)[2]
+        post(stack, {"m": 4})
+        status, _, other = read(stack, ALL, tag)
+
+    assert (status, other != tag) == (200, True)

@@ -1,0 +1,378 @@
+"""Counts of a rolling window are of one moment of each log, although logs are folded and cut while they are read.
+
+The reader reads logs and then nodes. The items of a batch are read one by one, and anything happens between them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import product
+from random import Random
+from typing import Any, Final, NamedTuple
+from unittest import mock
+
+import pytest
+
+from standings.aws.dynamodb.keys import node_key
+from standings.aws.dynamodb.rankings import log_folds, rolling_reads, rolling_windows
+from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.rankings.rolling_items import positions
+from standings.aws.dynamodb.rankings.rolling_reads import TRIES, RollingReads
+from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
+from standings.domain.boards.definitions import Ranking
+from standings.domain.rolling import count_log
+from standings.domain.rolling.count_log import Entry, Log, node_deltas
+from standings.domain.rolling.steps import Step, Steps, count_changes
+from standings.domain.scoring.sort_order import Place as Score
+from standings.domain.tiers.tier_path import ROOT, Path
+from standings.domain.tiers.tier_tree import deltas, nodes_for
+from standings.ports.rolling import RollingRow, RowChange
+from standings.runtime.retry import Clock
+from tests.support.builders.points import NOW
+from tests.support.builders.rolling.random_items import rolling_window
+from tests.support.faults.faulty_client import Time
+from tests.support.faults.item_by_item import ItemByItem, Place
+from tests.support.thoroughness import seeds
+
+SORT_VALUES: Final = (-130, -150, -250, -400, -30_000)
+"""The first three are in one leaf of the tier tree."""
+PATHS: Final = tuple(dict.fromkeys(path for value in SORT_VALUES for path in nodes_for(value)))
+MOST_BATCHES: Final = 2 + 2 * TRIES
+"""The batches of a reader that gave up: logs and nodes, and both again for each try."""
+
+Counts = dict[Path, dict[int, int]]
+
+
+class DiedError(Exception):
+    """A fold died."""
+
+
+class MovingWindow:
+    """One period of a window, and all that was done to it: the moves of each log, in order."""
+
+    def __init__(self, engine: Any, members: int = 12) -> None:
+        self.engine = engine
+        self.clock: Clock = Time(NOW).clock()
+        self.rankings = rolling_window("last-7-days")
+        self.period = self.rankings.metric.timetable.index("d", NOW)
+        self.windows = DynamoRollingWindows(engine, "Rankings", self.clock)
+        self.at: dict[str, int] = {}
+        self.moves: list[list[tuple[int | None, int]]] = [[]]
+        self.versions = 0
+        for number in range(members):
+            self.move(f"m{number}", SORT_VALUES[number % len(SORT_VALUES)])
+
+    @property
+    def ranking(self) -> Ranking:
+        return self.rankings.at(self.period)
+
+    def move(self, member: str, sort_value: int, log: int = 0) -> None:
+        """Move a member, with an entry in a log that there is."""
+        self.versions += 1
+        row = RollingRow(self.versions, Steps(self.period, (Step(self.period, self.period + 7, Score(sort_value)),)))
+        self.windows._log(self.rankings).number = log
+        seen = self.windows.rows(self.rankings, [member]).get(member)
+        assert not isinstance(seen, str)
+        entry = Entry(NOW, list(count_changes(seen.steps if seen is not None else None, row.steps)))
+        change = RowChange(member, row, NOW, seen.version if seen is not None else None)
+        assert self.windows.commit(self.rankings, [change], entry) == []
+        self.moves[log].append((self.at.get(member), sort_value))
+        self.at[member] = sort_value
+
+    def new_log(self) -> int:
+        """Make and name another log, as a process does that has conflicts. Returns its number."""
+        log = self.windows._log(self.rankings)
+        log.of = count = len(self.moves)
+        self.windows._most = count + 1
+        log.conflicts = rolling_windows.CONFLICTS
+        self.windows._change_log(self.rankings, log)
+        self.moves.append([])
+        return count
+
+    def fold(self, log: int = 0, nodes: int | None = None) -> None:
+        """Fold a log. With `nodes`, the fold dies when it has brought so many of them (or all), before it cuts."""
+
+        def run(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
+            for job in jobs[:nodes]:
+                yield job()
+            if nodes is not None:
+                raise DiedError
+
+        with suppress(DiedError):
+            log_folds.fold_log(self.engine, "Rankings", self.clock, run, self.rankings, log)
+
+    def lengths(self) -> list[int]:
+        """How many entries each log ever had."""
+        return [len(moves) for moves in self.moves]
+
+    def counts(self, lengths: Iterable[int]) -> Counts:
+        """The counters, if just so many entries of each log are counted."""
+        moves = [move for moves, length in zip(self.moves, lengths, strict=True) for move in moves[:length]]
+        return positive(deltas(moves))
+
+    def moments(self, since: Sequence[int]) -> list[Counts]:
+        """The counters at any moment of each log from one moment on. Logs that were made since had no entries then."""
+        lengths = self.lengths()
+        begun = [*since, *[0] * (len(lengths) - len(since))]
+        every = product(*(range(first, last + 1) for first, last in zip(begun, lengths, strict=True)))
+        return [self.counts(several) for several in every]
+
+
+def positive(counts: Mapping[Path, Mapping[int, int]]) -> Counts:
+    """The counters as a reader sees them: sums below 0 are of different moments, and count as 0."""
+    found = {path: {digit: n for digit, n in counters.items() if n > 0} for path, counters in counts.items()}
+    return {path: counters for path, counters in found.items() if counters}
+
+
+class Reading:
+    """A window and the function that reads it. `before` is called before each item is read."""
+
+    def __init__(self, window: MovingWindow, before: Callable[[Place], Any] = lambda _: None) -> None:
+        self.window = window
+        self.before = before
+        self.client = ItemByItem(window.engine)
+        self.reader = DynamoRankingsReader(self.client, "Rankings", "Scores", window.clock)  # type: ignore[arg-type]
+
+    def counts(self) -> Counts:
+        """The counters of all nodes as a new request reads them."""
+        self.client.batches.clear()
+        self.client.before = self.before
+        nodes = self.reader.for_request().nodes([(self.window.ranking, path) for path in PATHS])
+        self.client.before = lambda _: None
+        return positive({path: node.counters for (_, path), node in nodes.items()})
+
+    def check(self) -> None:
+        """Read all nodes: they are of one moment of each log, between the beginning and the end of the reading.
+
+        If the reader gave up, each node by itself is.
+        """
+        since = self.window.lengths()
+        read = self.counts()
+        moments = self.window.moments(since)
+        if len(self.client.batches) < MOST_BATCHES:
+            assert read in moments
+        for path in PATHS:
+            assert read.get(path) in [moment.get(path) for moment in moments]
+
+
+Act = Callable[[MovingWindow], Any]
+
+
+def move(member: str, to: int = SORT_VALUES[-1], log: int = 0) -> Act:
+    return lambda window: window.move(member, to, log)
+
+
+def away(member: str = "m0") -> Act:
+    """Move a member to another place, wherever it is."""
+    return lambda window: window.move(member, [value for value in SORT_VALUES if value != window.at[member]][-1])
+
+
+def in_a_new_log(member: str) -> Act:
+    return lambda window: window.move(member, SORT_VALUES[-1], window.new_log())
+
+
+def fold(log: int = 0, nodes: int | None = None) -> Act:
+    return lambda window: window.fold(log, nodes)
+
+
+class Schedule(NamedTuple):
+    """What happens before items are read, by batch and item; the batches that it takes; and what happened before."""
+
+    batches: int
+    acts: Mapping[Place, Sequence[Act]]
+    first: Sequence[Act] = ()
+
+    def begin(self, window: MovingWindow) -> Callable[[Place], None]:
+        for act in self.first:
+            act(window)
+
+        def before(place: Place) -> None:
+            for act in self.acts.get(place, ()):
+                act(window)
+
+        return before
+
+
+SCHEDULES: Final = {
+    "nothing": Schedule(2, {}),
+    "a fold of known entries": Schedule(2, {(1, 2): [fold()]}),
+    "a fold before logs are read": Schedule(2, {(0, 0): [fold()], (1, 1): [move("m1", -130)]}),
+    "a move and a fold before nodes": Schedule(4, {(1, 0): [away(), fold()]}),
+    "a move and a fold among nodes": Schedule(4, {(1, 1): [away(), fold()]}),
+    "folds one after the other": Schedule(
+        4,
+        {(1, 1): [away(), fold()], (1, 3): [away("m3"), fold(), move("m4", -150), fold(), move("m5", -250)]},
+    ),
+    # The log still has what the nodes lack, so they are not read again.
+    "a fold that dies halfway": Schedule(3, {(1, 0): [move("m0"), fold(nodes=2)]}, [fold()]),
+    "a fold while it reads again": Schedule(
+        6, {(1, 1): [away(), fold()], (2, 0): [move("m2", -130)], (3, 1): [away("m3"), fold()]}
+    ),
+    # The number of logs is read before the new log.
+    "a new log": Schedule(5, {(1, 1): [in_a_new_log("m0"), fold(1)]}),
+    "a new log that is not cut": Schedule(5, {(1, 0): [in_a_new_log("m0"), fold(1, nodes=2)]}),
+    "a new log after the number of logs": Schedule(6, {(1, 0): [in_a_new_log("m0"), fold(2)]}, [in_a_new_log("m1")]),
+    "entries in another log": Schedule(3, {}, [in_a_new_log("m0")]),
+    "folds of several logs": Schedule(
+        5,
+        {(2, 1): [move("m0", -400), move("m1", -400, 1), fold(1), fold(), move("m2", -400, 1)]},
+        [in_a_new_log("m0")],
+    ),
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_counts_are_of_one_moment_of_each_log(engine: Any, schedule: str) -> None:
+    window = MovingWindow(engine)
+    reading = Reading(window, SCHEDULES[schedule].begin(window))
+    reading.check()
+
+    assert len(reading.client.batches) == SCHEDULES[schedule].batches
+    reading.before = lambda _: None
+    reading.check()
+
+
+@pytest.mark.parametrize("logs", [1, 2, 3])
+@pytest.mark.parametrize("seed", seeds(10, 200))
+def test_counts_are_of_one_moment_whatever_happens(engine: Any, seed: int, logs: int) -> None:
+    print(f"seed {seed}")
+    rng = Random(seed)
+    window = MovingWindow(engine)
+    likely = rng.choice([0.03, 0.1, 0.3])
+
+    def something() -> None:
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            one_thing()
+
+    def one_thing() -> None:
+        log = rng.randrange(len(window.moves))
+        what = rng.choice(["move", "move", "fold", "fold", "half a fold", "new log"])
+        if what == "move":
+            member = rng.choice(sorted(window.at))
+            window.move(member, rng.choice([value for value in SORT_VALUES if value != window.at[member]]), log)
+        elif what == "new log" and len(window.moves) < logs:
+            window.new_log()
+        else:
+            window.fold(log, rng.randrange(12) if what == "half a fold" else None)
+
+    def before(_: Place) -> None:
+        if rng.random() < likely:
+            something()
+
+    for _ in range(4):
+        Reading(window, before).check()
+
+
+def test_a_reader_gives_up_after_three_tries_and_each_node_is_of_one_moment(engine: Any) -> None:
+    window = MovingWindow(engine)
+    always = Schedule(MOST_BATCHES, {(batch, 1): [away(f"m{batch}"), fold()] for batch in range(1, 30, 2)})
+    reading = Reading(window, always.begin(window))
+    reading.check()
+
+    assert len(reading.client.batches) == MOST_BATCHES
+    # Nothing of it is kept for the next request.
+    reading.before = lambda _: None
+    reading.check()
+
+
+def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: Any) -> None:
+    window = MovingWindow(engine)
+    reads = Reading(window).reader.for_request()
+    entries = reads.entries([(window.ranking, "m0"), (window.ranking, "nobody")])
+    assert [entry.place.sort_value for entry in entries.values()] == [SORT_VALUES[0]]
+    for member in ("m1", "m2", "m3"):
+        since = window.lengths()
+        away(member)(window)
+        window.fold()
+        # A walk down the tree reads node by node.
+        nodes = {path: reads.nodes([(window.ranking, path)]) for path in PATHS}
+        counted = positive({path: next(iter(found.values())).counters for path, found in nodes.items()})
+        assert counted[ROOT] in [moment[ROOT] for moment in window.moments(since)]
+        assert counted == window.counts(window.lengths())
+
+
+def test_each_request_reads_the_logs_anew_and_so_does_a_call_outside_requests(engine: Any) -> None:
+    window = MovingWindow(engine, members=0)
+    reader = DynamoRankingsReader(engine, "Rankings", "Scores", window.clock)
+    for number in range(1, 4):
+        window.move(f"m{number}", SORT_VALUES[number])
+        for reads in (reader, reader.for_request()):
+            assert sum(reads.nodes([(window.ranking, ROOT)])[window.ranking, ROOT].counters.values()) == number
+
+
+def test_what_nodes_lack_is_worked_out_once_for_all_of_a_period(engine: Any) -> None:
+    window = MovingWindow(engine)
+    window.fold()
+    window.move("m0", SORT_VALUES[-1])
+    with mock.patch.object(rolling_reads, "node_deltas", wraps=node_deltas) as worked_out:
+        Reading(window).check()
+
+    # All nodes are at the beginning of the log.
+    assert worked_out.call_count == 1
+
+
+def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> None:
+    window, other = MovingWindow(engine), MovingWindow(engine, members=0)
+    other.rankings = other.rankings._replace(board="c")
+    other.move("m0", -130)
+    client = ItemByItem(engine, Schedule(0, {(1, 1): [away(), fold()]}).begin(window))
+    reader = DynamoRankingsReader(client, "Rankings", "Scores", window.clock).for_request()  # type: ignore[arg-type]
+    since = window.lengths()
+    nodes = reader.nodes([(each.ranking, path) for each in (window, other) for path in PATHS])
+
+    read = positive({path: node.counters for (of, path), node in nodes.items() if of == window.ranking})
+    assert read in window.moments(since)
+    assert sum(nodes[other.ranking, ROOT].counters.values()) == 1
+    # Only the logs and the nodes of the window that was folded are read again.
+    assert {key.split("#")[0] for batch in client.batches[2:] for key in batch} == {"b"}
+
+
+_nodes = RollingReads.nodes
+
+
+def nodes_first(self: RollingReads, wanted: Any) -> Any:
+    """Read the nodes, and then the logs."""
+    wanted = list(wanted)
+    keys = [node_key(ranking.key, path) for ranking, path in wanted]
+    before, read = self._read(keys), self._read
+    self._read = lambda some: before if list(some) == keys else read(some)
+    return _nodes(self, wanted)
+
+
+def only_known_logs(nodes: Any, logs: Any) -> bool:
+    """A log that was not read counts as read."""
+    found = [pair for node in nodes for pair in positions(node).items()]
+    return all(position <= logs[number].end for number, position in found if number in logs)
+
+
+def joined_across_a_cut(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> Mapping[int, Log] | None:
+    """What was cut in between is not missed."""
+    both = count_log.joined(earlier, later)
+    return later if both is None and later.keys() <= earlier.keys() else both
+
+
+def joined_with_a_new_log(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> Mapping[int, Log] | None:
+    """A log that was not known at the first reading had nothing."""
+    return count_log.joined({**later, **earlier}, later)
+
+
+AMONG: Final = "a move and a fold among nodes"
+RULES: Final[dict[str, tuple[Any, str, Any, str]]] = {
+    "logs are read before nodes": (RollingReads, "nodes", nodes_first, "a move and a fold before nodes"),
+    "a node that is ahead makes it read again": (rolling_reads, "positions_known", lambda *_: True, AMONG),
+    "also where nothing was cut": (rolling_reads, "positions_known", lambda *_: True, "a fold that dies halfway"),
+    "a log that was not read counts as behind": (rolling_reads, "positions_known", only_known_logs, "a new log"),
+    "nodes are read again if entries were cut": (rolling_reads, "joined", joined_across_a_cut, AMONG),
+    "nodes are read again if a log is new": (rolling_reads, "joined", joined_with_a_new_log, "a new log"),
+    "a node is given only what it lacks": (rolling_reads, "positions", lambda _: {}, "a fold of known entries"),
+    "a node is given what it lacks": (rolling_reads, "node_deltas", lambda *_: {}, "nothing"),
+    "all logs are read": (rolling_reads, "log_count", lambda _: 1, "entries in another log"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_without_the_rule_counts_are_of_no_moment(engine: Any, rule: str) -> None:
+    where, name, instead, schedule = RULES[rule]
+    window = MovingWindow(engine)
+    reading = Reading(window, SCHEDULES[schedule].begin(window))
+    with mock.patch.object(where, name, instead), pytest.raises(AssertionError):
+        reading.check()

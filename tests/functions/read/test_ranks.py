@@ -1,0 +1,358 @@
+"""Ranks of members and of scores, cards and boards over HTTP: exact up to a bound on what is read, also in motion."""
+
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from benchmarks.harness import population
+from benchmarks.harness.meter import Meter
+from standings.read import rank_numbering
+from standings.read.reader import OPEN, USUAL, Limits
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.builders.querying import ALL, BOARDS, MEMBER, post
+from tests.support.builders.stages.streaming import project
+from tests.support.thoroughness import seeds
+
+ANOTHER: Final = "ask for another method"
+
+
+def test_a_rank(stack: Stack) -> None:
+    post(stack, {"a": 5, "c": 7, "b": 7})
+    status, answer = stack.get(f"{ALL}/rank", member="a")
+
+    assert status == 200
+    assert {name: answer[name] for name in ("member", "rank", "score", "percentile", "total")} == {
+        "member": "a",
+        "rank": 3,
+        "score": 5,
+        "percentile": 33.33,
+        "total": 3,
+    }
+    assert stack.get(f"{ALL}/rank", member="c")[1]["percentile"] == 100
+
+
+def test_scores_percentiles_and_the_distribution(stack: Stack) -> None:
+    post(stack, {"a": 5, "c": 7, "b": 7, "d": -1})
+
+    def score(of: int, method: str = "competition") -> tuple[int, ...]:
+        answer = stack.get(f"{ALL}/rank", score=of, method=method)[1]
+        return tuple(answer[name] for name in ("rank", "above", "at", "below", "total"))
+
+    assert [score(7), score(6), score(-1)] == [(1, 0, 2, 2, 4), (3, 2, 0, 2, 4), (4, 3, 1, 0, 4)]
+    assert [score(7, "ordinal")[0], score(5, "ordinal")[0], score(5, "dense")[0]] == [3, 4, 2]
+    assert [stack.get(f"{ALL}/percentile", p=p)[1]["score"] for p in (100, 50.1, 50, 25.1, 25)] == [7, 7, 5, 5, -1]
+    buckets = stack.get(f"{ALL}/distribution", buckets=2)[1]["buckets"]
+    assert [bucket["members"] for bucket in buckets] == [1, 3]
+    post(stack, {"a": 70.25, "b": 71}, board="golf-1", metric="strokes")
+    answer = stack.get("/boards/golf-1/strokes/all/rank", score="7.03e1")[1]
+    assert (answer["score"], answer["rank"], answer["below"]) == (70.3, 2, 1)
+
+
+def test_a_percentile_is_rounded_half_up(stack: Stack) -> None:
+    post(stack, {f"m{n:02}": n for n in range(32)})
+
+    # 100/32 = 3.125 and 500/32 = 15.625: a half is rounded up, whatever the digit before it.
+    for member, expected in {"m00": 3.13, "m04": 15.63, "m02": 9.38, "m31": 100}.items():
+        assert stack.get(f"{ALL}/rank", member=member)[1]["percentile"] == expected, member
+
+
+def test_hostile_names_are_only_names(stack: Stack) -> None:
+    names = ["images/1.jpg", "a,b", "用户", "<script>", "x y+z&w=1", "%2F", "\u0000", "\ufffd", "a#b", "x" * 256]
+    post(stack, {name: n for n, name in enumerate(names)})
+
+    for n, name in enumerate(names):
+        status, answer = stack.get(f"{ALL}/rank", member=name)
+        assert (status, answer["member"], answer["score"]) == (200, name, n)
+
+
+def test_a_member_card(stack: Stack) -> None:
+    post(stack, {"a": 5, "b": 7})
+    post(stack, {"a": 1}, days_ago=1)
+    post(stack, {"a": 70.5}, board="golf-1", metric="strokes")
+    status, answer = stack.get(MEMBER, id="a", ranks="true")
+
+    assert status == 200
+    ((metric),) = answer["metrics"]
+    assert (answer["hidden"], metric["metric"], metric["score"]) == (False, "points", 6)
+    assert {window["window"]: (window["score"], window["rank"], window["total"]) for window in metric["windows"]} == {
+        "all": (6, 2, 2),
+        "day": (5, 2, 2),
+        "week": (6, 2, 2),
+        "hour": (5, 2, 2),
+        "last-7-days": (6, 2, 2),
+        "last-24-hours": (5, 2, 2),
+    }
+    golf = stack.get("/boards/golf-1/member", id="a")[1]["metrics"]
+    assert [(one["metric"], one["score"], len(one["windows"])) for one in golf] == [
+        ("strokes", 70.5, 2),
+        ("rounds", None, 0),
+    ]
+
+
+def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
+    for board in ("b", "b-2", "b-3", "golf-1"):
+        post(stack, {"a": 1}, board=board, metric="strokes" if board == "golf-1" else "points")
+    first = stack.get("/boards", prefix="b", limit=2)[1]
+    second = stack.get("/boards", prefix="b", limit=2, cursor=first["next"])[1]
+
+    assert [board["board"] for board in first["boards"] + second["boards"]] == ["b", "b-2", "b-3"]
+    assert second["next"] is None
+    assert stack.get("/boards", prefix="g", limit=2, cursor=first["next"])[0] == 400
+    definition = stack.get("/boards/golf-nobody")[1]
+    assert {name: definition[name] for name in ("family", "timezone", "members", "late", "keep", "shards")} == {
+        "family": "golf-*",
+        "timezone": "Europe/Berlin",
+        "members": "open",
+        "late": "7 days",
+        "keep": "35 days",
+        "shards": 1,
+    }
+    day = {"start": "2026-11-21T00:00:00+01:00", "end": "2026-11-22T00:00:00+01:00"}
+    assert definition["metrics"][0] == {
+        "metric": "strokes",
+        "aggregate": "sum",
+        "precision": 2,
+        "order": "ascending",
+        "ties": "member",
+        "least": -99.99,
+        "most": None,
+        "notes": False,
+        "windows": [{"window": "all", "period": {"start": None, "end": None}}, {"window": "day", "period": day}],
+    }
+
+
+class Placed:
+    """Questions about a board whose members are placed at once."""
+
+    path: Final = f"/boards/{population.BOARD}/points/all"
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+
+    def place(self, scores: Mapping[str, int]) -> list[str]:
+        """Store members with their scores; return them in the order of the list."""
+        population.place_members(self.stack.dynamodb, population.ranking_of(population.family()), scores)
+        return sorted(scores, key=lambda name: (-scores[name], name))
+
+    def limit(self, limits: Limits) -> None:
+        self.stack.query.__globals__["_reader"].limits = limits
+
+    def rank(self, method: str, **of: Any) -> tuple[int, Any]:
+        """The status, and the rank of a member or a score or what the problem says."""
+        status, answer = self.stack.get(f"{self.path}/rank", method=method, **of)
+        return status, answer.get("rank", answer.get("detail"))
+
+    def page(self, method: str, **arguments: Any) -> Any:
+        """The ranks and members of a page, or the status and what the problem says."""
+        status, answer = self.stack.get(self.path, method=method, **arguments)
+        if status != 200:
+            return status, answer["detail"]
+        return [(entry["rank"], entry["member"]) for entry in answer["entries"]]
+
+
+@pytest.fixture
+def board(engine: Any) -> Iterator[Placed]:
+    with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
+        yield Placed(stack)
+
+
+@pytest.mark.parametrize("bound", [OPEN.equals, pytest.param(USUAL.equals, marks=pytest.mark.thorough)])
+def test_ordinal_ranks_pass_equals_up_to_a_bound(board: Placed, bound: int) -> None:
+    board.limit(Limits(equals=bound))
+    names = board.place({"leader": 9, **{f"m{n:05}": 5 for n in range(bound + 2)}, "last": 1})
+
+    for position in (1, 2, bound, bound + 1, bound + 2):
+        assert board.rank("ordinal", member=names[position - 1]) == (200, position)
+        assert board.page("ordinal", rank=position, limit=3) == [
+            (position + n, names[position - 1 + n]) for n in range(3)
+        ]
+    too_far = f"method: more than {bound:,} equals stand ahead of {names[bound + 2]!r}: {ANOTHER}"
+    assert board.rank("ordinal", member=names[bound + 2]) == (400, too_far)
+    too_far = f"rank: more than {bound:,} members of equal score stand ahead of it: page on from them"
+    assert board.page("ordinal", rank=bound + 3, limit=3) == (400, too_far)
+    # The last member has another score, so no equals are passed.
+    assert board.rank("ordinal", member="last") == (200, bound + 4)
+    assert board.page("ordinal", rank=bound + 4, limit=3) == [(bound + 4, "last")]
+    assert board.rank("competition", member=names[bound + 2]) == (200, 2)
+    around = board.page("ordinal", around=names[bound // 2], radius=2)
+    assert [rank for rank, _ in around] == list(range(bound // 2 - 1, bound // 2 + 4))
+
+
+@pytest.mark.parametrize(("open_reads", "limits"), [("true", OPEN), ("false", USUAL)])
+def test_anyone_who_may_read_reads_less(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, open_reads: str, limits: Limits
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", open_reads)
+    with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
+        assert stack.query.__globals__["_reader"].limits == limits
+    assert (Limits(1_000, 5_000, 5_000), Limits(10_000, 100_000, 200_000)) == (OPEN, USUAL)
+
+
+@pytest.mark.parametrize("step", [2**20, *(pytest.param(step, marks=pytest.mark.thorough) for step in (1, 128))])
+def test_a_dense_rank_where_anyone_may_read_costs_at_most_a_hundred_units(engine: Any, step: int) -> None:
+    """With the widest step, each score ahead is in another leaf of the tiers."""
+    meter = Meter(engine)
+    with running(meter, ManualClock(population.NOW), population.BOARDS) as stack:
+        board = Placed(stack)
+        board.limit(OPEN)
+        names = board.place({f"m{n:04}": n * step for n in range(OPEN.scores + 2)})
+        before = meter.snapshot()
+        assert board.rank("dense", member=names[OPEN.scores]) == (200, OPEN.scores + 1)
+
+    assert (meter.snapshot() - before).total.read <= 100
+
+
+@pytest.mark.parametrize("source", ["tiers", "entries"])
+@pytest.mark.parametrize("seed", seeds(5, 15))
+def test_dense_ranks_are_exact_by_tiers_and_by_entries(
+    board: Placed, monkeypatch: pytest.MonkeyPatch, seed: int, source: str
+) -> None:
+    print(f"seed {seed}")
+    rng = Random(seed)
+    monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", 0 if source == "tiers" else 10**9)
+    monkeypatch.setattr(rank_numbering, "_PAGE_SIZE", rng.choice([1, 7, 10_000]))
+    width = rng.choice([3, 200, 20_000, 2**50])
+    scores = {f"m{n}": rng.randrange(-width, width) // rng.choice([1, 1, 50]) for n in range(120)}
+    names = board.place(scores)
+    ordered = sorted(set(scores.values()), reverse=True)
+    rank = {member: ordered.index(scores[member]) + 1 for member in names}
+
+    for member in rng.sample(names, 10):
+        assert board.rank("dense", member=member) == (200, rank[member])
+    between = rng.randrange(-width, width)
+    assert board.rank("dense", score=between) == (200, sum(score > between for score in ordered) + 1)
+    assert board.page("dense", rank=60, limit=20) == [(rank[member], member) for member in names[59:79]]
+    group = rng.sample(names, 20)
+    answered = board.stack.post(f"{board.path}/ranks", {"members": group}, method="dense")[1]["entries"]
+    assert [entry["rank"] for entry in answered] == [rank[member] for member in group]
+
+
+@pytest.mark.parametrize("entries_of_a_node", [0, 36, 10**9])
+def test_too_many_different_scores_are_too_far(
+    board: Placed, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int
+) -> None:
+    board.limit(Limits(scores=100))
+    monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", entries_of_a_node)
+    names = board.place({f"m{n:03}": -n // 2 * 128 for n in range(210)})
+
+    assert board.rank("dense", member=names[0]) == (200, 1)
+    ranks = [board.rank("dense", member=name) for name in names[190:]]
+    last = ranks.index((400, f"method: more than 100 different scores stand ahead: {ANOTHER}"))
+    assert ranks[last - 1] == (200, 101)
+
+
+class Between:
+    """A client that counts queries and their entries. Something may happen after some reads, even within a batch."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._meanwhile: dict[int, Callable[[], Any]] = {}
+        self.reads = self.queries = self.entries = 0
+
+    def after(self, reads: int, meanwhile: Callable[[], Any]) -> None:
+        """Call `meanwhile` after that many reads of items or pages."""
+        self._meanwhile[self.reads + reads] = meanwhile
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def query(self, **request: Any) -> Any:
+        answer = self._read("query", request)
+        self.queries, self.entries = self.queries + 1, self.entries + answer["Count"]
+        return answer
+
+    def get_item(self, **request: Any) -> Any:
+        return self._read("get_item", request)
+
+    def batch_get_item(self, RequestItems: Mapping[str, Any]) -> Any:  # noqa: N803 - as in boto3
+        ((table, batch),) = RequestItems.items()
+        parts = [
+            self._read("batch_get_item", {"RequestItems": {table: {**batch, "Keys": [key]}}}) for key in batch["Keys"]
+        ]
+        return {"Responses": {table: [item for part in parts for item in part["Responses"].get(table, [])]}}
+
+    def _read(self, name: str, request: dict[str, Any]) -> Any:
+        answer = getattr(self._client, name)(**request)
+        self.reads += 1
+        self._meanwhile.pop(self.reads, lambda: None)()
+        return answer
+
+
+@pytest.fixture
+def between(engine: Any) -> Between:
+    return Between(engine)
+
+
+@pytest.fixture
+def moving(between: Between) -> Iterator[Stack]:
+    """The functions over a board whose members move while they are read."""
+    with running(between, ManualClock(population.NOW), BOARDS) as stack:
+        yield stack
+
+
+def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(between: Between) -> None:
+    """If each member counted all equals ahead of it, 100 of 10,000 would read a million entries."""
+    with running(between, ManualClock(population.NOW), population.BOARDS) as stack:
+        board = Placed(stack)
+        names = board.place(dict.fromkeys((f"m{number:03}" for number in range(300)), 7))
+        status, answer = stack.post(f"{board.path}/ranks", {"members": names[200:]}, method="ordinal")
+
+    assert (status, [entry["rank"] for entry in answer["entries"]]) == (200, list(range(201, 301)))
+    assert between.entries <= 300 + 2 * 100
+    assert between.queries <= 120
+
+
+def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(between: Between) -> None:
+    """The tiers give the number of entries to read."""
+    with running(between, ManualClock(population.NOW), population.BOARDS) as stack:
+        board = Placed(stack)
+        board.place({f"m{number:04}": 1_000 * number for number in range(1_000)})
+        status, page = stack.get(board.path, limit=100, method="dense")
+        assert status == 200
+        between.entries = 0
+        status, page = stack.get(board.path, limit=100, cursor=page["next"])
+
+    assert (status, page["entries"][0]["rank"]) == (200, 101)
+    assert between.entries <= 101 + 200
+
+
+def test_the_count_behind_a_score_is_never_negative(moving: Stack, between: Between) -> None:
+    """Items of a batch are read at different moments: the leaf may count a member that the root does not."""
+    post(moving, {"a": 5})
+    assert moving.get(f"{ALL}/rank", score=5)[1]["below"] == 0
+    between.after(1, lambda: post(moving, {"b": 5}))
+    status, answer = moving.get(f"{ALL}/rank", score=5)
+
+    assert (status, answer["below"] >= 0) == (200, True)
+    assert answer["above"] + answer["at"] + answer["below"] == answer["total"]
+
+
+def test_a_percentile_has_a_score_if_anyone_is_ranked(moving: Stack, between: Between) -> None:
+    """A member leaves after the total was read, so the position is beyond the end."""
+
+    def hide() -> None:
+        moving.put(MEMBER, {"hidden": True}, id="a")
+        project(moving)
+
+    post(moving, {"a": 5, "b": 5_000})
+    assert moving.get(f"{ALL}/percentile", p=50)[1]["score"] == 5
+    between.after(1, hide)
+    status, answer = moving.get(f"{ALL}/percentile", p=50)
+
+    assert (status, answer["total"] > 0) == (200, True)
+    assert answer["score"] is not None
+
+
+def test_a_member_that_moves_is_not_its_own_neighbour(moving: Stack, between: Between) -> None:
+    """Its entry is read before its neighbours, and by then it may be one of them."""
+    post(moving, {"a": 5, "b": 3, "c": 1})
+    assert moving.get(ALL, around="a")[0] == 200
+    between.after(1, lambda: post(moving, {"a": -3}))
+    status, page = moving.get(ALL, around="a")
+
+    assert status == 200
+    assert sorted(entry["member"] for entry in page["entries"]) == ["a", "b", "c"]

@@ -1,0 +1,202 @@
+"""Seasons: read by name or day, in gaps, while kept; added, changed and dropped; rebuilt, audited and deleted."""
+
+from typing import Any
+
+import pytest
+
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Ranking
+from standings.domain.windows.late_and_keep import SEASON_KEPT
+from standings.read import cursors
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
+from tests.support.builders.seasons import AUTUMN, FOUR, LIST, SUMMER, WINTER, at, boards, milliseconds, post
+from tests.support.builders.stages.streaming import apply
+
+
+def scores(stack: Stack, period: str | None = None) -> dict[str, int]:
+    """The list of a season: scores by member."""
+    return {entry["member"]: entry["score"] for entry in stack.entries(LIST, period=period)}
+
+
+def problem(stack: Stack, path: str = LIST, **arguments: Any) -> tuple[int, str]:
+    """The status and the type of a problem that is answered."""
+    status, answer = stack.get(path, **arguments)
+    return status, answer["type"].removeprefix("urn:standings:")
+
+
+BAD = (400, "bad-argument")
+NOT_BUILT = (404, "not-built")
+GONE = (404, "period-gone")
+
+
+def test_a_season_by_its_name_a_day_in_it_or_none(stack: Stack) -> None:
+    post(stack, "2026-10-20T09:00", a=5, b=7)
+
+    status, page = stack.get(LIST)
+    assert status == 200
+    assert page["period"] == {
+        "start": "2026-09-01T00:00:00+02:00",
+        "end": "2026-11-01T00:00:00+01:00",
+        "name": "autumn",
+    }
+    assert scores(stack) == scores(stack, "autumn") == scores(stack, "2026-10-31") == {"b": 7, "a": 5}
+    for period in ("winter", "2026-08-31", "fall"):
+        assert problem(stack, period=period) == BAD
+
+
+def test_an_event_counts_in_the_season_that_holds_it_and_in_a_gap_in_all_alone(stack: Stack) -> None:
+    at(stack, "2026-11-05T10:00")
+    post(stack, "2026-10-31T22:59", a=1)
+    post(stack, "2026-10-31T23:00", b=2)  # midnight in Berlin
+    post(stack, "2026-08-31T21:59", c=4)
+    assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"a": 1}, {"b": 2})
+
+    at(stack, "2026-11-07T22:59")
+    post(stack, "2026-10-31T10:00", a=8)
+    at(stack, "2026-11-07T23:00")
+    post(stack, "2026-10-31T10:00", a=16)
+    assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"a": 9}, {"b": 2})
+    at(stack, "2027-03-10T10:00")
+    post(stack, "2027-03-10T09:00", a=32)
+    assert scores(stack) == scores(stack, "winter") == {"b": 2}
+    total = {entry["member"]: entry["score"] for entry in stack.entries("/boards/b/points/all")}
+    assert total == {"a": 1 + 8 + 16 + 32, "b": 2, "c": 4}
+
+
+def test_the_season_before_in_ranks_and_history(stack: Stack) -> None:
+    post(stack, "2026-10-20T09:00", a=5, b=7)
+    at(stack, "2026-12-01T10:00")
+    post(stack, "2026-12-01T09:00", a=9, b=1)
+
+    rank = stack.get(f"{LIST}/rank", member="a", previous="true")[1]
+    assert (rank["rank"], rank["previous_rank"]) == (1, 2)
+    periods = stack.get(f"{LIST}/history", member="a")[1]["periods"]
+    assert [(one["period"]["name"], one["rank"]) for one in periods] == [("winter", 1), ("autumn", 2)]
+
+
+def test_before_the_first_season(stack: Stack) -> None:
+    at(stack, "2026-02-01T10:00")
+    post(stack, "2026-02-01T09:00", a=5)
+
+    assert stack.get(LIST)[1]["detail"] == "the first season of board 'b', 'spring', has not begun"
+    assert problem(stack) == (404, "no-season-yet")
+    assert problem(stack, f"{LIST}/rank", member="a") == (404, "no-season-yet")
+    assert problem(stack, period="spring") == BAD
+    (_, season) = stack.get("/boards/b/member", id="a", ranks="true")[1]["metrics"][0]["windows"]
+    nothing = {"score": None, "rank": None, "percentile": None, "total": None}
+    assert season == {"window": "season", "period": {"start": None, "end": None, "name": None}, **nothing}
+
+
+def test_a_board_tells_its_seasons_by_start(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, boards(WINTER, AUTUMN)) as stack:
+        definition = stack.get("/boards/b")[1]
+
+    assert definition["seasons"] == [
+        {"name": "autumn", "starts": "2026-09-01", "ends": "2026-11-01"},
+        {"name": "winter", "starts": "2026-11-01", "ends": "2027-03-01"},
+    ]
+    assert definition["metrics"][0]["windows"][1]["period"]["name"] == "autumn"
+
+
+@pytest.mark.parametrize("back", [1, 10**6, -(10**6), 10**13])
+def test_a_forged_cursor_of_no_season_is_no_failure(stack: Stack, back: int) -> None:
+    (family,) = parse_boards(FOUR).families
+    metric = family.metrics["points"]
+    (_, window) = metric.windows
+    period = metric.timetable.current(window, stack.clock()) - back
+    cursor = cursors.Cursor(period, True, "", "competition")
+
+    assert problem(stack, cursor=cursors.encode_cursor(cursor, Ranking("b", metric, window, period))) == BAD
+
+
+def test_a_season_is_kept_until_the_one_after_it_has_ended(stack: Stack) -> None:
+    post(stack, "2026-10-20T09:00", a=5)
+    at(stack, "2027-03-07T22:59")
+    assert scores(stack, "autumn") == {"a": 5}
+    at(stack, "2027-03-07T23:00")
+    assert problem(stack, period="autumn") == GONE
+
+
+def test_a_season_that_is_added_later_lets_the_one_before_be_read_again(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, boards(AUTUMN)) as stack:
+        post(stack, "2026-10-20T09:00", a=5, b=7)
+        at(stack, "2027-05-20T10:00")
+        assert problem(stack) == GONE
+        assert stack.put("/boards/b/member", {"hidden": True}, id="b")[0] == 200
+        apply(stack, [])
+    with running(engine, clock, boards(AUTUMN, SUMMER)) as stack:
+        at(stack, "2027-06-01T10:00")
+        assert (scores(stack), scores(stack, "autumn")) == ({}, {"a": 5})
+        mine = [row for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("#a") and "e" in row]
+        (expiry,) = {int(row["e"]["N"]) for row in mine}
+        assert expiry * 1000 >= milliseconds("2026-10-31T23:00") + SEASON_KEPT
+
+
+def test_the_window_itself_is_added_by_a_rebuild_and_shows_what_has_not_begun(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }') as stack:
+        post(stack, "2026-10-20T09:00", a=5)
+    with running(engine, clock, FOUR) as stack:
+        assert problem(stack) == NOT_BUILT
+        finish(stack, "rebuild")
+        assert problem(stack) == NOT_BUILT
+        at(stack, "2026-11-20T10:00")
+        post(stack, "2026-11-20T09:00", a=7)
+        assert scores(stack) == {"a": 7}
+
+
+def test_a_record_of_a_board_is_written_once_on_a_day(stack: Stack, engine: Any) -> None:
+    def version() -> int:
+        (record,) = (row for row in rows(engine, "Scores") if row["pk"]["S"] == "#boards")
+        return int(record["v"]["N"])
+
+    post(stack, "2026-10-20T09:00", a=5)
+    at(stack, "2026-10-20T12:00")
+    post(stack, "2026-10-20T09:30", a=5)
+    assert version() == 1
+    at(stack, "2026-10-21T12:00")
+    for minutes in (30, 40):
+        post(stack, f"2026-10-21T09:{minutes}", a=5)
+    at(stack, "2026-10-21T12:30")
+    post(stack, "2026-10-21T09:50", a=5)
+    assert version() == 2
+
+
+def test_rebuild_audit_and_deletion_know_all_seasons(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, FOUR) as stack:
+        post(stack, "2026-10-20T09:00", a=5, b=7)
+        at(stack, "2026-11-05T10:00")
+        post(stack, "2026-11-05T09:00", a=1, c=2)
+        finish(stack, "rebuild")
+        assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"b": 7, "a": 5}, {"c": 2, "a": 1})
+        assert {key.partition("~")[2] for key in entries(engine)} == {"1"}
+        assert_tiers_count_the_entries(engine)
+        assert audit(stack) == (3, 4, 0)  # all, winter, autumn and still spring
+
+        of_b = [row["pk"] for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("#b")]
+        (lost,) = (key for key in of_b if len(key["S"].split("#")[1]) > 10)  # of a season
+        engine.delete_item(TableName="Rankings", Key={"pk": lost})
+        assert audit(stack)[2] > 0
+        finish(stack, "rebuild")
+        assert audit(stack)[2] == 0
+    with running(engine, clock, boards(SUMMER)) as stack:  # which does not know the others any more
+        finish(stack, "delete")
+        assert not [row for row in rows(engine, "Rankings") if "r" in row or "/" in row["pk"]["S"]]
+
+
+def audit(stack: Stack) -> tuple[int, int, int]:
+    """How many members and rankings an audit read, and how many differences it found."""
+    answer = stack.maintenance({"audit": {"board": "b"}}, Context())
+    (report,) = answer["boards"]
+    return report["looked_at"]["members"], report["looked_at"]["rankings"], answer["drift"]
+
+
+def finish(stack: Stack, task: str) -> None:
+    """Run a job of the board to its end."""
+    answer = stack.maintenance({task: {"board": "b"}}, Context())
+    while not answer["done"]:
+        apply(stack, [])
+        stack.clock.milliseconds += round(answer["wait"] * 1000)
+        answer = stack.maintenance({task: {"board": "b", "begin": False}}, Context())

@@ -1,0 +1,195 @@
+"""The writer where it reads items first (bests, lasts, ties by time, registered members), and members' registration."""
+
+import random
+from typing import Any
+
+import pytest
+
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.members.member_item import Image
+from standings.ports.scores import MemberKey
+from tests.support.builders.stages.writers import Subject
+from tests.support.faults import faulty_client
+from tests.support.thoroughness import seeds
+
+BOARDS = parse_boards("""
+[boards."*"]
+metrics.best = { aggregate = "max", windows = ["all", "day"] }
+metrics.least = { aggregate = "min", order = "ascending", ties = "first", windows = ["all"] }
+metrics.latest = { aggregate = "last", windows = ["all"] }
+metrics.points = { aggregate = "sum", windows = ["all"] }
+metrics.dated = { aggregate = "sum", ties = "first", windows = ["all"] }
+[boards."club-*"]
+members = "registered"
+metrics.points = { aggregate = "sum", windows = ["all"] }
+metrics.best = { aggregate = "max", windows = ["all"] }
+[boards."plain-*"]
+members = "registered"
+metrics.points = { aggregate = "sum", windows = ["all"] }
+""")
+
+
+@pytest.fixture
+def subject(engine: Any) -> Subject:
+    return Subject(engine, BOARDS)
+
+
+def event(event_id: str, second: int = 0, board: str = "b", **metrics: int) -> dict[str, Any]:
+    return {"id": event_id, "board": board, "member": "m", "at": f"2026-11-21T10:14:{second:02}Z", "metrics": metrics}
+
+
+def member(subject: Subject, board: str = "b") -> Image:
+    """The item of the member, which is there."""
+    image = subject.image(board=board)
+    assert image is not None
+    return image
+
+
+def keep_reading(subject: Subject, images: dict[MemberKey, Image], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first look at items see what was there before."""
+    monkeypatch.setattr(subject.scores, "images", lambda _: images)
+
+
+def test_a_best_improves_and_what_does_not_changes_nothing_but_is_known(subject: Subject) -> None:
+    subject.write(event("1", best=5))
+    before = subject.image()
+    written = subject.write(event("2", best=4), event("3", best=5))
+
+    assert (written.applied, subject.total(metric="best")) == (2, 5)
+    assert subject.image() == before
+    assert [next(iter(action)) for action in subject.client.transactions[-1]] == ["Put", "Put", "ConditionCheck"]
+    assert subject.receipts() == {"1", "2", "3"}
+    assert subject.write(event("2", best=4)).duplicates == 1
+    assert subject.write(event("4", best=6)).applied == 1
+    assert subject.total(metric="best") == 6
+
+
+def test_several_events_on_one_item_are_one_write(subject: Subject) -> None:
+    written = subject.write(event("1", best=5, points=1), event("2", best=9, latest=3), event("3", best=7, points=2))
+
+    assert (written.applied, len(subject.client.transactions[0])) == (3, 4)
+    assert [subject.total(metric=name) for name in ("best", "latest", "points")] == [9, 3, 3]
+
+
+@pytest.mark.parametrize("seed", seeds(8, 20))
+def test_the_order_of_arrival_does_not_matter(engine: Any, seed: int) -> None:
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    amounts = [{name: rng.randrange(4) for name in ("best", "least", "dated")} for _ in range(12)]
+    events = [event(f"e{n}", rng.randrange(4), "b", latest=n, **others) for n, others in enumerate(amounts)]
+    last = max(events, key=lambda one: (one["at"], one["id"]))["metrics"]["latest"]
+    subject = Subject(engine, BOARDS)
+    subject.write(*events)
+    in_order = member(subject)
+    rng.shuffle(events)
+    for part in range(0, 12, 3):
+        subject.write(*({**one, "id": f"again-{one['id']}", "member": "n"} for one in events[part : part + 3]))
+    shuffled = subject.scores.image(("b", "n"))
+
+    assert shuffled is not None
+    assert shuffled.values == in_order.values
+    assert {name: mark.replace("again-", "") for name, mark in shuffled.tie_keys.items()} == in_order.tie_keys
+    assert subject.total(metric="latest") == last
+
+
+def test_an_item_that_was_seen_too_early_is_looked_at_again(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject.write(event("1", best=5))
+    stale = subject.scores.images([("b", "m")])
+    subject.write(event("2", best=9))
+    keep_reading(subject, stale, monkeypatch)
+
+    assert subject.write(event("3", best=7)).applied == 1
+    assert subject.total(metric="best") == 9
+
+
+def test_whoever_is_just_registered_is_not_refused_by_an_old_look(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject.admin.put("club-1", "m", None)
+    keep_reading(subject, {}, monkeypatch)
+
+    assert subject.write(event("1", board="club-1", best=1)).applied == 1
+
+
+def test_a_lost_answer_counts_once(subject: Subject) -> None:
+    subject.client.steps.append(faulty_client.lost_answer)
+    written = subject.write(event("1", dated=3, best=3))
+
+    assert (written.applied + written.duplicates, subject.total(metric="dated")) == (1, 3)
+
+
+def test_bounds_hold_where_it_is_looked_first(subject: Subject) -> None:
+    for number in range(1, 10):
+        subject.write(event(f"e{number}", dated=10**15 - 1))
+    written = subject.write(event("over", dated=10**15 - 1), event("fits", latest=1))
+
+    assert [(message.id, refusal.rule) for message, refusal in written.refused] == [("message-0", "bounds")]
+    assert written.applied == 1
+    assert subject.total(metric="dated") == 9 * (10**15 - 1) < 2**53 - 1
+    assert "over" not in subject.receipts()
+
+
+@pytest.mark.parametrize("board", ["club-1", "plain-1"])
+def test_a_stranger_is_refused_and_costs_nobody_else_anything(subject: Subject, board: str) -> None:
+    both = {**event("2", points=1), "board": [board, "b"]}
+    written = subject.write(event("1", board=board, points=1), both, event("3", points=5))
+
+    assert [refusal.rule for _, refusal in written.refused] == ["unregistered", "unregistered"]
+    assert str(written.refused[0][1]) == f"member: 'm' is not registered on board '{board}'"
+    assert (written.applied, subject.receipts(), subject.total()) == (1, {"3"}, 5)
+    subject.admin.put(board, "m", None)
+    assert subject.write(event("1", board=board, points=1), both).applied == 2
+    assert subject.total(board=board) == 2
+
+
+@pytest.mark.parametrize("board", ["club-1", "plain-1"])
+def test_what_was_counted_is_a_duplicate_also_after_its_member_has_gone(subject: Subject, board: str) -> None:
+    subject.admin.put(board, "m", None)
+    subject.write(event("1", board=board, points=1))
+    subject.admin.remove(board, "m")
+    written = subject.write(event("1", board=board, points=1), event("2", board=board, points=1))
+
+    assert (written.duplicates, [refusal.rule for _, refusal in written.refused]) == (1, ["unregistered"])
+
+
+def test_registering_gives_every_sum_a_zero(subject: Subject) -> None:
+    subject.admin.put("club-1", "m", None)
+    subject.admin.put("b", "m", None)
+
+    assert list(member(subject, "club-1").values.values()) == [0]
+    assert member(subject).values == {}
+
+
+def test_a_member_is_hidden_shown_removed_and_back(subject: Subject) -> None:
+    subject.write(event("1", points=5, best=1, dated=1))
+    assert subject.admin.put("b", "m", hidden=True) == {"board": "b", "member": "m", "hidden": True}
+    hidden = member(subject)
+    assert (hidden.hidden, subject.total()) == (True, 5)
+    assert subject.admin.put("b", "m", None)["hidden"] is True
+    assert subject.admin.put("b", "m", hidden=True)["hidden"] is True
+    assert subject.image() == hidden  # nothing to do is no write
+    subject.write(event("2", points=2, best=4))
+    subject.admin.put("b", "m", hidden=False)
+    assert subject.total() == 7
+    before = member(subject)
+    subject.admin.remove("b", "m")
+    removed = member(subject)
+    assert (removed.removed, dict(removed.values), dict(removed.tie_keys)) == (True, {}, {})
+    subject.write(event("3", points=1))
+    back = member(subject)
+    assert (back.removed, subject.total()) == (False, 1)
+    assert before.version < removed.version < back.version
+
+
+def test_a_change_survives_conflicts_and_lost_answers(subject: Subject) -> None:
+    subject.write(event("1", points=5))
+    subject.client.steps.extend(
+        [faulty_client.conflict, faulty_client.error("ThrottlingException"), faulty_client.lost_answer]
+    )
+    subject.admin.put("b", "m", hidden=True)
+    hidden = member(subject)
+    assert hidden.hidden
+    subject.client.steps.append(faulty_client.lost_answer)
+    subject.admin.remove("b", "m")  # it was removed by this very call: no 404
+
+    assert (member(subject).removed, member(subject).version) == (True, hidden.version + 1)

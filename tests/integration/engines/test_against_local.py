@@ -1,0 +1,586 @@
+"""The engine answers as DynamoDB Local does: single requests at the limits, and random sequences of requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.dynamodb.comparison import (
+    assert_same,
+    contents,
+    engine_changes,
+    index_contents,
+    local_changes,
+    outcome,
+)
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import delete_tables
+from tests.support.dynamodb.things import THINGS, key, numbers, put, texts, update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.thorough
+Request = tuple[str, dict[str, Any]]
+Pair = tuple[Engine, Any]
+
+# Conditions and updates of the item `a` -------------------------------------------------------------------------------
+
+A: dict[str, Any] = {
+    **key("a"),
+    "n": {"N": "1"},
+    "t": {"S": "text"},
+    "f": {"BOOL": False},
+    "d": {"N": "1.50"},
+    "by": {"B": b"\x00\xff"},
+    "tags": {"SS": ["x", "y"]},
+    "li": {"L": [{"N": "1"}, {"S": "two"}]},
+    "ma": {"M": {"inner": {"S": "side"}, "nil": {"NULL": True}}},
+}
+FULL = {**key("full"), "x": {"S": "x" * (409_600 - 11)}}
+SOME: dict[str, Any] = {**numbers(v=1, w=2, o=5), **texts(a="te", b="S")}
+SOME |= {
+    ":by": {"B": b"\x01"},
+    ":no": {"BOOL": False},
+    ":yes": {"BOOL": True},
+    ":l": {"L": [{"N": "3"}, {"B": b"\x01"}]},
+    ":ss": {"SS": ["y", "z"]},
+    ":ns": {"NS": ["1"]},
+    ":nil": {"NULL": True},
+}
+
+CONDITIONS = """
+    n = :v AND NOT n = :w
+    n < :w AND n >= :v
+    NOT (n <> :v) AND n < :w
+    gone = :v OR gone < :w
+    NOT gone = :v AND :w > :v
+    gone <> :v AND n < :w
+    n BETWEEN :v AND :w
+    n BETWEEN :w AND :v
+    n BETWEEN :v AND :a
+    NOT gone BETWEEN :v AND :w
+    gone = away
+    gone <> away
+    gone <> away AND n = :v
+    gone < away OR n = :v
+    (n = :v) and (attribute_exists(pk) or n > :w)
+    n = :v OR n = :w AND attribute_exists(gone)
+    t < :w OR f = :v
+    ((n = :v)) AND n < :w
+    attribute_exists(by) AND n < :w AND n >= :v
+    attribute_not_exists(gone) OR n <= :v AND n > :w
+    n = :v AND
+    n == :v AND n < :w
+    n = n AND :v < :w
+    n = :v AND (n < :w
+    ATTRIBUTE_EXISTS(n) AND :v < :w
+    attribute_exists(:v) AND :v < :w
+    attribute_exists(n, t)
+    li[0] = :v AND :v < :w
+    li[7] = :v AND :v < :w
+    ma.inner = :v AND :v < :w
+    begins_with(t, :v) AND :v < :w
+    nothing(n, :v) AND :v < :w
+    n > :v AND status = :w
+    n = :unknown
+    #n = :v
+    contains(t, :a) AND contains(tags, :b)
+    t > :a AND t < :b
+    t BETWEEN :b AND :a
+    by < :by
+    attribute_not_exists(by) OR by <= :by
+    gone < :by OR n < :by
+    f < :yes
+    f = :no AND by = :by
+    d = :v
+    """.strip().splitlines()
+
+UPDATES = """
+    SET n = :o
+    SET n = n + :o
+    SET n = :o - n, d = d + :o
+    SET n = n + d REMOVE d ADD c :o
+    SET n = if_not_exists(n, :o), m = if_not_exists(m, :o)
+    SET m = if_not_exists(m, :o) + :o
+    SET m = if_not_exists(m, if_not_exists(n, :o))
+    set m = (n + :o) remove n
+    SET m = n, n = :o
+    SET m = ma, k = li, j = :o
+    SET m = gone, n = :o
+    SET n = gone + :o
+    SET n = t + :o
+    SET n = n + :a
+    SET n = n + n + :o
+    SET n = :o,
+    SET n :o
+    SET n = :o SET m = :o
+    SET n = :o, n = :o
+    SET n = :o REMOVE n
+    SET pk = :o
+    SET status = :o
+    SET _a = :o
+    SET n = :nil
+    SET n = if_not_exists(n, m) + :o
+    SET n = nothing(n, :o)
+    SET n = :unknown
+    ADD n :o, m :o
+    ADD d :o
+    ADD t :o
+    ADD tags :o
+    ADD n = :o
+    ADD n n
+    ADD n :a
+    ADD tags :ss
+    ADD tags :ns
+    ADD gone :ss
+    REMOVE n, gone ADD m :o
+    REMOVE n ADD :o n
+    UNSET n = :o
+    SET li = list_append(li, :l)
+    SET li = list_append(:l, t)
+    SET li = list_append(li, :o)
+    SET li = list_append(:l, li)
+    SET li = list_append(li, list_append(:l, :l))
+    SET li = list_append(if_not_exists(li, :l), :l), k = list_append(if_not_exists(k, :l), :l)
+    SET li = list_append(gone, :l)
+    SET k = if_not_exists(k, list_append(:l, :l))
+    SET k = list_append(li, :l) REMOVE li[0]
+    SET li = list_append(li, :l) REMOVE li[0]
+    REMOVE li[0], li[1]
+    REMOVE li[1], li[7], n
+    REMOVE li[7]
+    REMOVE li[0], li[0]
+    REMOVE li[0], li
+    REMOVE li, li[0]
+    REMOVE t[0]
+    REMOVE gone[0], n
+    REMOVE tags[0]
+    REMOVE li[x]
+    REMOVE li[0] ADD n :o
+    SET r = :a, s = :a
+    SET r = :o
+    """.strip().splitlines()
+
+NUMBERS = (
+    *("0", "-0", "00012", "1e3", "-1.50", "0.1", "1E-130", "9.9e125", "1e126", "1e-131"),
+    *("9" * 38, "9" * 39, "0.1" + "0" * 50, "1" + "0" * 60, "abc", "", " 1", "1_0", "NaN", "1e", ".5", "5."),
+)
+
+
+def _update(expression: str | None, values: dict[str, Any] | None = None, **more: Any) -> Request:
+    request: dict[str, Any] = {"TableName": "Things", "Key": key("a"), "ReturnValues": "ALL_NEW", **more}
+    if expression is not None:
+        request["UpdateExpression"] = expression
+    if values is not None:
+        request["ExpressionAttributeValues"] = values
+    return "update_item", request
+
+
+def _used(text: str) -> dict[str, Any] | None:
+    words = set(text.replace(",", " ").replace("(", " ").replace(")", " ").split())
+    return {name: value for name, value in SOME.items() if name in words} or None
+
+
+def _tx(*actions: dict[str, Any], **more: Any) -> Request:
+    return "transact_write_items", {"TransactItems": list(actions), **more}
+
+
+def _put(**more: Any) -> Request:
+    return "put_item", {"TableName": "Things", "Item": key("a"), **more}
+
+
+def _delete(**more: Any) -> Request:
+    return "delete_item", {"TableName": "Things", "Key": key("a"), **more}
+
+
+def _get(**more: Any) -> Request:
+    return "get_item", {"TableName": "Things", "Key": key("a"), **more}
+
+
+def _batch(*keys: Any, **more: Any) -> Request:
+    return "batch_get_item", {"RequestItems": {"Things": {"Keys": list(keys), **more}}}
+
+
+def _gets(*keys: Any, **more: Any) -> Request:
+    gets = [{"Get": {"TableName": "Things", "Key": each, **more}} for each in keys]
+    return "transact_get_items", {"TransactItems": gets}
+
+
+def _writes(*entries: dict[str, Any]) -> Request:
+    return "batch_write_item", {"RequestItems": {"Things": list(entries)}}
+
+
+MANY = [key(str(number)) for number in range(101)]
+OLD: Any = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+REQUESTS: list[Request] = [
+    *(_update("REMOVE nothing", _used(text), ConditionExpression=text) for text in map(str.strip, CONDITIONS)),
+    *(_update(text, _used(text)) for text in map(str.strip, UPDATES)),
+    *(_update(text, {":v": {"N": number}}) for text in ("SET c = :v", "ADD d :v") for number in NUMBERS),
+    # what a request may hold
+    _update("REMOVE nothing", numbers(v=1), ConditionExpression=" OR ".join(["n = :v"] * 200)),
+    _update("SET n = :v" + " " * 4100, numbers(v=1)),
+    _update("", numbers(v=1)),
+    _update("REMOVE #n", numbers(n=1), ConditionExpression="#n = :n", ExpressionAttributeNames={"#n": "n"}),
+    _update("REMOVE t", ConditionExpression="n = :n", ExpressionAttributeNames={"#n": "n"}),
+    _update("SET n = :n", numbers(n=1, m=2)),
+    _update("REMOVE n", {}),
+    _update("REMOVE n", numbers(n=2), ConditionExpression="n = :n", **OLD),
+    _update("REMOVE n", Key=key("none"), ConditionExpression="attribute_exists(pk)", **OLD),
+    _update("REMOVE #l[0]", ExpressionAttributeNames={"#l": "li"}),
+    *(_update(text, Key=key("none")) for text in ("REMOVE li[0]", "REMOVE n", None)),
+    _update("ADD n :v", numbers(v=0), Key=key("none")),
+    *(
+        _update("SET n = :v, m = :v REMOVE t", numbers(v=7), ReturnValues=values)
+        for values in ("NONE", "ALL_OLD", "ALL_NEW")
+    ),
+    *(
+        _update("SET r = :r, s = :s", texts(r=r, s=s))
+        for r, s in (("r" * 2048, "s" * 1025), ("r" * 2049, "s"), ("", "s"))
+    ),
+    *(_update("SET y = :y", texts(y=y), Key=key("full"), ReturnValues="NONE") for y in ("1234", "12345")),
+    # puts and deletes
+    *(_put(ReturnValues=values) for values in ("NONE", "ALL_OLD", "ALL_NEW")),
+    _put(ExpressionAttributeValues=numbers(v=1)),
+    _put(ConditionExpression="attribute_not_exists(pk)", **OLD),
+    _put(ConditionExpression="attribute_not_exists(pk)"),
+    *(
+        _put(Item={**key("a"), "x": {"L": [{"B": b"x" * 200_000}, {"S": "x" * size}, {"N": "1"}]}})
+        for size in (409_600 - 200_018, 409_600 - 200_017)
+    ),
+    *(
+        _put(Item=item)
+        for item in (
+            key(""),
+            key("a", ""),
+            key("p" * 2048, "s" * 1024),
+            key("p" * 2049),
+            key("ü" * 1025),
+            key("p", "s" * 1025),
+            {"pk": {"S": "a"}},
+            {"pk": {"S": "a"}, "sk": {"N": "1"}},
+            {**key("a"), "x": {"S": "x" * (409_600 - 7)}},
+            {**key("a"), "x": {"S": "x" * (409_600 - 6)}},
+            {**key("a"), "r": {"N": "1"}},
+            {**key("a"), "r": {"S": ""}},
+            {**key("a"), "x": {"S": "1", "N": "1"}},
+            {**key("a"), "x": {"SS": []}},
+            {**key("a"), "x": {"SS": ["a", "a"]}},
+            {**key("a"), "x": {"NS": ["1", "1.0"]}},
+            {**key("a"), "x": {"S": ""}, "y": {"B": b""}, "z": {"L": []}, "m": {"M": {}}},
+        )
+    ),
+    _delete(Key=key("none")),
+    _delete(ConditionExpression="attribute_not_exists(n)"),
+    _put(TableName="Nothing"),
+    # reads
+    _get(),
+    _get(Key=key("none"), ConsistentRead=True),
+    _get(ProjectionExpression="n, #d, gone", ExpressionAttributeNames={"#d": "d"}),
+    _get(ProjectionExpression="n, n"),
+    _get(ExpressionAttributeNames={"#d": "d"}),
+    *(_get(Key=each) for each in ({"pk": {"S": "a"}}, {**key("a"), "n": {"N": "1"}}, key("a", ""))),
+    _batch(key("a"), key("none"), key("full"), ConsistentRead=True, ProjectionExpression="pk, sk, n, li"),
+    _batch(key("a"), key("a")),
+    _batch(*MANY),
+    ("batch_get_item", {"RequestItems": {"Nothing": {"Keys": [key("none")]}}}),
+    _gets(key("a"), key("none"), ProjectionExpression="n, gone"),
+    _gets(key("a"), key("a")),
+    _gets(*MANY[:100]),
+    _gets(*MANY),
+    # batches and transactions
+    _writes({"DeleteRequest": {"Key": key("a")}}),
+    _writes(*[{"DeleteRequest": {"Key": key("a")}}] * 2),
+    _writes(*({"PutRequest": {"Item": item}} for item in MANY[:26])),
+    _tx(put("a", n={"N": "9"}), put("b")),
+    _tx(put("b", condition="attribute_not_exists(pk)"), put("a", condition="attribute_not_exists(pk)"), put("c")),
+    _tx(put("b", condition="attribute_exists(pk)"), put("c")),
+    _tx(put("b"), put("b")),
+    _tx(put("b"), {"Delete": {"TableName": "Things", "Key": key("b")}}),
+    _tx(*(put(f"p{i}") for i in range(100))),
+    _tx(*(put(f"p{i}") for i in range(101))),
+    _tx(put("b"), update("a", "ADD t :v", numbers(v=1))),
+    _tx(put("b"), update("a", "SET n = gone")),
+    _tx(put("b"), update("a", "SET n = :v", numbers(v=1, w=1))),
+    _tx(put("b"), update("a", "SET n = :v", numbers(v="9" * 39))),
+    _tx(put("b"), update("a", "SET n = :v", numbers(v=1), "n = :w")),
+    _tx(put("b"), update("full", "SET y = :y", texts(y="12345"))),
+    _tx(put("b", x={"S": "x" * 409_600})),
+    _tx(*(put(f"p{i}", x={"S": "x" * 400_000}) for i in range(11))),
+    _tx(put("b", r={"N": "1"})),
+    _tx(put(""), put("b")),
+    _tx(put("b"), update("a", "SET pk = :v", texts(v="x"))),
+    _tx({**put("b"), **update("a", "REMOVE n")}),
+    _tx({"Put": {"TableName": "Nothing", "Item": key("a")}}),
+    *(
+        _tx(put("b"), {"ConditionCheck": {"TableName": "Things", "Key": key(pk), "ConditionExpression": "n = n2"}})
+        for pk in ("a", "none")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def pair(shared_local_client: Any) -> Iterator[Pair]:
+    """The engine and DynamoDB Local with Things, for all requests of the module."""
+    delete_tables(shared_local_client)
+    engine = Engine(shards=3)
+    for client in (engine, shared_local_client):
+        client.create_table(**THINGS)
+    yield engine, shared_local_client
+    delete_tables(shared_local_client)
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=lambda request: f"{request[0]}-{str(request[1])[:80]}")
+def test_one_request_has_the_same_answer_and_effect(pair: Pair, request_: Request) -> None:
+    for client in pair:
+        for item in client.scan(TableName="Things", ProjectionExpression="pk, sk")["Items"]:
+            client.delete_item(TableName="Things", Key=item)
+        for item in (A, FULL):
+            client.put_item(TableName="Things", Item=item)
+    method, arguments = request_
+
+    assert_same(*pair, method, **arguments)
+
+
+# Queries of a partition of more than 1 MB -----------------------------------------------------------------------------
+
+
+def _query(condition: str = "pk = :p", **more: Any) -> Request:
+    values = {
+        name: value for name, value in {**texts(p="Q", s="03", e="05"), **numbers(n=5)}.items() if name in condition
+    }
+    request = {"TableName": "Things", "KeyConditionExpression": condition, "ExpressionAttributeValues": values, **more}
+    return "query", request
+
+
+def _places(condition: str = "r = :p", **more: Any) -> Request:
+    return _query(condition, **{"IndexName": "places", "ExpressionAttributeValues": texts(p="R"), **more})
+
+
+PLACE = {"r": {"S": "R"}, "s": {"S": "3"}}
+BETWEEN = {**key("Q", "!"), "r": {"S": "R"}, "s": {"S": "35"}}
+QUERIES: list[Request] = [
+    *(_query(ScanIndexForward=forward) for forward in (True, False)),
+    *(_query(Limit=limit) for limit in (10, 11)),
+    _query(Select="COUNT"),
+    _query(Select="COUNT", ProjectionExpression="sk"),
+    _query(ProjectionExpression="sk, gone"),
+    *(
+        _query(f"pk = :p AND sk {operator} :s", Limit=3, ScanIndexForward=forward)
+        for operator in ("=", "<", "<=", ">", ">=", "<>")
+        for forward in (True, False)
+    ),
+    *(
+        _query(condition, Limit=2)
+        for condition in (
+            "pk = :p AND sk BETWEEN :s AND :e",
+            "pk = :p AND sk BETWEEN :e AND :s",
+            "pk = :p AND begins_with(sk, :s)",
+            ":p = pk AND :s < sk",
+            "sk > :s AND pk = :p",
+            "(pk = :p) AND (sk > :s)",
+            "pk = :p OR sk = :s",
+            "pk = :p and t = :s",
+            "pk = :p AND pk = :s",
+            "sk = :s AND sk = :p",
+            "NOT pk = :p AND sk = :s",
+            "pk = :p AND contains(sk, :s)",
+            "sk = :p",
+            "pk > :p",
+            "pk = :n",
+            "pk = :missing",
+        )
+    ),
+    *(
+        _query(ExpressionAttributeValues=values)
+        for values in (texts(p=""), texts(p="Q", s="unused"), texts(p="nobody"))
+    ),
+    *(
+        _query(ExclusiveStartKey=start, Limit=2, ScanIndexForward=forward)
+        for start in (
+            key("Q", "03"),
+            key("Q", "035"),
+            key("X", "03"),
+            {**key("Q", "03"), "r": {"S": "R"}},
+            {"pk": {"S": "Q"}},
+        )
+        for forward in (True, False)
+    ),
+    *(_query("pk = :p AND sk > :e", ExclusiveStartKey=key("Q", sk), Limit=2) for sk in ("03", "07")),
+    _query("pk = :p AND sk < :e", ExclusiveStartKey=key("Q", "07")),
+    _query(FilterExpression="n > :n", ExpressionAttributeValues={**texts(p="Q"), **numbers(n=5)}, Limit=8),
+    _query(FilterExpression="sk > :n", ExpressionAttributeValues=texts(p="Q", n="05")),
+    _places(),
+    _places(ScanIndexForward=False),
+    _places(Limit=3),
+    _places(ConsistentRead=True),
+    _places(IndexName="nothing"),
+    *(_places(Select=select) for select in ("ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")),
+    *(_places(ProjectionExpression=projection) for projection in ("x", "s, t")),
+    *(_places("r = :p AND s > :s", ExpressionAttributeValues=texts(p="R", s=s)) for s in ("3", "")),
+    _places("r = :p AND begins_with(s, :s)", ExpressionAttributeValues=texts(p="R", s="ü")),
+    _places("pk = :p", ExpressionAttributeValues=texts(p="Q")),
+    _places(ExclusiveStartKey={**key("Q", "03"), **PLACE}, Limit=2),
+    *(_places(ExclusiveStartKey=BETWEEN, Limit=2, ScanIndexForward=forward) for forward in (True, False)),
+    _places(ExclusiveStartKey=PLACE, Limit=2),
+    _places(ExclusiveStartKey={**key("Q", "03"), **PLACE, "r": {"S": "X"}}, Limit=2),
+    _places("r = :p AND n >= :n", IndexName="numbers", ExpressionAttributeValues={**texts(p="R"), **numbers(n="-1.5")}),
+    _places(IndexName="numbers", ScanIndexForward=False, Limit=4),
+    _places(IndexName="bytes", ProjectionExpression="sk, b"),
+    ("query", {"TableName": "Things"}),
+    ("scan", {"TableName": "Things", "IndexName": "nothing"}),
+]
+
+
+@pytest.fixture(scope="module")
+def filled(pair: Pair) -> Pair:
+    """The partition `Q`. Its items are in the indexes too."""
+    order = ["", "!", "~", "é", "ü", "z", "Z", "\U0001f600", "\uffff", "1", "10", "2"]
+    for client in pair:
+        for i in range(12):
+            item = {
+                **key("Q", f"{i:02d}"),
+                "r": {"S": "R"},
+                "s": {"S": f"{i}{order[i]}"} if i < 6 else {"S": order[i]},
+                "t": {"N": str(i)},
+                "n": {"N": ["-2", "-1.5", "0", "1e20", "10", "9", "-1e20", "0.5", "0.25", "100", "3", "4"][i]},
+                "b": {"B": bytes([255 - 20 * i, i])},
+                "x": {"S": "x" * 100_000},
+            }
+            for number, name in ((5, "s"), (6, "r")):
+                if i == number:
+                    del item[name]
+            client.put_item(TableName="Things", Item=item)
+    return pair
+
+
+@pytest.mark.parametrize("request_", QUERIES, ids=lambda request: str(request[1])[:100])
+def test_one_query_has_the_same_answer(filled: Pair, request_: Request) -> None:
+    engine, real = filled
+    method, arguments = request_
+
+    assert outcome(engine, method, **arguments) == outcome(real, method, **arguments)
+
+
+# Random sequences -----------------------------------------------------------------------------------------------------
+
+AMOUNTS = st.one_of(st.integers(-3, 3).map(str), st.sampled_from(["0.5", "-1.25", "1e20", "12345678901234567890"]))
+KEYS = st.sampled_from([("k1", "a"), ("k1", "b"), ("k2", "a"), ("k3", "é")])
+R = st.sampled_from(["R", "Q"])
+S = st.sampled_from(["1", "2", "é", "z", "Z"])
+IF = st.sampled_from(
+    [
+        None,
+        "attribute_not_exists(pk)",
+        "attribute_exists(pk)",
+        "attribute_not_exists(pk) OR v < :c",
+        "v = :c",
+        "NOT v > :c",
+        "v BETWEEN :z AND :c",
+        "v <> :c AND attribute_exists(r)",
+    ]
+)
+THEN = st.sampled_from(
+    [
+        "ADD v :x",
+        "SET v = :x",
+        "SET v = if_not_exists(v, :z) + :x",
+        "SET v = v - :x",
+        "REMOVE v",
+        "SET r = :r, s = :s",
+        "SET r = :r, s = :s, t = :x ADD v :x",
+        "SET s = :s",
+        "REMOVE r",
+        "SET t = v REMOVE s",
+        "ADD v :x, t :x REMOVE w",
+        "SET w = :s, n = :x",
+        "SET v = :s",
+    ]
+)
+
+
+def _values(expressions: str, drawn: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in drawn.items() if name in expressions}
+
+
+@st.composite
+def actions(draw: st.DrawFn, pk_sk: tuple[str, str]) -> dict[str, Any]:
+    pk, sk = pk_sk
+    drawn = {
+        **numbers(x=draw(AMOUNTS), c=draw(st.sampled_from(["0", "1", "2"])), z="0"),
+        ":r": {"S": draw(R)},
+        # Each entry of an index has its own sort key: DynamoDB does not define the order of equal ones.
+        ":s": {"S": draw(S) + pk + sk},
+    }
+    condition = draw(IF)
+    kind = draw(st.sampled_from(["Put", "Update", "Update", "Update", "Delete", "ConditionCheck"]))
+    action: dict[str, Any] = {"TableName": "Things"}
+    text = ""
+    if kind == "Put":
+        names = draw(st.sets(st.sampled_from(["v", "t", "w", "r", "s"])))
+        values = {"v": drawn[":x"], "t": drawn[":x"], "w": {"B": b"\x00w"}, "r": drawn[":r"], "s": drawn[":s"]}
+        action["Item"] = {**key(pk, sk), **{name: values[name] for name in sorted(names)}}
+    else:
+        action["Key"] = key(pk, sk)
+    if kind == "Update":
+        text = action["UpdateExpression"] = draw(THEN)
+    if kind == "ConditionCheck" and condition is None:
+        condition = "attribute_exists(pk)"
+    if condition is not None:
+        action["ConditionExpression"] = condition
+        text += condition
+        if draw(st.booleans()):
+            action["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    values = _values(text, drawn)
+    if values:
+        action["ExpressionAttributeValues"] = values
+    return {kind: action}
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> Request:
+    method = draw(
+        st.sampled_from(["transact_write_items", "transact_write_items", "single", "query", "batch_get_item"])
+    )
+    if method == "transact_write_items":
+        chosen = draw(st.lists(KEYS, min_size=1, max_size=4, unique=True))
+        return method, {"TransactItems": [draw(actions(pk_sk)) for pk_sk in chosen]}
+    if method == "single":
+        ((kind, action),) = draw(actions(draw(KEYS))).items()
+        if kind == "ConditionCheck":
+            return "get_item", {"TableName": "Things", "Key": action["Key"]}
+        action["ReturnValues"] = draw(st.sampled_from(["NONE", "ALL_OLD"]))
+        return f"{kind.lower()}_item", action
+    if method == "batch_get_item":
+        return method, {"RequestItems": {"Things": {"Keys": [key("k1", "a"), key("k2", "a"), key("k3", "é")]}}}
+    condition = draw(st.sampled_from(["r = :r", "r = :r AND s > :s", "r = :r AND s <= :s"]))
+    return "query", {
+        "TableName": "Things",
+        "IndexName": "places",
+        "KeyConditionExpression": condition,
+        "ExpressionAttributeValues": _values(condition, {":r": {"S": draw(R)}, ":s": {"S": draw(S)}}),
+        "ScanIndexForward": draw(st.booleans()),
+        "Limit": draw(st.integers(1, 4)),
+    }
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sequence=st.lists(requests(), min_size=1, max_size=25))
+def test_a_random_sequence_leaves_the_same_tables_indexes_and_streams(
+    local_client: Any, sequence: list[Request]
+) -> None:
+    delete_tables(local_client)
+    engine = Engine(shards=2)
+    for client in (engine, local_client):
+        client.create_table(**THINGS)
+
+    for method, arguments in sequence:
+        assert outcome(engine, method, **arguments) == outcome(local_client, method, **arguments)
+
+    assert contents(engine) == contents(local_client)
+    for index in ("places", "bytes"):
+        assert index_contents(engine, index) == index_contents(local_client, index)
+    assert engine_changes(engine) == local_changes(local_client)

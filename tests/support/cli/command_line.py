@@ -1,0 +1,122 @@
+"""`standings` in this process: what a command prints and its exit status, over a stack's functions or over anything."""
+
+import io
+import json
+import re
+import shlex
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import orjson
+import pytest
+
+from standings.ports.errors import StoreUnavailableError
+from standings_cli.__main__ import main
+from standings_cli.stack.api import Api
+from standings_cli.stack.maintenance_function import Maintenance
+from standings_cli.stack.transport import Transport
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.gateway import serving
+from tests.support.aws.stack import Stack
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.streaming import project
+
+_LOGGED = re.compile(r'^\{"(_aws|level)":.*\n', re.MULTILINE)
+"""What functions that run in this process log to standard output."""
+
+
+class Ran(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """What a person sees, without spaces at the ends of lines, those of standard error after `! `; `[status]`."""
+        lines = [line.rstrip(" ") for line in self.out.splitlines()]
+        lines += [f"! {line}" for line in self.err.splitlines()]
+        return "".join(f"{line}\n" for line in (lines if self.status == 0 else [*lines, f"[{self.status}]"]))
+
+
+Run = Callable[..., Ran]
+"""Runs a command, given as one text as in a shell; further arguments are added as they are."""
+
+
+def runner(connection: Any, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Make what runs commands. `connection` stands for the stack that they speak to; None: as the options say."""
+
+    def run(command: str, *arguments: str) -> Ran:
+        capsys.readouterr()
+        given = [*shlex.split(command), *arguments]
+        try:
+            status = main(given) if connection is None else main(given, lambda _: connection)
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        if connection is not None and hasattr(connection, "settle"):
+            connection.settle()
+        out, err = capsys.readouterr()
+        return Ran(status, _LOGGED.sub("", out), err)
+
+    return run
+
+
+class Lambda:
+    """Invokes the maintenance function as the service does: JSON in and out, errors as content.
+
+    In the calls whose numbers, from 0, are in `unavailable`, the store fails after the function has worked.
+    """
+
+    def __init__(self, stack: Stack, unavailable: Container[int] = ()) -> None:
+        self._stack = stack
+        self.unavailable = unavailable
+        self.payloads: list[dict[str, Any]] = []
+
+    def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
+        assert FunctionName == "maintenance"
+        self.payloads.append(json.loads(Payload))
+        try:
+            answer = self._stack.maintenance(self.payloads[-1], Context(seconds=900))
+            if len(self.payloads) - 1 in self.unavailable:
+                raise StoreUnavailableError("Rankings is throttled")
+        except Exception as error:  # noqa: BLE001 - as Lambda does
+            content = {"errorType": type(error).__name__, "errorMessage": str(error)}
+            return {"FunctionError": "Unhandled", "Payload": io.BytesIO(orjson.dumps(content))}
+        return {"Payload": io.BytesIO(json.dumps(answer).encode())}
+
+
+@contextmanager
+def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Iterator[Any]:
+    """Serve a stack over HTTP, and yield the connection to it. Time passes by `sleep`, or on the stack's clock.
+
+    Its `naps` are the waits of commands between attempts, whose random part is as long as it can be. After each command
+    its `settle` brings what is in the queue and in the stream to the rankings.
+    """
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        (sleep or stack.clock.sleep)(seconds)
+
+    def settle() -> None:
+        while records := stack.activity.records():
+            assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+        project(stack)
+
+    function = Lambda(stack)
+    maintenance = Maintenance(function, "maintenance", nap, chance=lambda: 1.0)  # type: ignore[arg-type]
+    with serving(stack) as gateway:
+        yield SimpleNamespace(
+            api=Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0),
+            api_url=gateway.address,
+            maintenance=maintenance,
+            queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
+            client=lambda _: stack.activity,
+            function=function,
+            naps=naps,
+            settle=settle,
+        )
+        assert gateway.raised == []

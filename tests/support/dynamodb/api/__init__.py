@@ -1,1 +1,0 @@
-"""The operations of DynamoDB, as methods of a client."""

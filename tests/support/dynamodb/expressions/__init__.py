@@ -1,1 +1,0 @@
-"""Parses and evaluates the expressions of DynamoDB's requests."""

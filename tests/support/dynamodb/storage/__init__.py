@@ -1,1 +1,0 @@
-"""Keeps tables, items, indexes and streams in memory."""

@@ -1,0 +1,887 @@
+"""A stored table: the rules of its keys, its rows in order, its indexes and its stream, writes of items, pages of rows.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import total_ordering
+from typing import Any, Final, overload
+
+from sortedcontainers import SortedList  # type: ignore[import-untyped]  # no type stubs
+
+from tests.support.dynamodb.errors import (
+    ITEM_TOO_LARGE,
+    UPDATED_ITEM_TOO_LARGE,
+    ConditionFailed,
+    Invalid,
+    InvalidForItem,
+)
+from tests.support.dynamodb.expressions import (
+    Expressions,
+    Holds,
+    Junction,
+    Node,
+    Operand,
+    Test,
+    Values,
+    read_expressions,
+)
+from tests.support.dynamodb.items import (
+    ITEM_LIMIT,
+    Item,
+    Value,
+    Wire,
+    decode_item,
+    encode,
+    encode_item,
+    json_value,
+    kind_of,
+    read_units,
+    same_item,
+    size_bound,
+    stored_size,
+    value_size,
+)
+
+LONGEST_KEY: Final = (2048, 1024)
+"""The bytes of a hash and of a range at most."""
+SHORT: Final = LONGEST_KEY[1] // 4
+"""A text of at most this many characters fits into any key: UTF-8 takes at most 4 bytes per character."""
+_PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "S": (str,),
+    "N": (int, Decimal),
+    "B": (bytes,),
+}
+Key = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeySchema:
+    """The attributes of a key: a hash and perhaps a range."""
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+    @property
+    def hash(self) -> str:
+        return self.names[0]
+
+    @property
+    def range(self) -> str | None:
+        return self.names[1] if len(self.names) > 1 else None
+
+    def of(self, item: Mapping[str, Value]) -> Key:
+        return tuple([item[name] for name in self.names])
+
+    def is_in(self, item: Mapping[str, Value]) -> bool:
+        return all(name in item for name in self.names)
+
+    def fits(self, place: int, value: Value) -> bool:
+        return type(value) in _PYTHON_TYPES[self.types[place]]
+
+    def check_value(self, place: int, value: Value) -> None:
+        """Reject a key value that is empty or too long."""
+        if type(value) is str and 0 < len(value) <= SHORT:
+            return
+        if value in {"", b""}:
+            raise Invalid(
+                "One or more parameter values are not valid. The AttributeValue for a key "
+                f"attribute cannot contain an empty string value. Key: {self.names[place]}"
+            )
+        if value_size(value) > LONGEST_KEY[place]:
+            raise InvalidForItem(
+                "One or more parameter values were invalid: Size of hashkey has exceeded the "
+                "maximum size limit of 2048 bytes"
+                if not place
+                else "One or more parameter values were invalid: Aggregated size of all range "
+                "keys has exceeded the size limit of 1024 bytes"
+            )
+
+    def read_key(self, wire: Mapping[str, Wire]) -> Item:
+        """Decode a key. It must have exactly the attributes of this schema."""
+        item = decode_item(wire)
+        if len(item) != len(self.names) or not self.is_in(item):
+            raise Invalid("The provided key element does not match the schema")
+        for place, name in enumerate(self.names):
+            if not self.fits(place, item[name]):
+                raise Invalid("The provided key element does not match the schema")
+            self.check_value(place, item[name])
+        return item
+
+    def check_item(self, item: Item) -> None:
+        """Reject an item without a valid key."""
+        for place, name in enumerate(self.names):
+            if name not in item:
+                raise Invalid(f"One or more parameter values were invalid: Missing the key {name} in the item")
+            if not self.fits(place, item[name]):
+                raise Invalid(
+                    f"One or more parameter values were invalid: Type mismatch for key {name} "
+                    f"expected: {self.types[place]} actual: {kind_of(item[name])}"
+                )
+            self.check_value(place, item[name])
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSchema:
+    """A global secondary index. ``projected`` is None if it contains all attributes."""
+
+    name: str
+    key: KeySchema
+    projected: frozenset[str] | None
+
+    def project(self, item: Item) -> Item:
+        if self.projected is None:
+            return item
+        return {name: value for name, value in item.items() if name in self.projected}
+
+    def check_item(self, item: Item) -> None:
+        """Reject an item whose attributes have a wrong type or size for this index. The attributes may be missing."""
+        for place, name in enumerate(self.key.names):
+            if name not in item:
+                continue
+            value = item[name]
+            if not self.key.fits(place, value):
+                raise InvalidForItem(
+                    f"One or more parameter values were invalid: Type mismatch for Index Key {name}"
+                    f" Expected: {self.key.types[place]} Actual: {kind_of(value)}"
+                    f" IndexName: {self.name}"
+                )
+            if value in {"", b""}:
+                raise InvalidForItem(
+                    "One or more parameter values are not valid. A value specified for a secondary"
+                    " index key is not supported. The AttributeValue for a key attribute cannot "
+                    f"contain an empty string value. IndexName: {self.name}, IndexKey: {name}"
+                )
+            if value_size(value) > LONGEST_KEY[place]:
+                raise InvalidForItem(
+                    "One or more parameter values were invalid: Size of the index key has exceeded"
+                    f" the limit. IndexName: {self.name}, IndexKey: {name}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """The definition of a table, from CreateTable."""
+
+    name: str
+    key: KeySchema
+    indexes: dict[str, IndexSchema]
+    stream_view: str | None
+    index_attributes: frozenset[str]
+
+
+def _key_schema(definition: list[dict[str, str]], types: Mapping[str, str]) -> KeySchema:
+    by_type: dict[str, list[str]] = {"HASH": [], "RANGE": []}
+    for part in definition:
+        by_type[part["KeyType"]].append(part["AttributeName"])
+    if len(by_type["HASH"]) != 1 or len(by_type["RANGE"]) > 1:
+        raise NotImplementedError(f"expected one hash and at most one range in a key, got {definition}")
+    names = (*by_type["HASH"], *by_type["RANGE"])
+    missing = [name for name in names if name not in types]
+    if missing:
+        raise Invalid(
+            "One or more parameter values were invalid: Some index key attributes are not defined "
+            f"in AttributeDefinitions. Keys: {missing}"
+        )
+    return KeySchema(names, tuple(types[name] for name in names))
+
+
+def read_schema(request: Mapping[str, Any]) -> TableSchema:
+    """Read the arguments of CreateTable."""
+    types = {entry["AttributeName"]: entry["AttributeType"] for entry in request["AttributeDefinitions"]}
+    if request.get("LocalSecondaryIndexes"):
+        raise NotImplementedError("expected no LocalSecondaryIndexes: the engine does not have them")
+    key = _key_schema(request["KeySchema"], types)
+    indexes: dict[str, IndexSchema] = {}
+    for entry in request.get("GlobalSecondaryIndexes") or ():
+        index_key = _key_schema(entry["KeySchema"], types)
+        projection = entry["Projection"]
+        projected = (
+            None
+            if projection["ProjectionType"] == "ALL"
+            else frozenset({*key.names, *index_key.names, *projection.get("NonKeyAttributes", ())})
+        )
+        indexes[entry["IndexName"]] = IndexSchema(entry["IndexName"], index_key, projected)
+    used = {*key.names, *(name for index in indexes.values() for name in index.key.names)}
+    if used != types.keys():
+        raise Invalid(
+            "One or more parameter values were invalid: Number of attributes in KeySchema does "
+            "not exactly match number of attributes defined in AttributeDefinitions"
+        )
+    stream = request.get("StreamSpecification") or {}
+    return TableSchema(
+        name=request["TableName"],
+        key=key,
+        indexes=indexes,
+        stream_view=stream["StreamViewType"] if stream.get("StreamEnabled") else None,
+        index_attributes=frozenset(name for index in indexes.values() for name in index.key.names),
+    )
+
+
+# The stream -----------------------------------------------------------------------------------------------------------
+
+_FIRST: Final = 10**24
+_NEAR_THE_EDGE: Final = 3
+SERVICE: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one item. The images are never modified."""
+
+    number: int
+    at: int
+    old: Item | None
+    new: Item | None
+    by_service: bool
+
+
+def _json_item(item: Item) -> dict[str, Any]:
+    return {name: json_value(encode(value)) for name, value in item.items()}
+
+
+class Shard(Sequence[dict[str, Any]]):
+    """The records of one shard. Each read builds the records anew.
+
+    Sequence numbers are texts that must be compared as numbers, and only within a shard. In each shard they begin just
+    below a power of ten, so code that compares them as texts fails soon.
+    """
+
+    def __init__(self, schema: TableSchema, arn: str, region: str, place: int) -> None:
+        self.shard_id = f"shardId-{place:020d}-{zlib.crc32(arn.encode()):08x}"
+        self._schema = schema
+        self._arn = arn
+        self._region = region
+        self._place = place
+        self._next = _FIRST * 10 ** (place % 4) - _NEAR_THE_EDGE
+        self._changes: list[Change] = []
+
+    def append(self, at: float, old: Item | None, new: Item | None, *, by_service: bool) -> None:
+        self._changes.append(Change(self._next, int(at), old, new, by_service))
+        self._next += 1
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [self._record(change) for change in self._changes[index]]
+        return self._record(self._changes[index])
+
+    def _record(self, change: Change) -> dict[str, Any]:
+        either = change.old if change.new is None else change.new
+        if either is None:
+            raise ValueError("expected a change with an old or a new image, got one with neither")
+        keys = {name: either[name] for name in self._schema.key.names}
+        view = self._schema.stream_view or ""
+        detail: dict[str, Any] = {
+            "ApproximateCreationDateTime": change.at,
+            "Keys": _json_item(keys),
+            "SequenceNumber": str(change.number),
+            "SizeBytes": stored_size(keys),
+            "StreamViewType": view,
+        }
+        for name, image, views in (
+            ("NewImage", change.new, {"NEW_IMAGE", "NEW_AND_OLD_IMAGES"}),
+            ("OldImage", change.old, {"OLD_IMAGE", "NEW_AND_OLD_IMAGES"}),
+        ):
+            if image is not None and view in views:
+                detail[name] = _json_item(image)
+                detail["SizeBytes"] += stored_size(image)
+        name = "INSERT" if change.old is None else "REMOVE" if change.new is None else "MODIFY"
+        record: dict[str, Any] = {
+            "eventID": f"{self._place:08x}{change.number:024x}"[-32:],
+            "eventName": name,
+            "eventVersion": "1.1",
+            "eventSource": "aws:dynamodb",
+            "awsRegion": self._region,
+            "dynamodb": detail,
+            "eventSourceARN": self._arn,
+        }
+        if change.by_service:
+            record["userIdentity"] = dict(SERVICE)
+        return record
+
+
+# Rows and indexes -----------------------------------------------------------------------------------------------------
+
+Place = tuple[Value, ...]
+Written = Callable[[str, Item | None, Item | None], None]
+
+
+class Stored:
+    """An item and its size. Writes never modify the item: they store a new one.
+
+    ``bound`` is an upper bound of the size. The size itself is computed on its first use.
+    """
+
+    __slots__ = ("_size", "bound", "item")
+
+    def __init__(self, item: Item, bound: int | None = None) -> None:
+        self.item: Final = item
+        self._size = -1
+        self.bound = self.size if bound is None else bound
+
+    @property
+    def size(self) -> int:
+        if self._size < 0:
+            self._size = stored_size(self.item)
+        return self._size
+
+
+_ALONE: Final[SortedList[Place]] = SortedList([()])
+
+
+def item_of(stored: Stored | None) -> Item | None:
+    return None if stored is None else stored.item
+
+
+def _spread(value: Value) -> bytes:
+    """Return the position of a hash key in a Scan: a hash, so always the same."""
+    return hashlib.md5(repr(encode(value)).encode(), usedforsecurity=False).digest()
+
+
+class Ordered:
+    """The rows of a table or index, by hash key and then by ``Place``.
+
+    A place begins with the range value, if there is one. No two rows of a hash key have the same place.
+    """
+
+    def __init__(self, key: KeySchema) -> None:
+        self.key = key
+        self._partitions: dict[Value, SortedList[Place]] = {}
+        self._scan: list[tuple[bytes, Value]] | None = None
+
+    def add(self, value: Value, place: Place) -> None:
+        partition = self._partitions.get(value)
+        if partition is None:
+            self._partitions[value] = SortedList([place]) if place else _ALONE
+            self._scan = None
+        else:
+            partition.add(place)
+
+    def add_all(self, value: Value, places: Sequence[Place]) -> None:
+        """Add many rows of one hash key, sorting them once."""
+        partition = self._partitions.get(value)
+        if partition is None:
+            self._partitions[value] = SortedList(places)
+            self._scan = None
+        else:
+            partition.update(places)
+
+    def remove(self, value: Value, place: Place) -> None:
+        partition = self._partitions[value]
+        if place:
+            partition.remove(place)
+        if not place or not partition:
+            del self._partitions[value]
+            self._scan = None
+
+    def partition(self, value: Value) -> SortedList[Place]:
+        return self._partitions.get(value) or SortedList()
+
+    def scan_order(self, after: Value | None) -> Sequence[tuple[bytes, Value]]:
+        """Return the hash keys in the order of a Scan, from ``after`` on, including it."""
+        if self._scan is None:
+            self._scan = sorted((_spread(value), value) for value in self._partitions)
+        if after is None:
+            return self._scan
+        return self._scan[bisect_left(self._scan, (_spread(after),)) :]
+
+    def row(self, value: Value, place: Place) -> Stored:
+        raise NotImplementedError
+
+    def place_of(self, item: Item) -> Place:
+        """Return the place of an item. A key will do if it has all attributes of the place."""
+        raise NotImplementedError
+
+
+class Index(Ordered):
+    """A global secondary index.
+
+    A write only marks the row that it changes. A read of the index first brings in the marked rows, so many writes of
+    one row cost one move.
+
+    ``behind`` is how many seconds of ``clock`` a write waits before reads of the index see it.
+    """
+
+    def __init__(self, schema: IndexSchema, table: Table) -> None:
+        super().__init__(schema.key)
+        self.schema = schema
+        self._table = table
+        self._marked: dict[Key, float] = {}
+        self._entries: dict[Key, Stored] = {}
+        self.behind = 0.0
+        self.clock = table.clock
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a read would miss writes."""
+        self.bring_in()
+        return bool(self._marked)
+
+    def mark(self, key: Key) -> None:
+        self._marked.setdefault(key, self.clock() if self.behind else 0.0)
+
+    def bring_in(self) -> None:
+        added: dict[Value, list[Place]] = {}
+        until = self.clock() - self.behind
+        due = [key for key, at in self._marked.items() if not self.behind or at <= until]
+        for key in due:
+            del self._marked[key]
+            stored = self._table.rows.get(key)
+            new = stored.item if stored and self.key.is_in(stored.item) else None
+            old = item_of(self._entries.get(key))
+            if old is not None and (new is None or self._moved(old, new)):
+                self.remove(old[self.key.hash], self.place_of(old))
+            if new is not None and (old is None or self._moved(old, new)):
+                added.setdefault(new[self.key.hash], []).append(self.place_of(new))
+            if new is None:
+                self._entries.pop(key, None)
+            else:
+                self._entries[key] = Stored(self.schema.project(new), ITEM_LIMIT)
+        for value, places in added.items():
+            self.add_all(value, places)
+
+    def _moved(self, old: Item, new: Item) -> bool:
+        return any(old[name] != new[name] for name in self.key.names)
+
+    def place_of(self, item: Item) -> Place:
+        key = self._table.schema.key.of(item)
+        return key if self.key.range is None else (item[self.key.range], *key)
+
+    def row(self, value: Value, place: Place) -> Stored:
+        del value  # the place alone identifies the item
+        key = place if self.key.range is None else place[1:]
+        return self._entries[key]
+
+
+class Table(Ordered):
+    """One table. Only ``write`` changes its rows."""
+
+    def __init__(
+        self,
+        schema: TableSchema,
+        description: dict[str, Any],
+        clock: Callable[[], float],
+        written: Sequence[Written] = (),
+    ) -> None:
+        super().__init__(schema.key)
+        self._written = written
+        self.clock: Final = clock
+        self.schema: Final = schema
+        self.description = description
+        self.rows: dict[Key, Stored] = {}
+        self.indexes = {name: Index(index, self) for name, index in schema.indexes.items()}
+        self.shards: list[Shard] = []
+        self._shard_of: dict[Value, Shard] = {}
+        self.expiry: str | None = None
+
+    def place_of(self, item: Item) -> Place:
+        return () if self.key.range is None else (item[self.key.range],)
+
+    def row(self, value: Value, place: Place) -> Stored:
+        return self.rows[(value, *place)]
+
+    def write(self, key: Key, new: Stored | None, *, by_service: bool = False) -> None:
+        """Store an item under a key, or delete the item under it if ``new`` is None."""
+        old = self.rows.get(key)
+        if new is None:
+            if old is None:
+                return
+            del self.rows[key]
+            self.remove(key[0], key[1:])
+        else:
+            self.rows[key] = new
+            if old is None:
+                self.add(key[0], key[1:])
+        for index in self.indexes.values():
+            index.mark(key)
+        before, after = item_of(old), item_of(new)
+        if self.shards and not same_item(before, after):
+            shard = self._shard_of.get(key[0])
+            if shard is None:
+                shard = self._shard_of[key[0]] = self.shards[zlib.crc32(repr(key[0]).encode()) % len(self.shards)]
+            shard.append(self.clock(), before, after, by_service=by_service)
+        for hook in self._written:
+            hook(self.schema.name, before, after)
+
+
+# Writes ---------------------------------------------------------------------------------------------------------------
+
+_CONDITION: Final = ("ConditionExpression",)
+_UPDATE: Final = ("UpdateExpression", "ConditionExpression")
+
+
+@dataclass(slots=True)
+class Write:
+    """One write of one item, after all checks that do not need the stored item.
+
+    ``size`` is an upper bound of the size of the item or key. ``payload`` is an upper bound of that size plus the
+    sizes of the expression's values.
+    """
+
+    kind: str
+    table: Table
+    key: Key
+    item: Item
+    size: int
+    payload: int
+    expressions: Expressions
+    return_old: bool
+
+    @property
+    def identity(self) -> tuple[str, Key]:
+        return self.table.schema.name, self.key
+
+    def exact_payload(self) -> int:
+        """Return the bytes that count towards the 4 MB limit of a transaction."""
+        return stored_size(self.item) + sum(map(value_size, self.expressions.values.values()))
+
+    def outcome(self) -> Stored | None:
+        """Return the item that would be stored. Raise if the condition is false or the item is invalid."""
+        old = self.table.rows.get(self.key)
+        condition = self.expressions.condition
+        if condition is not None and not condition(old.item if old else {}, self.expressions.values):
+            raise ConditionFailed(encode_item(old.item) if self.return_old and old else None)
+        if self.kind == "Update":
+            return self._updated(old)
+        if self.kind == "ConditionCheck":
+            return old
+        if self.kind == "Delete":
+            return None
+        for index in self.table.schema.indexes.values():
+            index.check_item(self.item)
+        return Stored(self.item, self.size)
+
+    def _updated(self, old: Stored | None) -> Stored:
+        update = self.expressions.update
+        if update is None:
+            return old or Stored(self.item, self.size)
+        schema = self.table.schema
+        for name in schema.key.names:
+            if name in update.touched:
+                raise InvalidForItem(
+                    "One or more parameter values were invalid: Cannot update attribute "
+                    f"{name}. This attribute is part of the key"
+                )
+        before: Item = old.item if old else {}
+        after = update.apply(before, self.expressions.values)
+        if old is None:
+            after.update(self.item)
+        stored = Stored(after, (old.bound if old else 0) + self.payload + update.name_bytes)
+        if stored.bound > ITEM_LIMIT:
+            stored.bound = stored.size
+            if stored.size > ITEM_LIMIT:
+                raise InvalidForItem(UPDATED_ITEM_TOO_LARGE)
+        if not schema.index_attributes.isdisjoint(update.touched):
+            for index in schema.indexes.values():
+                index.check_item(after)
+        return stored
+
+
+def read_write(kind: str, table: Table, request: Mapping[str, Any]) -> Write:
+    """Check a write to a table. ``kind`` is the name of the action in TransactWriteItems."""
+    return_old = request.get("ReturnValuesOnConditionCheckFailure", "NONE") == "ALL_OLD"
+    if kind == "Put":
+        item = decode_item(request["Item"])
+        table.schema.key.check_item(item)
+    else:
+        item = table.schema.key.read_key(request["Key"])
+    size = size_bound(item)
+    if size > ITEM_LIMIT:
+        size = stored_size(item)
+        if size > ITEM_LIMIT:
+            raise Invalid(ITEM_TOO_LARGE)
+    expressions = read_expressions(request, _UPDATE if kind == "Update" else _CONDITION)
+    payload = size + size_bound(expressions.values)
+    key = table.schema.key.of(item)
+    return Write(kind, table, key, item, size, payload, expressions, return_old)
+
+
+# Key conditions -------------------------------------------------------------------------------------------------------
+
+_MIRRORED: Final = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_TWO: Final = 2
+
+
+@total_ordering
+class _Above:
+    """Greater than every value. With ``prefix``, greater than every value that begins with it."""
+
+    def __init__(self, prefix: str | bytes | None = None) -> None:
+        self._prefix = prefix
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    __hash__ = object.__hash__
+
+    def __gt__(self, other: Any) -> bool:
+        return self._prefix is None or bool(other[: len(self._prefix)] <= self._prefix)
+
+
+_TOP: Final = _Above()
+Bounds = tuple[Place | None, Place | None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCondition:
+    """The partition that a Query reads, and the bounds of the places in it: from the first, up to the second."""
+
+    value: Value
+    bounds: Bounds = (None, None)
+
+    def stretch(self, partition: SortedList[Place]) -> tuple[int, int]:
+        low, high = self.bounds
+        return (
+            0 if low is None else partition.bisect_left(low),
+            len(partition) if high is None else partition.bisect_left(high),
+        )
+
+
+def _sides(node: Test) -> tuple[str, Operand, list[Operand]]:
+    """Return operator, attribute and values. A comparison is mirrored if its value comes first."""
+    first, *others = node.operands
+    if first.placeholder and node.operator in _MIRRORED:
+        return _MIRRORED[node.operator], others[0], [first]
+    return node.operator, first, others
+
+
+def _bounds(operator: str, values: list[Value]) -> Bounds:
+    low = values[0]
+    if operator == "BETWEEN":
+        return (low,), (values[1], _TOP)
+    if operator == "begins_with":
+        return (low,), (_Above(low),)
+    return {
+        "=": ((low,), (low, _TOP)),
+        "<": (None, (low,)),
+        "<=": (None, (low, _TOP)),
+        ">": ((low, _TOP), None),
+        ">=": ((low,), None),
+    }[operator]
+
+
+def _key_tests(node: Node) -> list[Test]:
+    if isinstance(node, Test):
+        return [node]
+    if node.operator != "AND":
+        raise Invalid(f"Invalid operator used in KeyConditionExpression: {node.operator}")
+    tests = [part for part in node.parts if isinstance(part, Test)]
+    if len(tests) != len(node.parts) or len(tests) > _TWO:
+        raise Invalid("Conditions can be of length 1 or 2 only")
+    return tests
+
+
+def _key_test(test: Test, rows: Ordered, values: Values) -> tuple[str, str, list[Value]]:
+    """Return attribute, operator and values of one part of a key condition."""
+    key = rows.key
+    operator, attribute, others = _sides(test)
+    if operator not in {*_MIRRORED, "BETWEEN", "begins_with"}:
+        raise Invalid(f"Invalid operator used in KeyConditionExpression: {operator}")
+    name = str(attribute.path[0]) if len(attribute.path) == 1 else ""
+    if name not in key.names or not all(operand.placeholder for operand in others):
+        raise Invalid("Query condition missed key schema element")
+    place = key.names.index(name)
+    operands = [values[operand.placeholder] for operand in others]
+    for value in operands:
+        if not key.fits(place, value):
+            raise Invalid(
+                "One or more parameter values were invalid: Condition parameter type does not match schema type"
+            )
+        key.check_value(place, value)
+    return name, operator, operands
+
+
+def key_condition(node: Node, rows: Ordered, values: Values) -> KeyCondition:
+    """Read a KeyConditionExpression and check it against the key of the table or index."""
+    key = rows.key
+    tests: dict[str, tuple[str, list[Value]]] = {}
+    for test in _key_tests(node):
+        name, operator, operands = _key_test(test, rows, values)
+        if name in tests:
+            raise Invalid("KeyConditionExpressions must only contain one condition per key")
+        tests[name] = operator, operands
+    if key.hash not in tests:
+        raise Invalid("Query condition missed key schema element")
+    operator, operands = tests[key.hash]
+    if operator != "=":
+        raise Invalid("Query key condition not supported")
+    if key.range is None or key.range not in tests:
+        return KeyCondition(operands[0])
+    return KeyCondition(operands[0], _bounds(*tests[key.range]))
+
+
+# Pages ----------------------------------------------------------------------------------------------------------------
+
+PAGE_BYTES: Final = 1024 * 1024
+
+
+def _has_more(rows: Iterator[Any]) -> bool:
+    """Whether there is another row. This consumes the row."""
+    return next(rows, None) is not None
+
+
+@dataclass(slots=True)
+class Page:
+    """The rows that one call reads. It ends after ``limit`` rows, or when the rows exceed 1 MB together.
+
+    After ``limit`` rows there always is a next page, which may be empty.
+    """
+
+    limit: int | None
+    items: list[Item] = field(default_factory=list)
+    scanned: int = 0
+    last: Item | None = None
+    size: int = 0
+
+    def fill(
+        self,
+        rows: Ordered,
+        places: Iterator[tuple[Value, Place]],
+        keep: Holds | None,
+        values: Values,
+    ) -> None:
+        for value, place in places:
+            stored = rows.row(value, place)
+            item = stored.item
+            self.scanned += 1
+            self.size += stored.size
+            if keep is None or keep(item, values):
+                self.items.append(item)
+            if self.scanned == self.limit or (self.size > PAGE_BYTES and _has_more(places)):
+                self.last = item
+                return
+
+
+def _start(request: Mapping[str, Any], table: Table, rows: Ordered) -> Item | None:
+    wire = request.get("ExclusiveStartKey")
+    if not wire:
+        return None
+    start = decode_item(wire)
+    if start.keys() != {*table.key.names, *rows.key.names}:
+        raise Invalid("The provided starting key is invalid")
+    return start
+
+
+def query_rows(
+    request: Mapping[str, Any], table: Table, rows: Ordered, expressions: Expressions
+) -> Iterator[tuple[Value, Place]]:
+    """Yield the rows that a Query reads, in its order, as (hash value, place)."""
+    key_node = expressions.plan.nodes.get("KeyConditionExpression")
+    if key_node is None:
+        raise Invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+    condition = key_condition(key_node, rows, expressions.values)
+    forward = request.get("ScanIndexForward", True)
+    partition = rows.partition(condition.value)
+    low, high = condition.stretch(partition)
+    start = _start(request, table, rows)
+    if start is not None:
+        place = rows.place_of(start)
+        bottom, top = condition.bounds
+        if (
+            start[rows.key.hash] != condition.value
+            or (bottom is not None and place < bottom)
+            or (top is not None and not place < top)
+        ):
+            raise Invalid("The provided starting key does not match the range key predicate")
+        if forward:
+            low = max(low, partition.bisect_right(place))
+        else:
+            high = min(high, partition.bisect_left(place))
+    for place in partition.islice(low, high, reverse=not forward):
+        yield condition.value, place
+
+
+def scan_rows(
+    request: Mapping[str, Any], table: Table, rows: Ordered, expressions: Expressions
+) -> Iterator[tuple[Value, Place]]:
+    """Yield the rows that a Scan reads, always in the same order, as (hash value, place)."""
+    del expressions
+    start = _start(request, table, rows)
+    after = None if start is None else start[rows.key.hash]
+    for _, value in rows.scan_order(after):
+        partition = rows.partition(value)
+        low = 0
+        if start is not None and value == after:
+            low = partition.bisect_right(rows.place_of(start))
+        for place in partition.islice(low):
+            yield value, place
+
+
+def _shown(request: Mapping[str, Any], rows: Ordered, expressions: Expressions) -> Any:
+    """Return the attributes to answer, or None for all. Reject attributes that an index does not contain."""
+    projected = rows.schema.projected if isinstance(rows, Index) else None
+    select = request.get("Select")
+    if select == "COUNT" and expressions.plan.projection is not None:
+        raise Invalid("Cannot specify the ProjectionExpression when choosing to get only the Count")
+    if select == "ALL_ATTRIBUTES" and projected is not None:
+        raise Invalid(
+            "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not "
+            f"supported for global secondary index {request['IndexName']} because its projection "
+            "type is not ALL"
+        )
+    if expressions.plan.projection is not None and projected is not None:
+        outside = [name for name in expressions.plan.projection if name not in projected]
+        if outside:
+            raise Invalid(
+                "One or more parameter values were invalid: Global secondary index "
+                f"{request['IndexName']} does not project {outside}"
+            )
+    return expressions.plan.projection
+
+
+def _names(node: Node | None) -> set[str]:
+    if node is None:
+        return set()
+    if isinstance(node, Junction):
+        return {name for part in node.parts for name in _names(part)}
+    return {str(operand.path[0]) for operand in node.operands if operand.path}
+
+
+def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: Expressions) -> dict[str, Any]:
+    """Answer a Query or Scan. ``kind`` is ``query_rows`` or ``scan_rows``."""
+    rows: Ordered = table
+    if "IndexName" in request:
+        if request["IndexName"] not in table.indexes:
+            raise Invalid(f"The table does not have the specified index: {request['IndexName']}")
+        if request.get("ConsistentRead"):
+            raise Invalid("Consistent reads are not supported on global secondary indexes")
+        index = table.indexes[request["IndexName"]]
+        index.bring_in()
+        rows = index
+    if request.get("Limit", 1) < 1:
+        raise Invalid("Limit must be greater than or equal to 1")
+    shown = _shown(request, rows, expressions)
+    keys = set(rows.key.names) & _names(expressions.plan.nodes.get("FilterExpression"))
+    if keys and kind is query_rows:
+        raise Invalid(
+            f"Filter Expression can only contain non-primary key attributes: Primary key attribute: {min(keys)}"
+        )
+    keep = expressions.plan.holds.get("FilterExpression")
+    page = Page(request.get("Limit"))
+    page.fill(rows, kind(request, table, rows, expressions), keep, expressions.values)
+    answer: dict[str, Any] = {"Count": len(page.items), "ScannedCount": page.scanned}
+    if request.get("Select") != "COUNT":
+        answer["Items"] = [
+            encode_item(item if shown is None else {n: item[n] for n in shown if n in item}) for item in page.items
+        ]
+    if request.get("ReturnConsumedCapacity", "NONE") != "NONE":
+        units = read_units(page.size, consistent=request.get("ConsistentRead", False))
+        answer["ConsumedCapacity"] = {"TableName": request["TableName"], "CapacityUnits": units}
+    if page.last is not None:
+        names = {**dict.fromkeys(table.key.names), **dict.fromkeys(rows.key.names)}
+        answer["LastEvaluatedKey"] = encode_item({name: page.last[name] for name in names})
+    return answer

@@ -1,0 +1,43 @@
+"""The demo's own model rounds as the API documents it, and its members' names follow from their ids alone."""
+
+from fractions import Fraction
+
+import pytest
+
+from demo import people
+from demo.model import Standing, percentile
+from standings.domain.profiles.profile import changes_of
+
+MEMBERS = [f"member-{number}" for number in range(300)]
+
+
+@pytest.mark.parametrize(("rank", "total", "expected"), [(32, 32, 3.13), (28, 32, 15.63), (1, 32, 100), (2, 3, 66.67)])
+def test_a_percentile_is_rounded_half_up(rank: int, total: int, expected: float) -> None:
+    assert percentile(Standing(rank, "m", 0), total) == expected
+
+
+def test_no_percentile_is_off_by_more_than_half_a_hundredth() -> None:
+    for total in range(1, 200):
+        for rank in range(1, total + 1):
+            off = Fraction(str(percentile(Standing(rank, "m", 0), total))) - Fraction(100 * (total - rank + 1), total)
+            assert Fraction(-1, 200) < off <= Fraction(1, 200), (rank, total)
+
+
+def test_most_members_have_a_name_and_a_country_that_the_api_takes() -> None:
+    made = [profile for member in MEMBERS if (profile := people.profile(member)) is not None]
+
+    assert 0.8 * len(MEMBERS) < len(made) < len(MEMBERS)
+    assert all(changes_of(profile) == profile for profile in made)
+    assert len({profile["name"] for profile in made}) > len(made) / 3
+
+
+def test_a_member_has_the_same_name_each_time() -> None:
+    forwards = {member: people.profile(member) for member in MEMBERS}
+
+    assert {member: people.profile(member) for member in reversed(MEMBERS)} == forwards
+
+
+def test_names_are_of_many_scripts() -> None:
+    names = "".join(profile["name"] for member in MEMBERS if (profile := people.profile(member)) is not None)
+
+    assert all(any(first <= letter <= last for letter in names) for first, last in ("az", "αω", "ая", "اي", "一龥"))

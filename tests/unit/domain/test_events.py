@@ -1,0 +1,319 @@
+"""The rules of events: what an accepted body adds, which bodies are the same event, and why another is refused."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.events.event import Event, RefusedEvent, Update
+from standings.domain.events.event_rules import parse_event
+
+BOARDS = parse_boards("""
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all"] }
+metrics.distance = { aggregate = "sum", precision = 3 }
+[boards."run-*"]
+metrics.distance = { aggregate = "sum", precision = 1 }
+[boards."limited"]
+metrics.points = { aggregate = "sum", precision = 2, least = -0.5, most = 100 }
+metrics.runs = { aggregate = "sum", least = 0 }
+""")
+NOW = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
+AT = "2026-11-21T10:15:00Z"
+BASE = {"id": "e1", "board": "b", "member": "m", "at": AT, "metrics": {"points": 3}}
+
+
+def but(**fields: Any) -> dict[str, Any]:
+    """The event with other fields."""
+    return {**BASE, **fields}
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in BASE.items() if name != key}
+
+
+def amount(text: str, metric: str = "points", **fields: Any) -> str:
+    """A body with an amount as it is written."""
+    return orjson.dumps(but(metrics={metric: 0}, **fields)).decode().replace(":0}", f":{text}}}")
+
+
+def share(**fields: Any) -> dict[str, Any]:
+    return {"board": "b", "member": "m", "metrics": {"points": 1}, **fields}
+
+
+def several(*shares: Any) -> dict[str, Any]:
+    return {"id": "e1", "at": AT, "updates": list(shares)}
+
+
+def parse(body: Any) -> Event:
+    return parse_event(body if isinstance(body, str) else orjson.dumps(body).decode(), BOARDS, NOW)
+
+
+def test_an_event() -> None:
+    event = parse(BASE)
+
+    assert (event.id, event.at, event.updates) == ("e1", NOW, (Update("b", "m", {"points": 3}),))
+
+
+@pytest.mark.parametrize(
+    "member", ["images/1.jpg", "clan#7", "用户", "a\u0000b", "<script>", "x" * 256, "ü" * 128, " "]
+)
+def test_members_are_any_text(member: str) -> None:
+    assert parse(but(member=member)).updates[0].member == member
+
+
+def test_a_list_of_boards_counts_on_all_of_them() -> None:
+    event = parse(but(board=["b", "c"]))
+
+    assert [(update.board, update.amounts) for update in event.updates] == [("b", {"points": 3}), ("c", {"points": 3})]
+
+
+def test_updates_together_and_the_same_pair_adds_up() -> None:
+    event = parse(
+        several(
+            share(metrics={"points": 3}),
+            share(board=["b", "c"], member="clan"),
+            share(metrics={"points": 4, "distance": 0.125}),
+        )
+    )
+
+    assert event.updates == (
+        Update("b", "m", {"points": 7, "distance": 125}),
+        Update("b", "clan", {"points": 1}),
+        Update("c", "clan", {"points": 1}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "units"),
+    [
+        ("11.2", 11200),
+        ("-0.001", -1),
+        ("1e2", 100_000),
+        ("12e-3", 12),
+        ("1.000000", 1000),
+        ("0", 0),
+        ("-0.0", 0),
+        ("0.000000000000000000000000", 0),
+        ("999999999999.999", 999_999_999_999_999),
+        ("9000000000000", 9_000_000_000_000_000),
+        ("0.100", 100),
+        ("100000000000000000000e-20", 1000),
+    ],
+)
+def test_amounts_are_exact(number: str, units: int) -> None:
+    assert parse(amount(number, "distance")).updates[0].amounts == {"distance": units}
+    # A text of many digits has the body parsed in another way.
+    assert parse(amount(number, "distance", id="12345678901234567890")).updates[0].amounts == {"distance": units}
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("2026-11-21T10:15:00Z", NOW),
+        ("2026-11-21t10:15:00z", NOW),
+        ("2026-11-21T11:15:00+01:00", NOW),
+        ("2026-11-21T10:15:00.123456789Z", NOW + 123),
+        ("2026-11-21T10:20:00Z", NOW + 300_000),
+        ("2016-12-31T23:59:60Z", 1483228800000),
+        ("0001-01-01T00:00:00+14:00", -62135596800000 - 14 * 3_600_000),
+    ],
+)
+def test_instants(text: str, at: int) -> None:
+    assert parse(but(at=text)).at == at
+
+
+def test_the_digest_is_of_what_is_said_not_of_how() -> None:
+    digest = parse(BASE).digest
+
+    for same in (dict(reversed(BASE.items())), but(at="2026-11-21T11:15:00.000+01:00"), but(metrics={"points": 3.0})):
+        assert parse(same).digest == digest
+    assert parse(several(share(metrics={"points": 3}))).digest == digest
+    for other in ({"member": "n"}, {"board": "c"}, {"at": "2026-11-21T10:15:01Z"}, {"metrics": {"points": 4}}):
+        assert parse(but(**other)).digest != digest
+
+
+def test_an_at_that_was_filled_in_is_not_what_the_event_says() -> None:
+    def digest(at: str, *, filled_in: bool) -> bytes:
+        event = parse_event(orjson.dumps(but(at=at)).decode(), BOARDS, NOW, at_filled_in=filled_in)
+        assert datetime.fromtimestamp(event.at / 1000, UTC) == datetime.fromisoformat(at)
+        return event.digest
+
+    noon, later = "2026-11-20T12:00:00+00:00", "2026-11-20T12:00:01+00:00"
+    assert digest(noon, filled_in=True) == digest(later, filled_in=True) != digest(noon, filled_in=False)
+
+
+def test_a_changed_precision_leaves_the_digest() -> None:
+    def digest(precision: int) -> bytes:
+        text = f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", precision = {precision} }}'
+        return parse_event(orjson.dumps(BASE).decode(), parse_boards(text), NOW).digest
+
+    assert digest(0) == digest(1) == digest(6)
+
+
+def nested(depth: int) -> list[Any]:
+    lists: list[Any] = []
+    for _ in range(depth):
+        lists = [lists]
+    return lists
+
+
+UNREADABLE = "body: cannot be read: "
+TEXT = "expected an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, got"
+BOARD = "board: expected 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., got"
+BOARDS_RULE = "board: expected one board or a list of 1 to 10, got a list of"
+NUMBERS = "metrics: expected an object of 1 to 20 numbers, got"
+UNITS = "expected at most ±(2^53 - 1) units of"
+REFUSED: list[tuple[str, Any, str]] = [
+    ("json", "not json", UNREADABLE),
+    ("json", "", UNREADABLE),
+    ("json", "[" * 5000 + "]" * 5000, UNREADABLE),
+    ("json", "[" * 1000 + "]" * 1000, "body: "),
+    ("json", '{"id": "\\ud800"}', UNREADABLE),
+    ("json", amount("NaN"), UNREADABLE),
+    ("json", amount("1e-9999999999999999999"), f"{UNREADABLE}InvalidOperation"),
+    ("json", amount("0e9999999999999999999"), f"{UNREADABLE}InvalidOperation"),
+    ("json", [1], "body: expected a JSON object, got a list of 1"),
+    ("json", "null", "body: expected a JSON object, got null"),
+    ("unknown", but(colour=1), "colour: no such field; there are at, board, id, member, metrics, note"),
+    ("unknown", but(updates=[]), "board: no such field; there are at, id, updates"),
+    ("unknown", several(share(x=1)), "updates[0].x: no such field"),
+    *(("missing", without(key), f"{key}: is missing") for key in BASE),
+    ("id", but(id=7), "id: expected text, got 7"),
+    ("id", but(id=""), "id: expected 1 to 128 characters (it has 0), got ''"),
+    ("id", but(id="x" * 129), f"id: expected 1 to 128 characters (it has 129), got '{'x' * 76}..."),
+    ("board", but(board="a/b"), f"{BOARD} 'a/b'"),
+    ("board", but(board=".."), f"{BOARD} '..'"),
+    ("board", but(board="b\n"), f"{BOARD} 'b\\n'"),
+    ("board", but(board=7), f"{BOARD} 7"),
+    ("board", but(board=["b", None]), f"{BOARD} null"),
+    ("board", but(board=[]), f"{BOARDS_RULE} 0"),
+    ("board", but(board=[f"b{n}" for n in range(11)]), f"{BOARDS_RULE} 11"),
+    ("board", but(board=["b", "b"]), "board: expected each board once, got a list of 2"),
+    ("member", but(member=""), "member: expected 1 to 256 bytes of UTF-8 (it has 0), got ''"),
+    ("member", but(member="ü" * 129), "member: expected 1 to 256 bytes of UTF-8 (it has 258), got '"),
+    ("member", but(member=None), "member: expected text, got null"),
+    ("member", json.dumps(but(member=nested(900))), "member: expected text, got a list of 1"),
+    ("member", several(share(member=5)), "updates[0].member: expected text, got 5"),
+    ("metrics", but(metrics={}), f"{NUMBERS} an object of 0"),
+    ("metrics", but(metrics=[3]), f"{NUMBERS} a list of 1"),
+    ("metrics", but(metrics={f"m{n}": 1 for n in range(21)}), f"{NUMBERS} an object of 21"),
+    ("metrics", but(metrics={"Points": 1}), "metrics: board 'b' has no metric 'Points'; there are: distance, points"),
+    ("metrics", but(board="run-1"), "metrics: board 'run-1' has no metric 'points'; there are: distance"),
+    ("amount", but(metrics={"points": "3"}), "metrics.points: expected a number, got '3'"),
+    ("amount", but(metrics={"points": True}), "metrics.points: expected a number, got true"),
+    ("amount", but(metrics={"points": None}), "metrics.points: expected a number, got null"),
+    ("amount", but(metrics={"points": 1.5}), "metrics.points: expected at most 0 decimals, got 1.5"),
+    ("amount", but(metrics={"distance": 0.0001}), "metrics.distance: expected at most 3 decimals, got 0.0001"),
+    ("amount", amount("1e-400"), "metrics.points: expected at most 0 decimals, got 1E-400"),
+    ("amount", amount("1e999"), f"metrics.points: {UNITS} 0 decimals, got 1E+999"),
+    ("amount", but(metrics={"points": 1e16}), f"metrics.points: {UNITS} 0 decimals, got 1e+16"),
+    ("amount", but(metrics={"points": -(10**16)}), f"metrics.points: {UNITS} 0 decimals, got -10000000000000000"),
+    (
+        "amount",
+        but(metrics={"distance": 9_100_000_000_000}),
+        f"metrics.distance: {UNITS} 3 decimals, got 9100000000000",
+    ),
+    (
+        "amount",
+        amount("1234567890123456"),
+        "metrics.points: expected at most 15 significant digits, got 1234567890123456",
+    ),
+    ("amount", amount("0.1000000000000000055", "distance"), "metrics.distance: expected at most 15 significant digits"),
+    ("limit", amount("-0.51", board="limited"), "metrics.points: expected at least -0.50 and at most 100.00 on board"),
+    ("limit", amount("100.01", board="limited"), "metrics.points: expected at least -0.50 and at most 100.00 on board"),
+    ("limit", amount("101", board=["b", "limited"]), "metrics.points: expected at least -0.50 and at most 100.00 on"),
+    ("limit", amount("-1", "runs", board="limited"), "metrics.runs: expected at least 0 on board 'limited', got -1"),
+    # Each amount is compared as it is written, whatever the others come to.
+    (
+        "limit",
+        several(share(), share(board="limited", metrics={"points": 100.01})),
+        "updates[1].metrics.points: expect",
+    ),
+    ("at", but(at=NOW), f"at: expected text, got {NOW}"),
+    ("at", but(at="2026-11-21T10:15:00"), f"at: {TEXT} '2026-11-21T10:15:00'"),
+    ("at", but(at="2026-11-21"), f"at: {TEXT} '2026-11-21'"),
+    ("at", but(at="2026-02-30T10:15:00Z"), f"at: {TEXT} '2026-02-30"),
+    ("at", but(at="20261121T101500Z"), f"at: {TEXT} '20261121"),
+    ("at", but(at="2026-11-21T10:15:00+25:00"), f"at: {TEXT} '2026-11-21T10:15:00+25:00'"),
+    ("at", but(at="2026-11-21T10:15:00+01:75"), f"at: {TEXT} '2026-11-21T10:15:00+01:75'"),
+    ("at", but(at="2026-11-21T10:15:61Z"), f"at: {TEXT} '2026-11-21T10:15:61Z'"),
+    ("ahead", but(at="2026-11-21T10:20:00.001Z"), "at: expected an instant at most 5 minutes ahead of the writer's"),
+    ("updates", several(), "updates: expected a list of 1 to 20 objects, got a list of 0"),
+    ("updates", several(*[share()] * 21), "updates: expected a list of 1 to 20 objects, got a list of 21"),
+    ("updates", several(1), "updates[0]: expected an object, got 1"),
+    (
+        "updates",
+        several(share(board="c"), *(share(board=[f"b{n}" for n in range(10)], member=f"m{k}") for k in range(5))),
+        "updates: expected at most 50 different pairs of board and member, got 51",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "body", "message"), REFUSED, ids=[message for _, _, message in REFUSED])
+def test_every_rule_has_its_own_refusal(rule: str, body: Any, message: str) -> None:
+    with pytest.raises(RefusedEvent) as caught:
+        parse(body)
+
+    assert caught.value.rule == rule
+    assert str(caught.value).startswith(message)
+    assert len(str(caught.value)) < 300
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        but(id="x" * 128),
+        but(board=[f"b{n}" for n in range(10)]),
+        several(*[share()] * 20),
+        several(*(share(board=[f"b{n}" for n in range(10)], member=f"m{k}") for k in range(5))),
+        amount("-0.5", board="limited"),
+        amount("100.00", board="limited"),
+        amount("101"),
+        several(*[share(board="limited", metrics={"points": 60})] * 2),
+    ],
+)
+def test_each_bound_is_allowed_itself(body: Any) -> None:
+    assert parse(body).updates
+
+
+def test_a_board_without_a_family() -> None:
+    boards = parse_boards('[boards."run-*"]\nmetrics.points = { aggregate = "sum" }')
+
+    with pytest.raises(RefusedEvent, match=r"board: no family in boards.toml matches 'b'"):
+        parse_event(orjson.dumps(BASE).decode(), boards, NOW)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from([*BASE, "updates", "x"]), anything).map(json.dumps)
+    | st.tuples(st.sampled_from(list(BASE)), anything).map(lambda one: json.dumps({**BASE, one[0]: one[1]}))
+    | anything.map(json.dumps)
+    | st.binary().map(lambda body: body.decode("utf-8", "replace"))
+)
+def test_whatever_comes_is_an_event_or_refused(body: str) -> None:
+    """Nothing but RefusedEvent leaves the parser, so that every refusal names its rule."""
+    try:
+        updates = parse(body).updates
+    except RefusedEvent as refusal:
+        said, updates = str(refusal), ()
+    else:
+        said = ""
+    amounts = [units for update in updates for units in update.amounts.values()]
+
+    assert bool(said) != bool(amounts)
+    assert said.isprintable()
+    assert all(abs(units) <= 20 * MAX_UNITS for units in amounts)

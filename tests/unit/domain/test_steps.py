@@ -1,0 +1,178 @@
+"""Steps are a member's place in every period of a rolling window, and follow from its item alone."""
+
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from standings.domain.members import rolling_sum
+from standings.domain.members.open_rankings import AHEAD_MARGIN, SKIP_MARGIN
+from standings.domain.rolling.rolling_rankings import RollingRankings
+from standings.domain.rolling.steps import (
+    Step,
+    Steps,
+    count_changes,
+    counted_from,
+    differ,
+    firsts_to_write,
+    steps_of,
+)
+from standings.domain.scoring.sort_order import Place
+from standings.domain.windows.calendar import DAY, HOUR
+from standings.domain.windows.window import MAX_SLAB
+from tests.support.builders.rolling.random_items import (
+    random_image,
+    random_now,
+    random_steps,
+    random_window,
+    rolling_window,
+    without_expired,
+)
+from tests.support.thoroughness import seeds
+
+
+def drawn(seed: int) -> tuple[Random, RollingRankings, int]:
+    print(f"seed {seed}")
+    rng = Random(seed)
+    rankings = random_window(rng)
+    return rng, rankings, random_now(rng, rankings)
+
+
+@pytest.mark.parametrize("seed", seeds(60, 150))
+def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None:
+    rng, rankings, now = drawn(seed)
+    image, slab_of = random_image(rng, rankings, now), rankings.window.slab_of
+    low, listed = steps = steps_of(image, rankings, now)
+
+    # They are complete from the slab of the first period that can still be read, or could an hour ago.
+    first = next(period for period in range(low, low + 1000) if now - SKIP_MARGIN < rankings.readable_until(period))
+    assert (rankings.first_open(now), slab_of(first).start) == (first, low)
+    assert all(rankings.readable_until(period) <= now - SKIP_MARGIN for period in range(low - 50, first))
+    # All periods from there on, and some in which nothing can count yet.
+    newest = rankings.metric.timetable.index(rankings.unit, now + AHEAD_MARGIN)
+    for period in range(low, newest + rankings.window.size + 2 * MAX_SLAB):
+        assert steps.place(period) == rolling_sum.place(image, rankings.at(period)), period
+    # They are in order, and as long as slabs allow.
+    assert all(low <= step.first < step.until <= slab_of(step.first).stop for step in listed)
+    for one, following in pairwise(listed):
+        assert one.until <= following.first
+        joins = one.until == following.first and one.place == following.place
+        assert not joins or following.first == slab_of(following.first).start
+
+
+@pytest.mark.parametrize("seed", seeds(40, 100))
+def test_steps_follow_from_the_item_whenever_it_is_read_and_whatever_has_expired(seed: int) -> None:
+    rng, rankings, now = drawn(seed)
+    image = random_image(rng, rankings, now)
+    earlier = steps_of(image, rankings, now)
+    length = HOUR if rankings.unit == "h" else DAY
+    for _ in range(10):
+        now += rng.choice([1, length // 2, length, 5 * length, 20 * length])
+        swept = without_expired(image, rankings.metric, rankings.unit, now)
+        later = steps_of(swept, rankings, now)
+
+        assert later.low >= earlier.low
+        assert not differ(earlier, later, later.low)
+        image, earlier = rng.choice([(image, earlier), (swept, later)])
+
+
+def test_a_hidden_member_and_one_without_an_item_have_no_steps() -> None:
+    rng, rankings, now = drawn(3)
+    image = random_image(rng, rankings, now)
+    low, steps = steps_of(image, rankings, now)
+
+    assert steps
+    assert steps_of(replace(image, hidden=True), rankings, now) == Steps(low)
+    assert steps_of(replace(image, values={}), rankings, now) == Steps(low)
+    assert steps_of(None, rankings, now) == Steps(low)
+
+
+def test_one_activity_is_one_step_for_each_slab() -> None:
+    rankings = rolling_window("last-30-days")
+    bucket = MAX_SLAB * 2065 + 4
+    now = bucket * DAY
+    image = random_image(Random(0), rankings, now)
+    image = replace(image, values={rankings.metric.bucket("d", bucket): 5})
+
+    assert steps_of(image, rankings, now).steps == tuple(
+        Step(first, until, Place(-5))
+        for first, until in [
+            (bucket, bucket + 6),
+            (bucket + 6, bucket + 16),
+            (bucket + 16, bucket + 26),
+            (bucket + 26, bucket + 30),
+        ]
+    )
+
+
+def test_a_place_and_steps_by_first_period() -> None:
+    one, other = Step(3, 5, Place(-1)), Step(7, 9, Place(0))
+    steps = Steps(2, (one, other))
+
+    places = {3: Place(-1), 4: Place(-1), 7: Place(0), 8: Place(0)}
+    assert [steps.place(period) for period in range(2, 10)] == [places.get(period) for period in range(2, 10)]
+    assert steps.by_first(4) == {3: one, 7: other}
+    assert steps.by_first(5) == {7: other}
+    assert steps.by_first(9) == {}
+    assert differ(steps, Steps(2, (other,)), 4)
+    assert not differ(steps, Steps(2, (other,)), 5)
+
+
+# A row's steps are replaced: the counts and the list items that change, and the steps to store.
+
+
+def sort_value(steps: Steps | None, period: int) -> int | None:
+    place = steps.place(period) if steps is not None else None
+    return None if place is None else place.sort_value
+
+
+def replaced(seed: int) -> tuple[Random, Steps | None, Steps]:
+    """The steps of the row that was read, if there is one, and those to store, if it is complete enough."""
+    print(f"seed {seed}")
+    rng = Random(seed)
+    before = random_steps(rng, rng.choice([94, 100, 100, 104]), ties=True)
+    after = random_steps(rng, 100, ties=True)
+    return rng, rng.choice([before, before, before, None]), after
+
+
+@pytest.mark.parametrize("seed", seeds(50, 100))
+def test_counts_change_where_the_sort_value_does(seed: int) -> None:
+    _, before, after = replaced(seed)
+    stored = counted_from(before, after)
+    changes = list(count_changes(before, stored))
+
+    # Nothing is known of periods before the row that was read was complete.
+    assert stored.low == max(after.low, before.low if before is not None else after.low)
+    assert stored.by_first(stored.low) == after.by_first(stored.low)
+    assert all(step.until > stored.low for step in stored.steps)
+    by_period = {period: (old, new) for first, until, old, new in changes for period in range(first, until)}
+    assert sum(change.until - change.first for change in changes) == len(by_period)
+    assert changes == sorted(changes)
+    for period in range(90, 160):
+        old, new = sort_value(before, period), sort_value(stored, period)
+        assert by_period.get(period) == ((old, new) if period >= stored.low and old != new else None), period
+    # Neighbours with the same change are one.
+    assert len(changes) == sum(by_period[period] != by_period.get(period - 1) for period in by_period)
+
+
+@pytest.mark.parametrize("seed", seeds(60, 200))
+def test_the_list_is_right_whatever_attempts_that_died_had_written(seed: int) -> None:
+    rng, seen, after = replaced(seed)
+    others = [random_steps(rng, rng.choice([94, 100]), ties=True) for _ in range(rng.randrange(4))]
+    written = firsts_to_write(100, seen, others, after)
+
+    right = after.by_first(100)
+    versions = [(seen or Steps(100)).by_first(100), *(steps.by_first(100) for steps in others), right]
+    for _ in range(20):
+        # Any item may be of any attempt.
+        known = {first for version in versions for first in version}
+        found = {first: step for first in known if (step := rng.choice(versions).get(first)) is not None}
+        for first in written:
+            found.pop(first, None)
+            if first in right:
+                found[first] = right[first]
+        assert found == right
+    # Items that are the same in all versions are left as they are.
+    assert all(len({version.get(first) for version in versions}) > 1 for first in written)
+    assert written == sorted(set(written))
