@@ -52,8 +52,9 @@ serve: $(STACK) ## the same deployment with simulated activity, until Ctrl-C
 	@$(RUN) -m demo.serve
 
 .PHONY: test
-test: $(TESTS) ## before each commit: a sample of everything; ten to fifteen minutes on two processors
-	$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
+test: $(TESTS) ## before each commit: a sample of everything; two to four minutes on two processors
+	@echo "a sample of every kind of test: two to four minutes on two processors"
+	@$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: test-all
 test-all: $(TESTS) ## before a change is accepted; SEEDS=10 tries ten times as many seeds, on boards ten times as large

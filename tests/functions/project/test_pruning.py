@@ -113,5 +113,4 @@ def test_lanes_and_cleaning_beside_each_other(engine: Any, seed: int) -> None:
 
 
 def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) -> None:
-    """`tests/soak/test_pruning.py` has longer runs."""
     check_proportion(engine, (100, 2_500), 20, 2)
