@@ -528,10 +528,11 @@ def rankings(
     periods: list[tuple[str, str, datetime]] = []
     for metric, rules in model.metrics.items():
         for window in rules.windows:
-            if window != "all" and not model.calendar.held(window, now):
-                Asked(stack, model, board, metric, window, now, now, rng, Listing([], descending=True)).refused(
-                    "no-season-yet", method=METHODS[0]
-                )
+            if not model.calendar.is_readable(window, now, now):
+                # Other periods can be read while they run. Of seasons, none may have begun, or the last may be gone.
+                kind = "period-gone" if model.calendar.held(window, now) else "no-season-yet"
+                nobody = Listing([], descending=True)
+                Asked(stack, model, board, metric, window, now, now, rng, nobody).refused(kind, method=METHODS[0])
                 continue
             periods.append((metric, window, now))
             earlier = list(model.calendar.earlier(window, now))
