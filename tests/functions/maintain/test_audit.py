@@ -27,9 +27,10 @@ from tests.support.aws.stack import running
 from tests.support.builders.audit.auditing import BOARD, Audited, family, findings, lag, populate, traffic
 from tests.support.builders.audit.counters import NOW
 from tests.support.builders.audit.damages import KINDS, LOGS, Damages
-from tests.support.builders.failures.maintenance import finish
+from tests.support.builders.failures.maintenance import before, finish
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
+from tests.support.faults.faulty_client import cancelled
 from tests.support.thoroughness import seeds
 
 SOME = 6
@@ -79,9 +80,11 @@ def found(answers: list[dict[str, Any]], kind: str) -> int:
 def test_a_board_at_rest_has_no_difference(seed: int) -> None:
     with board(seed) as audited, traffic(audited, 0) if audited.rng.random() < 0.5 else nullcontext():
         answers = audited.audit(seconds=audited.rng.choice([1, 1000]))
+        rankings = len(audited.rankings())
 
     assert {kind: found(answers, kind) for kind in answers[0]["found"] if found(answers, kind)} == {}
     assert sum(answer["looked_at"]["members"] for answer in answers) >= 20
+    assert sum(answer["looked_at"]["rankings"] for answer in answers) == rankings
 
 
 @pytest.mark.parametrize("seed", seeds(SOME, 40))
@@ -180,6 +183,24 @@ def test_a_node_beyond_the_end_of_the_log_names_the_log() -> None:
         answers = audited.audit()
 
     assert [finding[:2] for finding in findings(answers)] == [("log", window.key)]
+
+
+def test_a_conflict_with_a_write_is_read_again() -> None:
+    with board(2) as audited:
+        damages = damaged(audited, 0)
+        expected = damages.expected | audited.counters_off()
+        conflicts = [cancelled(["TransactionConflict"])] * 3
+
+        def conflict() -> None:
+            if conflicts:
+                raise conflicts.pop()
+
+        with before(audited.engine, conflict, "TransactGetItems"):
+            answers = audited.audit()
+
+    assert conflicts == []
+    assert sorted(findings(answers)) == sorted(expected)
+    assert found(answers, "unsettled") == 0
 
 
 class Died(BaseException):

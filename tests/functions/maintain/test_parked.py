@@ -206,10 +206,11 @@ def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stac
 def test_a_store_that_is_down_leaves_everything_for_the_next_call(stack: Stack, engine: Any) -> None:
     write(stack, "1", "m", 10)
     park(stack, *unprojected(stack))
-    with before(engine, throttle, "TransactWriteItems"):
-        answer = replay(stack, seconds=0.3)
-    assert not answer["done"]
-    assert "ThrottlingException" in answer["why"]
+    for requests in (["GetItem", "'Scores'"], ["TransactWriteItems"]):
+        with before(engine, throttle, *requests):
+            answer = replay(stack, seconds=0.3)
+        assert not answer["done"]
+        assert "ThrottlingException" in answer["why"]
     refusal = ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "ListObjectsV2")
     with mock.patch.object(stack.bucket, "list_objects_v2", side_effect=refusal):
         assert "SlowDown" in replay(stack, seconds=0.2)["why"]

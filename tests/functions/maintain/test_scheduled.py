@@ -235,7 +235,11 @@ def test_boards_come_and_go_between_runs(meter: Meter, stack: Stack, clock: Manu
     first = audit(stack, TRIFLING)
     assert (first["board"], first["done"]) == ("a", False)
 
-    # The turn is in the middle of the board that goes.
+    # The turn is in the middle of the board that goes. A board that is being rebuilt is audited, one that goes is not.
+    call(stack, "rebuild", board="c")
+    call(stack, "delete", board="a")
+    assert names(audit(stack)) == ["c", "z"]
+    finish(stack, "rebuild", board="c")
     finish(stack, "delete", board="a")
     fill(stack, "b", members=2)
     answer = audit(stack)

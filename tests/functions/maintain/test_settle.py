@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -35,6 +35,9 @@ from tests.support.builders.settling.leagues import (
     won,
 )
 from tests.support.builders.stages.streaming import project
+
+GONE: Final = FINAL + 39 * 86_400_000 - 5 * 60_000
+"""When the day cannot be read any more."""
 
 
 @pytest.fixture
@@ -117,12 +120,22 @@ def before_the_stream_came(stack: Stack) -> None:
     stack.put(f"/boards/{BOARD}/member", {"hidden": True}, id="m001")
 
 
+def after_it_is_gone(stack: Stack) -> None:
+    stack.clock.milliseconds = GONE
+
+
+def after_the_board_was_deleted(stack: Stack) -> None:
+    finish(stack, "delete", board=BOARD)
+
+
 @pytest.mark.parametrize(
     ("happens", "drift", "why"),
     [
         (before_it_is_final, 0, "the period is final at 2026-11-22T00:05:00.000Z: settle it then"),
         (before_the_stream_came, 0, "the audit found 1 behind: the ranking is still catching up: try again later"),
         (lose_a_row, 2, "the audit found 1 missing, 1 counter: rebuild the board"),
+        (after_it_is_gone, 0, "the period could be read until 2026-12-31T00:00:00.000Z: nothing is left to settle"),
+        (after_the_board_was_deleted, 0, "there is no such board, or it is being deleted"),
     ],
 )
 def test_what_keeps_a_period_from_being_settled(
