@@ -23,7 +23,7 @@ from standings.aws.dynamodb.rankings.rolling_windows import (
     one_after_another,
 )
 from standings.domain.rolling.count_log import Entry, encode_entry
-from standings.domain.rolling.steps import CountChange, Steps
+from standings.domain.rolling.steps import CountChange, Step, Steps
 from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT, path
 from standings.domain.tiers.tier_tree import deltas
@@ -32,6 +32,7 @@ from standings.ports.rankings import Entry as Listed
 from standings.ports.rankings import Span
 from standings.ports.rolling import ListItem, RollingRow, RowChange
 from tests.support.builders.points import NOW
+from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.builders.rolling.writing import (
     SHORT,
     TODAY,
@@ -129,6 +130,45 @@ def test_a_page_goes_on_until_it_is_full(windows: DynamoRollingWindows, reader: 
     assert reader.counts(WINDOW.at(TODAY), 1, [ends], 100) == [6]
     assert reader.counts(WINDOW.at(TODAY), 1, [ends], 4) == [4]
     assert reader.counts(WINDOW.at(TODAY + 1), 1, [ends], 100) == [50]
+
+
+def test_a_newer_list_item_stays(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
+    def write(version: int, step: Step | None) -> list[str]:
+        windows.list(WINDOW, [ListItem("m", TODAY, step, version, NOW)])
+        (entries,), _ = reader.spans(WINDOW.at(TODAY), [Span(0, None, 5)], [])
+        return [str(entry.place.sort_value) for entry in entries]
+
+    def step(value: int) -> Step:
+        return Step(TODAY, TODAY + 3, Place(value))
+
+    assert write(5, step(-1)) == ["-1"]
+    assert write(4, step(-2)) == ["-1"]
+    assert write(4, None) == ["-1"]
+    assert write(5, step(-3)) == ["-3"]
+    assert write(6, None) == []
+    # A late attempt does not bring a step back.
+    assert write(5, step(-3)) == []
+    assert write(7, step(-4)) == ["-4"]
+
+
+def test_a_list_in_shards_and_every_number_of_them(
+    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader, tables: dict[str, str]
+) -> None:
+    members = {f"m{number}": steps((0, 7, number)) for number in range(30)}
+    for version, shards in enumerate((1, 3, 2), start=1):
+        rankings = rolling_window("last-7-days", calendar=f"shards = {shards}")
+        assert rankings.key == WINDOW.key
+        list_items(windows, members, version, rankings)
+        assert commit(windows, members, version, rankings) == []
+        node = reader.for_request().nodes([(rankings.at(TODAY), ROOT)])[rankings.at(TODAY), ROOT]
+        assert node.shards == max(shards, 3 if shards == 2 else 1)
+        spans = [Span(shard, None, 50) for shard in range(shards)]
+        entries, _ = reader.spans(rankings.at(TODAY), spans, [])
+        assert sorted(entry.member for part in entries for entry in part) == sorted(members)
+        assert shards == 1 or all(len(part) > 2 for part in entries)
+    first = log(client, tables["RankingsTable"])
+    assert first is not None
+    assert set(first["n"]["NS"]) == {"1", "2", "3"}
 
 
 @pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
