@@ -155,14 +155,23 @@ class AuditCall:
         except StoreUnavailableError:
             return None
 
+    def moment(self, read: Callable[[], T]) -> T | None:
+        """Read one moment. None if writes conflict for too long, which is reported, or if an item is damaged.
+
+        A damaged item is reported once: where the members are listed.
+        """
+        try:
+            found = self.consistent(read)
+        except DamagedItemError:
+            return None
+        if found is None:
+            self.add(Kind.UNSETTLED)
+        return found
+
     def compare(self, ranking: Ranking, member: str) -> None:
         """Compare a member's item and row at one moment, and report a difference."""
-        try:
-            pair = self.consistent(lambda: self.store.pair(ranking, member))
-        except DamagedItemError:
-            return  # It is reported where members are read.
+        pair = self.moment(lambda: self.store.pair(ranking, member))
         if pair is None:
-            self.add(Kind.UNSETTLED)
             return
         image, row = pair
         kind = self.difference(image, row, ranking, member)

@@ -10,8 +10,8 @@ from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import Steps, steps_of
 from standings.domain.scoring.sort_order import Place
 from standings.maintain.audit.member_steps import Finding, MemberSteps
-from standings.maintain.audit.report import AuditCall, Kind, Listed, StoredSteps
-from standings.ports.scores import SLOTS, DamagedItem, DamagedItemError
+from standings.maintain.audit.report import AuditCall, Listed, StoredSteps
+from standings.ports.scores import SLOTS, DamagedItem
 
 MAX_ITEMS: Final = 90  # List items that are read at one moment, beside the member's item, its row and a log
 PAGE_SIZE: Final = 1000  # Members that are listed together to find those that have changed lately
@@ -94,12 +94,8 @@ class StepAudit:
         call = self._call
         for start in range(0, max(1, len(firsts)), MAX_ITEMS):
             some = firsts[start : start + MAX_ITEMS]
-            try:
-                moment = call.consistent(partial(call.store.moment, self._rankings, name, some))
-            except DamagedItemError:
-                return  # It is reported where members are read.
+            moment = call.moment(partial(call.store.moment, self._rankings, name, some))
             if moment is None:
-                call.add(Kind.UNSETTLED)
                 continue
             image, row, items = moment
             member = self._member(name, image, row)

@@ -124,10 +124,8 @@ class TierAudit:
             self._doubts.append(leaf)
 
     def _compare_pair(self, node: Path, digit: int) -> None:
-        pair = self._call.consistent(lambda: self._call.store.edge(self._ranking, node, digit))
-        if pair is None:
-            self._call.add(Kind.UNSETTLED)
-        elif pair[0] != pair[1]:
+        pair = self._call.moment(lambda: self._call.store.edge(self._ranking, node, digit))
+        if pair is not None and pair[0] != pair[1]:
             self._report(node, digit, *pair)
 
     def _settle(self) -> None:
