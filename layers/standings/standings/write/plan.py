@@ -1,6 +1,6 @@
 """Plans how events change members' items, given the images that were read of them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from standings.domain.boards.definitions import MAX_UNITS, Boards, Family
@@ -11,8 +11,8 @@ from standings.domain.members.member_item import Image, new_image, rewritten
 from standings.ports.scores import Addition, ItemChange, MemberKey, Rewrite
 
 MAX_EXPRESSION: Final = 4_096
-"""Bytes of an addition's expression, by DynamoDB's limit. An addition that would need more removes less, or the item is
-rewritten: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
+"""The most bytes of an expression in DynamoDB. An addition removes as many accumulators as fit. If not even its amounts
+fit, the item is rewritten. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
 _FIXED: Final = 100  # Bytes that every expression has, at most
 _VALUE: Final = len(", :10000 ")  # Bytes that a name needs beside itself, at most
 Images = Mapping[MemberKey, Image | None]
@@ -39,27 +39,16 @@ def plan_changes(boards: Boards, events: Iterable[Event], images: Images, now: i
 
 def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images: Images, now: int) -> ItemChange:
     image = images.get(item)
-    only_known = family.members == "registered"
-    if only_known and item in images and (image is None or image.removed):
+    if family.members == "registered" and item in images and (image is None or image.removed):
         message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
         raise UnfitEventError(counted[0].event_id, item, "unregistered", message)
     written_at_ms = _stamp(image, now)
     abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
     adds_up = all(family.metrics[name].adds_up for one in counted for name in one.amounts)
     if adds_up and (image.abs_total if image is not None else 0) + abs_total <= MAX_UNITS:
-        adds = additions(family, counted, written_at_ms)
-        # An addition writes no tie key. If there is one, it is left from another definition of ties.
-        tie_keys_removed = [name for name in adds if image is None or name in image.tie_keys]
-        room = MAX_EXPRESSION - _FIXED - _size(adds) - _size(tie_keys_removed)
-        removes: list[str] = []
-        notes_removed: list[str] = []
-        if image is not None:
-            removes += _removable(image, expired(family, image, written_at_ms), room)
-            tie_keys_removed += (name for name in removes if name in image.tie_keys)
-            notes_removed += (name for name in removes if name in image.notes)
-        if room >= 0:
-            removed = removes, tie_keys_removed, notes_removed
-            return Addition(*item, adds, *removed, written_at_ms, abs_total, only_known)
+        addition = _addition(family, item, counted, image, written_at_ms, abs_total)
+        if addition is not None:
+            return addition
     after = image if image is not None else new_image(*item, written_at_ms)
     changed = False
     for one in counted:
@@ -72,18 +61,41 @@ def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images:
     return Rewrite(after, image.version if image is not None else None)
 
 
-def _removable(image: Image, names: Iterable[str], room: int) -> Iterator[str]:
-    """Yield the first of some accumulators that an expression has room to remove, in bytes, with all that they have."""
+def _addition(
+    family: Family,
+    item: MemberKey,
+    counted: Sequence[Counted],
+    image: Image | None,
+    written_at_ms: int,
+    abs_total: int,
+) -> Addition | None:
+    """The addition of some events to an item; None if its expression would be too long."""
+    adds = additions(family, counted, written_at_ms)
+    # An addition writes no tie key. If there is one, it is left from another definition of ties.
+    tie_keys = [name for name in adds if image is None or name in image.tie_keys]
+    room = MAX_EXPRESSION - _FIXED - _size(adds) - _size(tie_keys)
+    if room < 0:
+        return None
+    removes = _first_that_fit(image, expired(family, image, written_at_ms), room) if image is not None else []
+    tie_keys += [name for name in removes if image is not None and name in image.tie_keys]
+    notes = [name for name in removes if image is not None and name in image.notes]
+    return Addition(*item, adds, removes, tie_keys, notes, written_at_ms, abs_total, family.members == "registered")
+
+
+def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
+    """The first accumulators whose removal needs at most `room` bytes, with their tie keys and notes."""
+    fit = []
     for name in names:
         room -= _size([name, *(name for of in (image.tie_keys, image.notes) if name in of)])
         if room < 0:
-            return
-        yield name
+            break
+        fit.append(name)
+    return fit
 
 
 def _size(names: Iterable[str]) -> int:
     """The bytes that names need in an expression, at most."""
-    return sum(len(name.encode()) + _VALUE for name in names)
+    return sum(len(name) + _VALUE for name in names)
 
 
 def _stamp(image: Image | None, now: int) -> int:

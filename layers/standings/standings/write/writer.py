@@ -105,8 +105,8 @@ class _Transaction:
     images: dict[MemberKey, Image | None] = field(default_factory=dict)
     # Items whose image is certain. The others may be a moment old: no event is refused because of them.
     certain: set[MemberKey] = field(default_factory=set)
-    # Items whose events are known to have no receipt that is older than the certain image.
-    fresh: set[MemberKey] = field(default_factory=set)
+    # Items for whose events the receipts were read after the certain image: duplicates are gone.
+    checked: set[MemberKey] = field(default_factory=set)
     started: bool = False
 
     def run(self, backoff: Backoff) -> None:
@@ -164,7 +164,7 @@ class _Transaction:
                 item = list(changes)[conflict.position]
                 self.images[item] = conflict.found
                 self.certain.add(item)
-                self.fresh.discard(item)
+                self.checked.discard(item)
                 must_wait = True
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
@@ -181,9 +181,9 @@ class _Transaction:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
                     self.certain.add(unfit.item)
-                elif unfit.item not in self.fresh:
+                elif unfit.item not in self.checked:
                     self._drop_duplicates(unfit.item)
-                    self.fresh.add(unfit.item)
+                    self.checked.add(unfit.item)
                 else:
                     self._refuse(self.events[unfit.event_id], unfit)
         raise StoreUnavailableError("the function ran out of time")
