@@ -6,35 +6,37 @@ from typing import Any, Final
 import pytest
 
 from standings.aws.dynamodb.keys import SETTLE
-from standings.maintain.settle import prize_events, settlement
 from standings.maintain.turns.lease import LEASE_MARGIN
 from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.context import Killed
-from tests.support.builders.settling.leagues import BOARDS, FINAL, PREFIX, play, settle, winners, won
-from tests.support.faults.mortal import Fate, Fault, Mortal
+from tests.support.builders.settling.leagues import (
+    FINAL,
+    PREFIX,
+    play,
+    running_under,
+    settle,
+    small_steps,
+    winners,
+    won,
+)
+from tests.support.faults.mortal import Fate, Fault
 from tests.support.thoroughness import seeds
 
 READS: Final = frozenset(("query", "batch_get_item", "get_item", "transact_get_items"))
 DYNAMODB: Final = READS | {"put_item", "update_item", "transact_write_items", "delete_item"}
-OTHERS: Final = ("put_object", "get_object", "list_objects_v2", "delete_object", "put_events")
 
 
 @pytest.fixture
 def fate(monkeypatch: pytest.MonkeyPatch) -> Fate:
-    monkeypatch.setattr(settlement, "PART", 5)
-    monkeypatch.setattr(prize_events, "REMEMBERED_TOGETHER", 10)
+    small_steps(monkeypatch)
     return Fate()
 
 
 @pytest.fixture
 def stack(engine: Any, clock: ManualClock, fate: Fate) -> Iterator[Stack]:
-    with running(Mortal(engine, fate, DYNAMODB), clock, BOARDS) as deployed:
-        for fake in (deployed.bucket, deployed.bus):
-            for name in OTHERS:
-                if hasattr(fake, name):
-                    setattr(fake, name, fate.governing(name, getattr(fake, name)))
+    with running_under(fate, engine, clock, DYNAMODB) as deployed:
         yield deployed
 
 

@@ -3,57 +3,52 @@
 import gzip
 import random
 from collections.abc import Iterator
-from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
 
 import orjson
 import pytest
 
-from standings.maintain.settle import prize_events, settlement
+from standings.maintain.settle import settlement
 from standings.maintain.turns.lease import LEASE_MARGIN
 from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.context import Killed
 from tests.support.awslambda.pollers import Context
+from tests.support.builders.seasons import milliseconds
 from tests.support.builders.settling.leagues import (
     BOARD,
-    BOARDS,
     FINAL,
     PREFIX,
     Scores,
     lines_in,
     play,
+    running_under,
     settle,
     settle_whole,
+    small_steps,
     sorted_lines,
     winners,
     won,
 )
 from tests.support.builders.stages.streaming import apply, project
-from tests.support.faults.mortal import Fate, Mortal
+from tests.support.faults.mortal import Fate
 from tests.support.thoroughness import seeds
 
 WRITES: Final = frozenset(("put_item", "update_item", "transact_write_items", "delete_item"))
-FAKES: Final = ("put_object", "get_object", "list_objects_v2", "delete_object", "put_events")
 CALLERS: Final = ("plain", "again", "schedule")
 
 
 @pytest.fixture
 def fate(monkeypatch: pytest.MonkeyPatch) -> Fate:
-    monkeypatch.setattr(settlement, "PART", 5)
-    monkeypatch.setattr(prize_events, "REMEMBERED_TOGETHER", 10)
+    small_steps(monkeypatch)
     return Fate()
 
 
 @pytest.fixture
 def stack(engine: Any, clock: ManualClock, fate: Fate) -> Iterator[Stack]:
-    with running(Mortal(engine, fate, WRITES), clock, BOARDS) as deployed:
-        for fake in (deployed.bucket, deployed.bus):
-            for name in FAKES:
-                if hasattr(fake, name):
-                    setattr(fake, name, fate.governing(name, getattr(fake, name)))
+    with running_under(fate, engine, clock, WRITES) as deployed:
         yield deployed
 
 
@@ -177,10 +172,6 @@ ends = "{year}-12-20"
 """
 
 
-def milliseconds(text: str) -> int:
-    return int(datetime.fromisoformat(text).timestamp() * 1000)
-
-
 @pytest.mark.parametrize("is_scheduled", [False, True], ids=["by hand", "by the schedule"])
 @pytest.mark.parametrize("version", ["0.2", "0.3"])
 def test_a_season_with_the_name_of_an_earlier_one_is_settled_beside_it(
@@ -191,10 +182,10 @@ def test_a_season_with_the_name_of_an_earlier_one_is_settled_beside_it(
     for year, member in ((2026, "ann"), (2027, "cem")):
         with running(engine, clock, WINTER.format(year=year)) as stack:
             stack.bucket.results.update(files)
-            clock.milliseconds = milliseconds(f"{year}-12-05T10:00:00+00:00")
+            clock.milliseconds = milliseconds(f"{year}-12-05T10:00")
             event = {"id": member, "board": "b", "member": member, "metrics": {"points": 5}}
             apply(stack, [{**event, "at": f"{year}-12-05T09:00:00Z"}])
-            clock.milliseconds = milliseconds(f"{year}-12-22T01:00:00+00:00")
+            clock.milliseconds = milliseconds(f"{year}-12-22T01:00")
             for _ in range(2):
                 if is_scheduled:
                     stack.maintenance({"settlements": {"next": {}}}, Context(seconds=900))

@@ -1,18 +1,33 @@
 """Dead nodes are removed, and whatever happens at the same time, the counters are those of the entries."""
 
-from typing import Any
+import random
+import threading
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 
+from benchmarks.measure import rising
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
 from standings.ports.rankings import Removal
-from standings.project.prune_tiers import PrunedRankings, PruneResult
-from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
-from tests.support.builders.stages.cleaners import NOW, RANKING, Worker, moved, ranking, tier_conflict
-from tests.support.builders.stages.pruning_checks import check_proportion, interleaved
+from standings.project.prune_tiers import CHANCE, PrunedRankings, PruneResult
+from tests.support.builders.checks import assert_tiers_count_the_entries, entries, lanes, nodes
+from tests.support.builders.stages.cleaners import (
+    NOW,
+    RANKING,
+    Worker,
+    moved,
+    out_of_reach,
+    ranking,
+    reading,
+    tier_conflict,
+)
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+from tests.support.faults import faulty_client
 from tests.support.thoroughness import seeds
 
 
@@ -106,11 +121,131 @@ def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> N
     assert_tiers_count_the_entries(engine)
 
 
+class Turns:
+    """Lets one thread run at a time. `rng` chooses the next thread before each call."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._changed = threading.Condition()
+        self._turn: str | None = None
+        self._live: set[str] = set()
+
+    def run(self, jobs: list[Callable[[], None]]) -> None:
+        """Run each job in a thread, and wait for all of them."""
+        names = [f"job-{number}" for number in range(len(jobs))]
+        self._live = set(names)
+        threads = [
+            threading.Thread(target=self._go, args=(name, job), name=name)
+            for name, job in zip(names, jobs, strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        self._next()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+
+    def pause(self) -> None:
+        """Give the turn to a random thread and wait for the next turn. Call it before each call."""
+        if threading.current_thread().name in self._live:
+            self._next()
+            self._wait()
+
+    def _go(self, name: str, job: Callable[[], None]) -> None:
+        self._wait()
+        try:
+            job()
+        finally:
+            self._live.discard(name)
+            self._next()
+
+    def _wait(self) -> None:
+        name = threading.current_thread().name
+        with self._changed:
+            self._changed.wait_for(lambda: self._turn == name)
+
+    def _next(self) -> None:
+        with self._changed:
+            self._turn = self._rng.choice(sorted(self._live)) if self._live else None
+            self._changed.notify_all()
+
+
+class Slow:
+    """Reads give others a turn as well."""
+
+    def __init__(self, client: Any, turns: Any) -> None:
+        self._client = client
+        self._turns = turns
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def batch_get_item(self, **request: Any) -> Any:
+        self._turns.pause()
+        return self._client.batch_get_item(**request)
+
+
+def paused(turns: Any, rng: random.Random) -> faulty_client.Step:
+    def step(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
+        client.steps.append(step)
+        turns.pause()
+        chance = rng.random()
+        if chance < 0.3:
+            return tier_conflict(client, request)
+        if chance < 0.35:
+            return faulty_client.lost_answer(client, request)
+        return client.client.transact_write_items(**request)
+
+    return step
+
+
 @pytest.mark.parametrize("seed", seeds(10, 25))
 def test_lanes_and_cleaning_beside_each_other(engine: Any, seed: int) -> None:
+    """Workers move members by turns, call by call in the order that a seed decides, and clean after every commit."""
     print(f"seed {seed}")
-    interleaved(engine, seed)
+    rng = random.Random(seed)
+    turns = Turns(rng)
+    workers = [Worker(engine, seed * 10 + number) for number in range(3)]
+    for worker in workers:
+        worker.client.steps.append(paused(turns, rng))
+        worker.trees._client = Slow(worker.client, turns)  # type: ignore[assignment]
+    members = [f"m{number}" for number in range(6)]
+
+    def job(worker: Worker, mine: list[str]) -> Callable[[], None]:
+        places: dict[str, int | None] = dict.fromkeys(mine)
+
+        def go() -> None:
+            for version in range(1, 9):
+                moves = []
+                for member in mine:
+                    new = rng.choice([None, 5, 100, 300, 301, 20_000, 40_000, 2**30])
+                    moves.append(moved(member, places[member], new, version))
+                    places[member] = new
+                worker.move(*moves)
+
+        return go
+
+    turns.run([job(worker, members[number::3]) for number, worker in enumerate(workers)])
+    for worker in workers:
+        worker.client.steps.clear()
+    assert_tiers_count_the_entries(engine)
+    assert out_of_reach(engine) == set()
+    there = reading(engine).nodes([(RANKING, ROOT)])
+    assert sum(there[RANKING, ROOT].counters.values()) == len(entries(engine).get(RANKING.key, {}))
+
+
+STEPS: Final = (100, 2_500)
+ROUNDS: Final = 20
 
 
 def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) -> None:
-    check_proportion(engine, (100, 2_500), 20, 2)
+    """It has at most twice the nodes that are needed. Without pruning it has more."""
+    needed, looks = rising.rise(engine, STEPS, CHANCE, ROUNDS)
+    assert rising.nodes(engine) <= 2 * needed + 20
+    assert not any(look.unexpected for look in looks)
+    assert_tiers_count_the_entries(engine)
+
+    never = Engine()
+    create_tables(never)
+    needed, _ = rising.rise(never, STEPS, 0, ROUNDS)
+    assert rising.nodes(never) > 2 * needed

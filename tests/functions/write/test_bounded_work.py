@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
 import pytest
 
 from standings.domain.boards.definitions import MAX_UNITS
@@ -12,8 +11,7 @@ from standings.domain.events.instants import instant
 from standings.write import plan
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
-from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import project
+from tests.support.builders.stages.streaming import deliver, project
 
 NEAR = MAX_UNITS // 10**6 * 10**6  # An amount may have 15 digits that count
 DAY = 24 * 60 * 60 * 1000
@@ -62,13 +60,8 @@ def stack(counted: Counted, clock: ManualClock) -> Iterator[Stack]:
 
 
 def write(stack: Stack, bodies: list[dict[str, Any]]) -> None:
-    """Write events that have `at` now, in one batch. No message comes back."""
-    at = instant(stack.clock())
-    records = [
-        {"messageId": str(number), "body": orjson.dumps({"at": at, **body}).decode(), "messageAttributes": {}}
-        for number, body in enumerate(bodies)
-    ]
-    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+    """Write events of now, in one batch."""
+    deliver(stack, [{"at": instant(stack.clock()), **body} for body in bodies])
     project(stack)
 
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
 import pytest
 
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import project
+from tests.support.builders.stages.streaming import deliver, event, project
 
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "AGGREGATE", windows = ["all", "day", "last-7-days"] }\n'
 DAMAGES = {
@@ -32,19 +31,8 @@ def stack(engine: Any, clock: ManualClock, request: pytest.FixtureRequest) -> It
 
 
 def write(stack: Stack, **points: int) -> None:
-    """Write one event of each member in one batch, none of which may come back."""
-    records = [
-        {
-            "messageId": member,
-            "body": orjson.dumps(
-                {"id": f"{member}-{amount}", "board": "b", "member": member, "metrics": {"points": amount}}
-                | {"at": "2026-11-21T10:00:00Z"}
-            ).decode(),
-            "messageAttributes": {},
-        }
-        for member, amount in points.items()
-    ]
-    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+    """Write one event of each member, in one batch."""
+    deliver(stack, [event(member, amount) for member, amount in points.items()])
 
 
 def damage(stack: Stack, member: str, how: str) -> None:

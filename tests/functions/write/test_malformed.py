@@ -24,6 +24,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, rows
+from tests.support.builders.stages.streaming import deliver
 from tests.support.fuzz import mutations
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
@@ -56,11 +57,6 @@ def event(event_id: str, member: str, points: int = 1, board: str = "b") -> dict
 
 def message(name: str, body: str) -> dict[str, Any]:
     return {"messageId": name, "body": body, "attributes": {}, "messageAttributes": {}}
-
-
-def write(stack: Stack, events: list[dict[str, Any]]) -> None:
-    batch = [message(one["id"], orjson.dumps(one).decode()) for one in events]
-    assert stack.writer({"Records": batch}, Context()) == {"batchItemFailures": []}
 
 
 def points(engine: Any, board: str, member: str) -> int:
@@ -140,10 +136,10 @@ def test_thousands_of_records(engine: Any) -> None:
     rng = random.Random(13)
     with quiet_stack(engine) as stack:
         for name in ("bad", "worse"):
-            write(stack, [event(f"{name}-{n}", f"bad{n}", rng.randrange(1, 400), "bad") for n in range(100)])
+            deliver(stack, [event(f"{name}-{n}", f"bad{n}", rng.randrange(1, 400), "bad") for n in range(100)])
         samples = records(engine)
         for n in range(COUNT // BATCH):
-            write(stack, [event(f"good-{n}-{m}", f"g{m}", m + 1) for m in range(4)])
+            deliver(stack, [event(f"good-{n}-{m}", f"g{m}", m + 1) for m in range(4)])
         good = records(engine)[len(samples) :]
         others = [{"dynamodb": {**record["dynamodb"], "Keys": {"pk": {"S": "receipt"}}}} for record in samples[:20]]
         bad = [damaged(rng, rng.choice(samples + others), n) for n in range(COUNT)]
@@ -184,7 +180,7 @@ def test_a_decoder_of_records_raises_nothing_but_what_it_says(engine: Any) -> No
     rng = random.Random(15)
     with quiet_stack(engine) as stack:
         for part in range(2):
-            write(stack, [event(f"{part}-{n}", f"m{n}") for n in range(20)])
+            deliver(stack, [event(f"{part}-{n}", f"m{n}") for n in range(20)])
     samples = records(engine)
     refused = 0
     for n in range(3_000):

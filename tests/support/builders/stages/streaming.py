@@ -22,14 +22,19 @@ def event(member: str, points: Any) -> dict[str, Any]:
     }
 
 
-def write(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
-    """Write events; every one must be accepted."""
+def deliver(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
+    """Give events to the writer. It may refuse some, but no message may come back."""
     for start in range(0, len(events), BATCH):
         records = [
             {"messageId": str(number), "body": orjson.dumps(event).decode(), "messageAttributes": {}}
             for number, event in enumerate(events[start : start + BATCH])
         ]
         assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+
+
+def write(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
+    """Write events; every one must be accepted."""
+    deliver(stack, events)
     assert stack.dead_letters.reasons() == []
 
 
