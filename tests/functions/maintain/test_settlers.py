@@ -159,6 +159,20 @@ def test_an_older_call_cannot_settle_what_a_later_one_has_opened_again(
     callers.check(callers.histories[-1:])
 
 
+def test_a_damaged_item_is_to_be_repaired_first(stack: Stack, fate: Fate) -> None:
+    fate.begin()
+    play(stack, 1, members=3)
+    stack.clock.milliseconds = FINAL
+    item = next(item for item in stack.dynamodb.scan(TableName="Scores")["Items"] if item["sk"]["S"] == "m000")
+    stack.dynamodb.put_item(TableName="Scores", Item={name: item[name] for name in item if name != "v"})
+
+    (ranking,) = settle_whole(stack)["rankings"]
+
+    assert "1 damaged" in ranking["why"]
+    assert ranking["why"].endswith(": repair the damaged items first, which a rebuild leaves out")
+    assert stack.bucket.results == {}
+
+
 WINTER: Final = """
 [boards."*"]
 late = "1 day"

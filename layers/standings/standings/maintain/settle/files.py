@@ -4,7 +4,7 @@
 an earlier season with that name are there already, it is the name and the first day: `winter-2027-12-01`.
 
 `summary.json` makes a settlement. `sent-00001.json` … hold the ids of events that were put, and `events.json` says that
-all were. `attempt.json` names the last attempt that began to write them: an older one writes nothing more.
+all were. `attempt.json` names the attempt that began last: older attempts stop when they see its name.
 """
 
 from collections.abc import Iterator

@@ -8,8 +8,10 @@
 4. *Events*: one for each winner of a prize, and one for the period.
 
 A settlement that stops anywhere goes on from its cursor, or from the beginning: each step writes what it would have
-written before. Callers take turns, and each may come back with an old cursor. So an attempt goes on with its files only
-if no other attempt has begun to write files since, and none has settled the period: `attempt.json` is a fencing token.
+written before.
+
+Callers take turns, and each may come back with an old cursor. So every attempt writes its name into `attempt.json`, a
+fencing token, before its first file. If the name there is another one, or the period is settled, the attempt stops.
 """
 
 from collections.abc import Mapping
@@ -25,7 +27,7 @@ from standings.domain.members.rolling_sum import place
 from standings.domain.windows.endings import final_at, label_of
 from standings.maintain.audit.audit import BoardAudit
 from standings.maintain.audit.ranking_entries import RankingEntries
-from standings.maintain.audit.report import AuditCall
+from standings.maintain.audit.report import AuditCall, Kind
 from standings.maintain.settle.files import Files
 from standings.maintain.settle.lines import Checksum, Line, rest_of
 from standings.maintain.settle.prize_events import PrizeEvents
@@ -112,6 +114,8 @@ class Settlement:
         if any(report["found"].values()):
             found = ", ".join(f"{count} {kind}" for kind, count in report["found"].items() if count)
             advice = "rebuild the board" if report["drift"] else "the ranking is still catching up: try again later"
+            if report["found"][Kind.DAMAGED]:
+                advice = "repair the damaged items first, which a rebuild leaves out"
             raise NotSettledError(f"the audit found {found}: {advice}", report)
         counted = {**at, "sum": str(seen), "members": seen.members}
         if not report["done"]:
