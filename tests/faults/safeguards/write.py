@@ -116,7 +116,7 @@ def _deletes_removed(original: Callable[..., Any]) -> Callable[..., Any]:
         if "Put" not in action or not change.image.removed:
             return action
         request = {name: value for name, value in action["Put"].items() if name != "Item"}
-        return {"Delete": {**request, "Key": member_item_key(change.board, change.member)}}
+        return {"Delete": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
 
     return rewrite
 
