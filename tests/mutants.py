@@ -101,7 +101,7 @@ def mutants(area: str) -> Iterator[Mutant]:
 
 def failed(checkout: Path, area: str, level: str, limit: float | None) -> str:
     """Run an area's tests in a checkout. Return what they print if one fails or they take too long, else nothing."""
-    command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", "-m", MARKS[level], *AREAS[area]]
+    command = [sys.executable, "-m", "pytest", "-xq", "--hypothesis-seed=0", "-m", MARKS[level], *AREAS[area]]
     try:
         tests = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired as error:
