@@ -38,7 +38,7 @@ unexport VIRTUAL_ENV
 
 .PHONY: help
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@sed -n 's/^\([a-z.-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 .PHONY: setup
 setup: $(TESTS) $(CHECKS) ## install everything that the other targets need
@@ -141,6 +141,9 @@ docs: $(SITE) ## the documentation as a site, in .local/site/index.html, with ev
 .PHONY: build
 build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and processor
 	PATH="$(CURDIR)/$(BOOTSTRAP)/bin:$$PATH" $(SAM) build $(SAM_ARGS)
+
+trial.yaml: template.yaml ## the template for trials: tables and buckets are deleted with the stack
+	sed 's/RetainExceptOnCreate/Delete/' template.yaml > $@
 
 .PHONY: target
 target: $(STACK) ## the parameters of sam that fit the embedded AWS, which runs functions with a Python of this machine

@@ -140,7 +140,6 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
         "OpenWrites": "true",
         "Settlements": "true",
         "Announcements": "true",
-        "DataDeletionPolicy": "Delete",
         "WriterMaximumConcurrency": "0",  # the embedded AWS does not support a limit
         "LogLevel": "DEBUG",  # for diagnosis; and without a line of log ministack waits 50 ms
         **(parameters or {}),

@@ -44,7 +44,7 @@ def backups(deployed: Deployed) -> Iterator[Finding]:
 def protection(deployed: Deployed) -> Iterator[Finding]:
     """DynamoDB refuses to delete the tables."""
     about = "protection of the tables against deletion"
-    wanted = deployed.parameter("DeletionProtection") == "true" and deployed.parameter("DataDeletionPolicy") != "Delete"
+    wanted = deployed.parameter("DeletionProtection") == "true"
     without = [name for name in TABLES if not deployed.tables[name].get("DeletionProtectionEnabled")]
     if not without:
         yield ok(about, "all are protected")

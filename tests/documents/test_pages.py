@@ -15,7 +15,7 @@ from standings_cli.__main__ import parser
 from tests.support.documents.pages import DECISIONS, NEEDS_ACCOUNT, PAGES, PROJECT, blocks, in_text, programs
 
 MAKEFILE: Final = (PROJECT / "Makefile").read_text(encoding="utf-8")
-TARGETS: Final = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+TARGETS: Final = set(re.findall(r"^([a-z.-]+):", MAKEFILE, re.MULTILINE))
 NOW: Final = 1_795_256_100_000
 LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 

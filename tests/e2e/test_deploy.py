@@ -68,7 +68,7 @@ class Trial:
             "--parameter-overrides",
             *stack.target(),
         ]
-        fixed = [f"EndpointUrl={self.endpoint}", "OpenReads=true", "OpenWrites=true", "DataDeletionPolicy=Delete"]
+        fixed = [f"EndpointUrl={self.endpoint}", "OpenReads=true", "OpenWrites=true"]
         fixed += ["WriterMaximumConcurrency=0", "LogLevel=DEBUG"]
         self.sam("deploy", "deploy", *options, *fixed, *parameters)
         return stack._describe(self.endpoint, self.log, self._define)

@@ -195,20 +195,76 @@ def failures_have_alarms(template: Expanded) -> Iterator[str]:
             metrics += [("AWS/DynamoDB", metric, measured) for measured in (name, *indexes)]
     for _, _, queue in template.mappings("SQS::Queue"):
         metrics.append(("AWS/SQS", "ApproximateAgeOfOldestMessage", queue))
-    metrics.append(("AWS/SQS", "ApproximateNumberOfMessagesVisible", "ActivityDeadLetterQueue"))
+    for _, queue in template.of("SQS::Queue"):
+        if redrive := queue.get("RedrivePolicy"):
+            metrics.append(("AWS/SQS", "ApproximateNumberOfMessagesVisible", named(redrive["deadLetterTargetArn"])))
+    metrics += [("AWS/Events", "FailedInvocations", name) for name, _ in template.of("Events::Rule")]
+    metrics += [("AWS/Lambda", "RecursiveInvocationsDropped", name) for name in _loops(template)]
     for name, mapping, _ in template.mappings("DynamoDB::Table"):
         metrics.append(("AWS/Lambda", "IteratorAge", named(mapping["FunctionName"])))
         for metric in ("DroppedEventCount", "OnFailureDestinationDeliveredEventCount"):
             metrics.append(("AWS/Lambda", metric, name))
     metrics += [("AWS/ApiGateway", "5xx", name) for name, _ in template.of("ApiGatewayV2::Api")]
     watched = _watched(template)
-    own = {(metric, service) for namespace, metric, service in watched if not namespace.startswith("AWS/")}
     for namespace, metric, measured in metrics:
         if (namespace, metric, measured) not in watched:
             yield f"{measured}: has no alarm on {metric}"
-    for metric, service in (("RecordsParked", "projector"), ("Drift", "maintenance")):
+
+
+@rule
+def what_functions_report_has_alarms(template: Expanded) -> Iterator[str]:
+    own = {(metric, service) for namespace, metric, service in _watched(template) if not namespace.startswith("AWS/")}
+    # A function that names the messages that failed ends without an error of its own.
+    services = {named(mapping["FunctionName"]) for _, mapping, _ in template.mappings("SQS::Queue")}
+    failures = [("RecordsParked", "projector"), ("Drift", "maintenance"), ("EventsFailed", "writer")]
+    failures += [("LooksFailed", "announcer")] if "AnnouncerFunction" in services else []
+    for metric, service in failures:
         if (metric, service) not in own:
             yield f"{service}: has no alarm on {metric}"
+
+
+def _loops(template: Expanded) -> Iterator[str]:
+    """Yield the functions that may send to the queue that invokes them."""
+    for _, mapping, queue in template.mappings("SQS::Queue"):
+        name = named(mapping["FunctionName"])
+        role = named(template.properties(name)["Role"])
+        for holder, statement in statements(template):
+            sends = "sqs:SendMessage" in listed(statement["Action"])
+            if holder == role and sends and queue in {named(one) for one in listed(statement["Resource"])}:
+                yield name
+
+
+@rule
+def a_function_may_call_itself_by_its_queue(template: Expanded) -> Iterator[str]:
+    """Lambda drops the messages of a loop after 16 runs.
+
+    docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+    """
+    for name in _loops(template):
+        if template.properties(name).get("RecursiveLoop") != "Allow":
+            yield f"{name}: sends to the queue that invokes it: expected RecursiveLoop Allow"
+
+
+@rule
+def queues_have_dead_letter_queues(template: Expanded) -> Iterator[str]:
+    redrives = {name: queue.get("RedrivePolicy", {}) for name, queue in template.of("SQS::Queue")}
+    dead_letters = {named(redrive.get("deadLetterTargetArn")) for redrive in redrives.values()}
+    for name, redrive in redrives.items():
+        if not redrive and name not in dead_letters:
+            yield f"{name}: expected a RedrivePolicy"
+
+
+@rule
+def roles_write_to_log_groups_that_are_there(template: Expanded) -> Iterator[str]:
+    """A line written after the stack's deletion would create the group again, without a retention."""
+    policies = {name: policy["PolicyDocument"]["Statement"] for name, policy in template.of("IAM::ManagedPolicy")}
+    for name, role in template.of("IAM::Role"):
+        managed = [policies.get(named(one)) for one in role["ManagedPolicyArns"]]
+        if None in managed:
+            yield f"{name}: expected no policy of AWS, which may create log groups or be missing in other partitions"
+    for name, every in policies.items():
+        if any("logs:CreateLogGroup" in listed(statement["Action"]) for statement in every):
+            yield f"{name}: may create log groups"
 
 
 def _tables_behind_sources(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:

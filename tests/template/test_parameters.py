@@ -2,12 +2,14 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.template.expansion import KEY, TOKENS, deployed, named, template
+from tests.template.expansion import KEY, TEMPLATE, TOKENS, deployed, named, template
 from tests.template.rules import DAMAGE, FUNCTIONS, NAMESPACE, emitted
 
 READ, POST = "$default", "POST /events"
@@ -105,8 +107,6 @@ CORS: Final = {"CorsOrigins": "https://a.example,https://b.example"}
 LOCKED: Final = {"DeletionProtection": "true"}
 BLOCKS: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 KEPT: Final = ("Scores", "Receipts", "Profiles")
-POLICIES: Final = "arn:aws:iam::aws:policy"
-TRACES: Final = "AWSXrayWriteOnlyAccess"
 SIX: Final = ("Writer", "Projector", "Announcer", "Query", "Command", "Maintenance")
 VARIABLES: Final = "QueryFunction/Environment.Variables"
 CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
@@ -146,7 +146,6 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         (WARM, "ProfilesTable/GlobalSecondaryIndexes.0.WarmThroughput", [None]),
         ({}, "DynamoDB::Table/DeletionProtectionEnabled", [False]),
         (LOCKED, "DynamoDB::Table/DeletionProtectionEnabled", [True]),
-        ({**LOCKED, "DataDeletionPolicy": "Delete"}, "DynamoDB::Table/DeletionProtectionEnabled", [False]),
         ({}, "Lambda::Function/ReservedConcurrentExecutions", [None]),
         ({"WriterReservedConcurrency": "7"}, "WriterFunction/ReservedConcurrentExecutions", ["7"]),
         ({"ProjectorReservedConcurrency": "7"}, "ProjectorFunction/ReservedConcurrentExecutions", ["7"]),
@@ -184,12 +183,12 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     ("Lambda::EventSourceMapping/FunctionResponseTypes", [["ReportBatchItemFailures"]]),
     # Lambda emits the metrics of dropped events only if it counts events.
     ("Lambda::EventSourceMapping/MetricsConfig.Metrics", [["EventCount"]]),
-    # A message is received again for 35 hours, and looks until they succeed: they carry nothing that could be lost.
+    # A message is received again for 35 hours, and a look for two days.
     ("ActivityQueue/VisibilityTimeout", [420]),
     ("ActivityQueue/RedrivePolicy", [{"deadLetterTargetArn": arn("ActivityDeadLetterQueue"), "maxReceiveCount": 300}]),
     ("ActivityQueue/MessageRetentionPeriod", [4 * 86_400]),
     ("ActivityDeadLetterQueue/MessageRetentionPeriod", [14 * 86_400]),
-    ("LooksQueue/RedrivePolicy", [None]),
+    ("LooksQueue/RedrivePolicy", [{"deadLetterTargetArn": arn("LooksDeadLetterQueue"), "maxReceiveCount": 1000}]),
     # A record is given up by its age alone, whole, without the others, and before it expires in the stream.
     ("ProjectorFunctionScores/MaximumRetryAttempts", [-1]),
     ("ProjectorFunctionScores/MaximumRecordAgeInSeconds", [12 * 3_600]),
@@ -201,11 +200,11 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     *((f"{table}Table/PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled", [True]) for table in KEPT),
     ("S3::Bucket/DeletionPolicy", ["RetainExceptOnCreate"]),
     ("S3::Bucket/PublicAccessBlockConfiguration", [dict.fromkeys(BLOCKS, True)]),
-    # Lambda's own log groups never expire. Every function needs the first policy for its log, the second for traces.
+    # Lambda's own log groups never expire.
     ("Lambda::Function/LoggingConfig.LogGroup.Ref", [f"{name}LogGroup" for name in SIX]),
     ("Logs::LogGroup/RetentionInDays", [30]),
     ("Lambda::Function/Environment.Variables.POWERTOOLS_METRICS_NAMESPACE", [NAMESPACE]),
-    ("IAM::Role/ManagedPolicyArns", [[f"{POLICIES}/service-role/AWSLambdaBasicExecutionRole", f"{POLICIES}/{TRACES}"]]),
+    ("IAM::Role/ManagedPolicyArns", [[{"Ref": "LogsAndTraces"}]]),
     ("ApiStage/AccessLogSettings.DestinationArn", [arn("ApiLogGroup")]),
     # Only rules of the stack start tasks, which end by themselves. A run that fails is not repeated.
     ("Events::Rule/ScheduleExpression", ["rate(1 hour)"]),
@@ -279,15 +278,29 @@ def test_alarms_go_to_the_topic_if_there_is_one() -> None:
     ],
 )
 def test_what_is_there_only_where_it_is_asked_for(parameters: dict[str, str], added: set[str]) -> None:
-    assert deployed(**parameters).resources.keys() - deployed().resources.keys() == added
+    more = deployed(**parameters).resources.keys() - deployed().resources.keys()
+    assert {name for name in more if "Alarm" not in name} == added
     assert template()["Outputs"]["ResultsBucketName"]["Condition"] == "PeriodsAreSettled"
 
 
-def test_throw_away_stacks_leave_nothing() -> None:
-    stack = deployed(DataDeletionPolicy="Delete", Settlements="true")
+def test_sam_alone_transforms_the_template_and_retention_needs_no_transform() -> None:
+    """AWS::LanguageExtensions refuses RetainExceptOnCreate: aws-cloudformation/cfn-language-discussion#139 and #124."""
+    policies = ("DeletionPolicy", "UpdateReplacePolicy")
 
-    for name in ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable", "FailureBucket", "ResultsBucket"):
-        assert stack.resources[name]["DeletionPolicy"] == "Delete"
+    assert template()["Transform"] == "AWS::Serverless-2016-10-31"
+    assert "Fn::ForEach" not in TEMPLATE.read_text(encoding="utf-8")
+    assert {one[name] for one in template()["Resources"].values() for name in policies if name in one} == {
+        *("Delete", "Retain", "RetainExceptOnCreate")
+    }
+
+
+def test_the_template_of_trials_deletes_tables_and_buckets_with_the_stack(tmp_path: Path) -> None:
+    shutil.copy(TEMPLATE.with_name("Makefile"), tmp_path)
+    shutil.copy(TEMPLATE, tmp_path)
+    subprocess.run(["make", "--silent", "trial.yaml"], cwd=tmp_path, check=True)
+    trial = (tmp_path / "trial.yaml").read_text(encoding="utf-8")
+
+    assert trial == TEMPLATE.read_text(encoding="utf-8").replace("RetainExceptOnCreate", "Delete")
 
 
 @pytest.mark.parametrize(

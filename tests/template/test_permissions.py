@@ -203,7 +203,7 @@ def test_a_stack_that_announces_nothing_has_neither_the_function_nor_the_queue_n
     without, announcing = deployed(Announcements="false"), deployed(Announcements="true")
 
     assert {name for name in announcing.resources.keys() - without.resources if "Alarm" not in name} == {
-        *("LooksQueue", "LooksOverTlsOnly"),
+        *("LooksQueue", "LooksDeadLetterQueue", "LooksOverTlsOnly"),
         *("AnnouncerFunction", "AnnouncerFunctionLooks", "AnnouncerFunctionRole", "AnnouncerLogGroup"),
     }
     assert "Looks" not in str(without.resources)

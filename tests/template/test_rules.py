@@ -27,7 +27,7 @@ OWN: Final = {**TOKENS, "JwtMemberClaim": "sub"}
         {"AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:ops"},
         {"WarmWriteUnits": "8000"},
         {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"},
-        {"DataDeletionPolicy": "Retain", "LogRetentionDays": "1"},
+        {"LogRetentionDays": "1"},
         AUDITING,
         SETTLING,
         ANNOUNCING,
@@ -101,7 +101,17 @@ BROKEN: Final[dict[Rule, Edit]] = {
     ),
     rules.sources_that_nobody_polls_have_alarms: Edit("StreamNotPolledAlarm.TreatMissingData", "missing", "an alarm"),
     rules.failures_have_alarms: Edit("PlacesWriteThrottlesAlarm", GONE, "RankingsTable/places: has no alarm on Write"),
+    rules.what_functions_report_has_alarms: Edit("EventsFailedAlarm", GONE, "writer: has no alarm on EventsFailed"),
     rules.nobody_calls_queues_and_buckets_without_tls: Edit("FailureBucketOverTlsOnly", GONE, "does not require TLS"),
+    rules.a_function_may_call_itself_by_its_queue: Edit(
+        "AnnouncerFunction.RecursiveLoop", GONE, "expected RecursiveLoop Allow", ANNOUNCING
+    ),
+    rules.queues_have_dead_letter_queues: Edit(
+        "LooksQueue.RedrivePolicy", GONE, "expected a RedrivePolicy", ANNOUNCING
+    ),
+    rules.roles_write_to_log_groups_that_are_there: Edit(
+        "QueryFunctionRole.ManagedPolicyArns", ["arn:aws:iam::aws:policy/any"], "expected no policy of AWS"
+    ),
     rules.alarms_watch_metrics_that_functions_emit: Edit("DriftAlarm.MetricName", "Drifts", "no function emits Drifts"),
 }
 
