@@ -226,6 +226,4 @@ def _members() -> list[str]:
         raise bad_body(f"members: expected a list of 1 to {member_ranks.MAX_MEMBERS} members")
     if not all(isinstance(member, str) and 1 <= len(member.encode()) <= MAX_MEMBER_BYTES for member in members):
         raise bad_body(f"members: expected texts of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
-    if len(set(members)) < len(members):
-        raise bad_body("members: one member is listed twice")
     return members

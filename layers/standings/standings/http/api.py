@@ -77,7 +77,7 @@ class Api:
         """Make the decorated function the answer to a method and path."""
 
         def add(function: _Answer) -> _Answer:
-            self._methods.setdefault(path, set()).add(method)
+            self._methods.setdefault(path, set()).update({"GET", "HEAD"} if method == "GET" else {method})
             answer = _without_text_of_bugs(function)
             if method == "GET" and path.startswith(RANKING) and self._rankings_max_age:
                 answer = _kept_for(answer, self._rankings_max_age)
@@ -88,8 +88,16 @@ class Api:
 
     def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0."""
+        http = event["requestContext"]["http"]
+        if http["method"] == "OPTIONS":
+            return responses.preflight()
+        if http["method"] == "HEAD":
+            answer = self.resolve(
+                {**event, "requestContext": {**event["requestContext"], "http": {**http, "method": "GET"}}}, context
+            )
+            return {**answer, "body": ""}
         answer = self._app.resolve(event, context)
-        if event["requestContext"]["http"]["method"] != "GET" or answer["statusCode"] != 200:  # noqa: PLR2004 - OK
+        if http["method"] != "GET" or answer["statusCode"] != 200:  # noqa: PLR2004 - OK
             return answer
         return responses.with_etag(answer, event.get("headers") or {})
 

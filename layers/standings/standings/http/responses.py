@@ -85,6 +85,11 @@ def with_etag(answer: dict[str, Any], request_headers: Mapping[str, str]) -> dic
     return {**answer, "statusCode": 304, "body": ""} if tag in known else answer
 
 
+def preflight() -> dict[str, Any]:
+    """What a browser asks before a call of another origin. The gateway adds the headers that `CorsOrigins` allows."""
+    return {"statusCode": 204, "headers": {}, "body": ""}
+
+
 def request_error(error: RequestError) -> Response[str]:
     """The problem of a request that its sender can correct: 400, 403 or 404."""
     if isinstance(error, NotYourMemberError):

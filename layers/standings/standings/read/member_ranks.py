@@ -46,8 +46,11 @@ def rank(question: Question, *, member: str, previous: bool = False) -> dict[str
 
 
 def group(question: Question, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
-    """The ranks of a group in the ranking and among themselves, in the order of `members`."""
-    head, ranked, before = _read(question, members, previous=previous)
+    """The ranks of a group in the ranking and among themselves, in the order of `members`.
+
+    A member that is named twice is answered twice, and counts once in the group.
+    """
+    head, ranked, before = _read(question, list(dict.fromkeys(members)), previous=previous)
     group_ranks = _group_ranks([one.entry for one in ranked.values()], question.method)
     return {
         **head,
