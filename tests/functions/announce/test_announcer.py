@@ -32,6 +32,9 @@ metrics.points = { aggregate = "sum", windows = ["season"] }
 name = "autumn-2026"
 starts = "2026-09-01"
 ends = "2026-12-01"
+[boards."wide"]
+announce.all = { top = 100 }
+metrics.points = { aggregate = "sum", windows = ["all"] }
 [boards."quiet"]
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 """
@@ -271,14 +274,52 @@ def test_what_was_announced_survives_and_goes_with_its_period(engine: Any) -> No
     tops = DynamoAnnouncedTops(engine, "Rankings")
     ranking = ranking_of('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["day"] }')
     assert tops.read(ranking) is None
-    first = AnnouncedTop(1, 1, 5, [Standing("ü", -(2**53) + 1)], '{"id": "x"}')
+    first = AnnouncedTop(1, 1, 5, [Standing("ü", -(2**53) + 1)], {"id": "x"})
     assert tops.put(ranking, first)
     assert not tops.put(ranking, first)
     assert tops.read(ranking._replace(generation=4)) == first
+    # Version 0.2 wrote the event down as a text.
+    (item,) = engine.scan(TableName="Rankings")["Items"]
+    content = orjson.loads(item["d"]["S"])
+    text = orjson.dumps({**content, "unsent": orjson.dumps(content["unsent"]).decode()}).decode()
+    engine.put_item(TableName="Rankings", Item={**item, "d": {"S": text}})
+    assert tops.read(ranking) == first
     assert tops.put(ranking, first._replace(version=2, unsent=None))
     assert not tops.put(ranking, first._replace(version=2, unsent=None))
     (item,) = engine.scan(TableName="Rankings")["Items"]
     assert "e" in item
+
+
+@pytest.mark.parametrize("character", ["\x01", "\\", "x", "😀"], ids=ascii)
+def test_a_top_of_the_longest_ids_is_announced_within_the_limits(stack: Stack, character: str) -> None:
+    """The simulated DynamoDB and EventBridge refuse what the real ones would: 400 KB and 256 KiB."""
+    count = 253 // len(character.encode())
+    ids = [f"{character * count}{number:03}" for number in range(200)]
+    at = datetime.fromtimestamp(stack.clock() / 1000, UTC).isoformat()
+    for first in (0, 100):
+        one_hundred = range(first, first + 100)
+        for half in (one_hundred[:50], one_hundred[50:]):
+            apply(
+                stack,
+                [
+                    {"id": str(n), "board": "wide", "member": ids[n], "at": at, "metrics": {"points": n + 1}}
+                    for n in half
+                ],
+            )
+        (announced,) = announce(stack)
+        expected = {
+            "top": [{"rank": 1 + n, "member": ids[first + 99 - n], "score": first + 100 - n} for n in range(100)],
+            "left": [{"was": 1 + n, "member": ids[99 - n]} for n in range(100 if first else 0)],
+            "moved": [],
+        }
+        expected["entered"] = expected["top"]
+        assert announced["top"] == expected["top"]
+        assert {name: announced[name] for name in expected} == {
+            name: lines[: len(announced[name])] for name, lines in expected.items()
+        }
+        assert announced.get("cut", []) == [
+            name for name in ("entered", "left", "moved") if len(announced[name]) < len(expected[name])
+        ]
 
 
 def test_a_season_keeps_its_numbers_as_long_as_a_later_season_can_make_it_readable(engine: Any) -> None:

@@ -8,7 +8,7 @@ After each announcement it looks once more. Meanwhile the top may have become wh
 that change has then found nothing to announce.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -16,10 +16,10 @@ from typing import Any, Final
 import orjson
 
 from standings.announce.read_top import Proof, Top, read_top
-from standings.announce.top_changes import changes
+from standings.announce.top_changes import MAX_DETAIL, changes, fitted, lines
 from standings.domain.boards.definitions import Boards, Ranking
 from standings.domain.events import instants
-from standings.ports.announcements import AnnouncedTop, AnnouncedTops, Look, RankingName, TopReads
+from standings.ports.announcements import AnnouncedTop, AnnouncedTops, Look, RankingName, Standing, TopReads
 from standings.ports.board_records import BoardRecords
 from standings.ports.endings import Bus, BusEvent
 from standings.ports.errors import StoreUnavailableError
@@ -70,7 +70,7 @@ class Announcer:
         # This comes before the reads of the top: whoever writes in between makes the condition of `put` fail.
         last = announced.read(ranking)
         if last is not None and last.unsent is not None:
-            self._send(last.unsent)
+            self._send(ranking, last.top, last.unsent)
             last = last._replace(version=last.version + 1, announced_at_ms=self.clock.now(), unsent=None)
             if not announced.put(ranking, last):
                 return look, 1
@@ -92,16 +92,17 @@ class Announcer:
     ) -> bool:
         """Write an announcement down, send it, and note that it was sent. False if another look was faster."""
         version, seq = (last.version, last.seq) if last is not None else (0, 0)
-        detail = orjson.dumps(self._detail(ranking, seq + 1, now, last.top if last is not None else (), top)).decode()
-        next_ = AnnouncedTop(version + 1, seq + 1, now, top.standings, detail)
+        unsent = self._change(ranking, seq + 1, now, last.top if last is not None else (), top)
+        next_ = AnnouncedTop(version + 1, seq + 1, now, top.standings, unsent)
         if not announced.put(ranking, next_):
             return False
-        self._send(detail)
+        self._send(ranking, top.standings, unsent)
         return announced.put(
             ranking, next_._replace(version=version + 2, announced_at_ms=self.clock.now(), unsent=None)
         )
 
-    def _detail(self, ranking: Ranking, seq: int, now: int, before: Any, top: Top) -> Mapping[str, Any]:
+    def _change(self, ranking: Ranking, seq: int, now: int, before: Any, top: Top) -> dict[str, Any]:
+        """An announcement without the whole top, which is written down beside it."""
         about = {
             "stack": self.stack,
             "board": ranking.board,
@@ -111,11 +112,13 @@ class Announcer:
         }
         # With the time, since a ranking whose last announcement was forgotten counts from 1 again.
         identity = sha256(orjson.dumps(["top", *about.values(), seq, now])).hexdigest()[:32]
-        difference = changes(before, top.standings, ranking.metric)
-        return {"id": identity, **about, "seq": seq, "as_of": instants.instant(now), **difference}
+        head = {"id": identity, **about, "seq": seq, "as_of": instants.instant(now)}
+        room = MAX_DETAIL - len(orjson.dumps({**head, "top": lines(top.standings, ranking.metric)}))
+        return {**head, **fitted(changes(before, top.standings, ranking.metric), room)}
 
-    def _send(self, detail: str) -> None:
-        failed = self.bus.put([BusEvent(orjson.loads(detail)["id"], TYPE, detail)])
+    def _send(self, ranking: Ranking, top: Sequence[Standing], unsent: Mapping[str, Any]) -> None:
+        detail = orjson.dumps({**unsent, "top": lines(top, ranking.metric)}).decode()
+        failed = self.bus.put([BusEvent(unsent["id"], TYPE, detail)])
         for why in failed.values():
             raise StoreUnavailableError(why)
 

@@ -1,7 +1,7 @@
 """What announcements need: a queue of rankings to look at, the last top that was announced, and the top of today."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from standings.domain.boards.definitions import Ranking
 from standings.domain.tiers.tier_path import Path
@@ -41,14 +41,14 @@ class Standing(NamedTuple):
 class AnnouncedTop(NamedTuple):
     """What was last announced of a ranking.
 
-    `unsent` is the event as JSON, as long as nobody has confirmed that EventBridge took it.
+    `unsent` is the event without its `top`, as long as nobody has confirmed that EventBridge took it.
     """
 
     version: int
     seq: int
     announced_at_ms: int
     top: Sequence[Standing]
-    unsent: str | None
+    unsent: Mapping[str, Any] | None
 
 
 class AnnouncedTops(Protocol):

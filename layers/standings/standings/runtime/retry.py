@@ -71,7 +71,7 @@ def with_retry(do: Callable[[], T], backoff: Backoff) -> T:
 
 
 def retrying(store: T, backoff: Callable[[], Backoff]) -> T:
-    """Wrap a store so that every call is retried, each with a backoff of its own."""
+    """Wrap a store so that every call of a method is retried, each with a backoff of its own."""
     return cast("T", _Retrying(store, backoff))
 
 
@@ -80,6 +80,8 @@ class _Retrying:
         self._store = store
         self._backoff = backoff
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._store, name)
-        return lambda *args, **kwargs: with_retry(partial(method, *args, **kwargs), self._backoff())
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._store, name)
+        if not callable(value):
+            return value
+        return lambda *args, **kwargs: with_retry(partial(value, *args, **kwargs), self._backoff())

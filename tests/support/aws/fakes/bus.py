@@ -16,6 +16,8 @@ class Bus:
 
     def put_events(self, Entries: Sequence[Mapping[str, str]]) -> dict[str, Any]:  # noqa: N803
         assert 1 <= len(Entries) <= 10
+        # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
+        assert sum(len(text.encode()) for entry in Entries for text in entry.values()) <= 256 * 1024
         results: list[dict[str, str]] = []
         for entry in Entries:
             detail = orjson.loads(entry["Detail"])

@@ -1,5 +1,7 @@
 """Reads and writes what was last announced of each ranking. That is in Rankings, beside the ranking's tiers."""
 
+import orjson
+
 from standings.aws.dynamodb.calls import DynamoDBClient
 from standings.aws.dynamodb.keys import top_key
 from standings.aws.dynamodb.versioned_json import VersionedJson
@@ -18,7 +20,10 @@ class DynamoAnnouncedTops:
         if content is None:
             return None
         top = [Standing(member, value) for member, value in content["top"]]
-        return AnnouncedTop(content["version"], content["seq"], content["at"], top, content["unsent"])
+        unsent = content["unsent"]
+        if isinstance(unsent, str):  # as version 0.2 wrote it down
+            unsent = orjson.loads(unsent)
+        return AnnouncedTop(content["version"], content["seq"], content["at"], top, unsent)
 
     def put(self, ranking: Ranking, announced: AnnouncedTop) -> bool:
         content = {
