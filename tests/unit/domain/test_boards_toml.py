@@ -8,7 +8,7 @@ from check_boards import main
 from standings.domain.boards.boards_toml import DefinitionError, parse_boards
 from standings.domain.boards.definitions import Family, Metric
 from standings.domain.boards.endings import Prize
-from standings.domain.boards.item_size import MAX_ITEM_BYTES, most_bytes
+from standings.domain.boards.item_size import most_bytes
 from standings.domain.windows.calendar import DAY
 from standings.runtime.environment import BOARDS_FILE
 
@@ -344,10 +344,25 @@ def test_a_family_whose_items_with_notes_could_grow_too_large_is_refused() -> No
     parse_boards(noted(windows, lines, notes="false"))
 
 
+def test_a_family_whose_items_could_pass_what_dynamodb_takes_is_refused() -> None:
+    """Each score of `last` keeps the id of its event."""
+
+    def family(count: int) -> str:
+        windows = '"last-90-days", "last-90-hours"'
+        each = (f'metrics.m{number} = {{ aggregate = "last", windows = [{windows}] }}\n' for number in range(count))
+        return f'[boards."*"]\n{"".join(each)}'
+
+    with pytest.raises(
+        DefinitionError, match=r"expected members' items of at most 400,000 bytes, got up to 45\d,\d{3}: "
+    ):
+        parse_boards(family(3))
+    parse_boards(family(2))
+
+
 def test_an_item_is_as_large_as_its_buckets_make_it() -> None:
     assert most_bytes(parsed(noted('"all", "day"', notes="false"))) < 3_000
     # Some 38 days and the total, each with a value, an event's id of up to 512 bytes, and a note.
-    assert 30_000 < most_bytes(parsed(noted('"all", "day"'))) < 40_000 < MAX_ITEM_BYTES
+    assert 30_000 < most_bytes(parsed(noted('"all", "day"'))) < 40_000
 
 
 def test_an_item_holds_the_seasons_of_800_days() -> None:

@@ -19,7 +19,7 @@ from standings.domain.boards.definitions import (
     Ties,
 )
 from standings.domain.boards.endings_toml import endings
-from standings.domain.boards.item_size import MAX_ITEM_BYTES, most_bytes
+from standings.domain.boards.item_size import MAX_ITEM_BYTES, MAX_NOTED_BYTES, most_bytes
 from standings.domain.boards.mistakes import Mistake, Path, check_keys, line_of
 from standings.domain.boards.seasons_toml import check_use, parse_seasons
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE
@@ -111,9 +111,11 @@ def _family(path: Path, table: Any) -> Family:
         family = Family(pattern, timetable, parsed, members, shards, ends, announce)
     except ValueError as error:
         raise Mistake(path, str(error)) from error
-    if any(metric.notes for metric in parsed.values()) and (size := most_bytes(family)) > MAX_ITEM_BYTES:
-        reason = f"expected members' items of at most {MAX_ITEM_BYTES:,} bytes, got up to {size:,} with notes"
-        raise Mistake(path, f"{reason}: shorten late, keep or a window, or rank fewer metrics with notes")
+    notes = any(metric.notes for metric in parsed.values())
+    most, kind = (MAX_NOTED_BYTES, " with notes") if notes else (MAX_ITEM_BYTES, "")
+    if (size := most_bytes(family)) > most:
+        reason = f"expected members' items of at most {most:,} bytes, got up to {size:,}{kind}"
+        raise Mistake(path, f"{reason}: shorten late, keep or a window, or rank fewer metrics{kind}")
     return family
 
 

@@ -8,8 +8,10 @@ from standings.domain.windows.calendar import DAY
 from standings.domain.windows.late_and_keep import SEASON_KEPT
 from standings.domain.windows.window import Unit
 
-MAX_ITEM_BYTES: Final = 100_000
-"""For items with notes. DynamoDB takes 400 KB; each write of an item costs a unit for each KB of it."""
+MAX_ITEM_BYTES: Final = 400_000
+"""DynamoDB takes 400 KiB, 409,600 bytes."""
+MAX_NOTED_BYTES: Final = 100_000
+"""Of items with notes. Each write of an item costs a unit for each KB of it."""
 
 _NOW: Final = 1_774_000_000_000  # Any instant: another one changes the number of buckets by one at most
 _BESIDE: Final = 1_500  # Keys, version, clocks
