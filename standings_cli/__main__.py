@@ -36,6 +36,7 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
     options = parser((names.command,)).parse_args(arguments)
     try:
         status = _do(connect(options), options)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         resumes = getattr(options, "resumes", True)
         print("stopped; run the same command again to continue" if resumes else "stopped", file=sys.stderr)
@@ -46,6 +47,11 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
         # The reader, such as `head`, has closed the pipe: drop what is still in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED
+    except OSError as error:
+        # Such as a full disk. Python would try to write the rest at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"standings: a file or the output cannot be used: {error}", file=sys.stderr)
+        return WRONG
     return status
 
 

@@ -53,7 +53,7 @@ def _doctor(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[Finding]:
-    deployed = Deployed(connection, connection.stack, connection.is_local)
+    deployed = Deployed(connection, connection.stack, connection.is_local, now)
     recording = Recording(deployed, options.record) if options.record else None
     yield from look(deployed)
     if recording:
@@ -67,7 +67,7 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
         queue_url=connection.queue_url,
         api=connection.api,
         maintenance=connection.maintenance,
-        now=lambda: datetime.now(UTC),
+        now=now,
         monotonic=time.monotonic,
         sleep=time.sleep,
         rng=Random(board),  # noqa: S311 - not for secrets
@@ -78,6 +78,11 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
         yield from exercise(tools, board, recording.of_board)
     else:
         yield from exercise(tools, board)
+
+
+def now() -> datetime:
+    """The time of this machine."""
+    return datetime.now(UTC)
 
 
 def _say(text: str) -> None:

@@ -53,6 +53,7 @@ name has equal rows for other activity, give it another --source.
 
 FILE.posted (or --state) records what the queue has accepted. After an interruption, or once rows were
 appended, run the same command again. If earlier rows have changed, it posts all; none counts twice.
+A last line of CSV without a line end may be half-written: it waits until it has one.
 
 A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. The
 writer sends events that it refuses to the dead-letter queue: `standings dlq list`.
@@ -95,7 +96,7 @@ def _post(connection: Connection, options: argparse.Namespace) -> int:
         posting = FilePosting(name, reader, options.state, options.again, options.anyway, options.json)
         return posting.print() if options.dry_run else posting.post(connection)
     except (InputError, RefusedEvent) as error:
-        print(f"standings: {error}", file=sys.stderr)
+        print(f"standings: {shown(str(error))}", file=sys.stderr)
         return WRONG
 
 

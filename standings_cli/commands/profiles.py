@@ -9,7 +9,7 @@ from standings_cli.post.source import InputError
 from standings_cli.profiles.load_file import Loading, say, state_of
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import WRONG
-from standings_cli.terminal.text import as_json
+from standings_cli.terminal.text import as_json, shown
 
 _EXPLANATION: Final = """
 FILE (.gz too; - is standard input) is CSV with a header, if its name ends in .csv or with --csv: the columns
@@ -44,11 +44,12 @@ def _load(connection: Connection, options: argparse.Namespace) -> int:
         return api.put("members", body=fields, id=member)
 
     is_csv = options.csv or options.file.removesuffix(".gz").endswith(".csv")
-    loading = Loading(options.file, put, is_csv, state_of(options.file, options.state), options.again)
+    state = state_of(options.file, options.state)
+    loading = Loading(options.file, put, is_csv, api.url, state, options.again)
     try:
         status = loading.load()
     except InputError as error:
-        print(f"standings: {error}", file=sys.stderr)
+        print(f"standings: {shown(str(error))}", file=sys.stderr)
         return WRONG
     if options.json:
         print(as_json({"source": options.file, "written": loading.written, "wrong": loading.wrong}))

@@ -1,7 +1,8 @@
 """A deployed stack as the checks see it: its resources, its parameters and clients to look at them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ class Deployed:
     connection: Connection
     stack: str
     is_local: bool
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @cached_property
     def parameters(self) -> Mapping[str, str]:

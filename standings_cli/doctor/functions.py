@@ -8,7 +8,7 @@ from standings_cli.doctor.finding import Finding, failed, note, ok
 
 _STREAM_SHARDS: Final = 4  # Of a new table; each has projectors of its own
 _FOR_READS: Final = 10
-_LEAST_BOTOCORE: Final = (1, 31)  # The first that can ask for the item on which a condition of a single write failed
+_LEAST_BOTOCORE: Final = (1, 35)  # The first that knows the condition If-None-Match of S3, which seals a settled period
 
 
 def runtimes(deployed: Deployed) -> Iterator[Finding]:

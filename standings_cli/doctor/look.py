@@ -13,6 +13,7 @@ from standings_cli.stack.errors import FunctionError, NoAnswerError
 Check = Callable[[Deployed], Iterator[Finding]]
 CHECKS: Final[tuple[Check, ...]] = (
     sources.mappings,
+    sources.recursion,
     sources.stream,
     data.expiry,
     data.backups,

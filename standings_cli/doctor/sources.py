@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from standings_cli.doctor.deployed import ANNOUNCER, Deployed
-from standings_cli.doctor.finding import Finding, failed, ok
+from standings_cli.doctor.finding import Finding, failed, failed_on_aws, ok
 
 _VIEW: Final = "NEW_AND_OLD_IMAGES"
 _ENABLE: Final = "run `aws lambda update-event-source-mapping --uuid {uuid} --enabled`"
@@ -17,6 +17,20 @@ def mappings(deployed: Deployed) -> Iterator[Finding]:
     yield _mapping(deployed, "ProjectorFunction", stream)
     if ANNOUNCER in deployed.functions:
         yield _mapping(deployed, ANNOUNCER, _queue(deployed, "LooksQueue"))
+
+
+def recursion(deployed: Deployed) -> Iterator[Finding]:
+    """Lambda lets the announcer, which asks itself for the next look, go on."""
+    if ANNOUNCER not in deployed.functions:
+        return
+    about, name = "the announcer's loop", deployed.resources[ANNOUNCER]
+    found = deployed.client("lambda").get_function_recursion_config(FunctionName=name)["RecursiveLoop"]
+    if found == "Allow":
+        yield ok(about, "allowed")
+    else:
+        yield failed_on_aws(
+            deployed, about, f"expected RecursiveLoop Allow, got {found}: Lambda drops looks: deploy again"
+        )
 
 
 def _queue(deployed: Deployed, name: str) -> str:

@@ -5,12 +5,12 @@ one, is cut off and written again: so no line stands in the file twice.
 """
 
 import csv
-import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from standings_cli import resume
 from standings_cli.export.forms import Form
 from standings_cli.export.pages import WholeList
 from standings_cli.post.source import InputError
@@ -19,7 +19,10 @@ from standings_cli.terminal.progress import Meter
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The first `size` bytes of the file hold the list up to `cursor`. `asked` says which list, and in which form."""
+    """The first `size` bytes of the file hold the list up to `cursor`.
+
+    `asked` says which list of which stack it is, and in which form.
+    """
 
     asked: list[Any]
     size: int = 0
@@ -29,6 +32,13 @@ class Record:
 def export_file(path: Path, form: Form, asked: list[Any], whole: WholeList, meter: Meter, *, again: bool) -> int:
     """Write the list to a file, or what it lacks, and return the number of its lines. Raises InputError."""
     record_path = path.with_name(f"{path.name}.exporting")
+    with resume.locked(record_path, "--output"):
+        return _export(path, record_path, form, asked, whole, meter, again=again)
+
+
+def _export(
+    path: Path, record_path: Path, form: Form, asked: list[Any], whole: WholeList, meter: Meter, *, again: bool
+) -> int:
     try:
         record = Record(asked) if again else _begun(path, record_path, asked)
         if record.size:
@@ -54,14 +64,17 @@ def export_file(path: Path, form: Form, asked: list[Any], whole: WholeList, mete
 
 def _begun(path: Path, record_path: Path, asked: list[Any]) -> Record:
     """Return the record of an interrupted export; a new one if there is no such file."""
-    if not record_path.exists():
+    saved = resume.load(record_path, "an export")
+    if saved is None:
         if path.exists():
             raise InputError(f"{path} exists already: name another file, or write it anew with --again")
         return Record(asked)
     try:
-        record = Record(**json.loads(record_path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{record_path}: expected a record of an export, got {error!r}: use --again") from error
+        record = Record(**saved)
+    except TypeError as error:
+        raise InputError(
+            f"{record_path}: expected a record of an export, got {error!r}: --again starts over"
+        ) from error
     if record.asked != asked:
         text = f"{path} was begun as {' '.join(map(str, record.asked))}, not {' '.join(map(str, asked))}"
         raise InputError(f"{text}: use the same options to continue, or write it anew with --again")
@@ -79,7 +92,4 @@ def _members(path: Path, form: Form) -> list[str]:
 
 
 def _save(path: Path, record: Record) -> None:
-    """Write a record. After a crash the file holds this one or the one before."""
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(json.dumps(asdict(record)) + "\n", encoding="utf-8")
-    new.replace(path)
+    resume.save(path, asdict(record), "--output")

@@ -1,6 +1,5 @@
 """Reads events from the rows of a CSV file."""
 
-import csv
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -21,21 +20,19 @@ _MAX_DIGITS_OF_SECONDS: Final = 11
 
 def csv_rows(lines: Lines, reader: "RowReader") -> Iterator[tuple[int, EventText | Exception]]:
     """Return each row's first line, and its event or what is wrong with it. InputError for a wrong header."""
-    rows = csv.reader(lines, strict=True)
-    try:
-        names = _header(next(rows, []), reader)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"the header cannot be read: {error}") from error
-    while True:
-        before = lines.number
+    records = lines.records()
+    _, columns = next(records, (1, list[str]()))
+    if isinstance(columns, Exception):
+        raise InputError(f"the header cannot be read: {columns}") from columns
+    names = _header(columns, reader)
+    for line, cells in records:
         try:
-            cells = next(rows)
-            if cells:
-                yield before + 1, _event(cells, names, reader)
-        except StopIteration:
-            return
-        except (csv.Error, UnicodeDecodeError, RefusedEvent) as error:
-            yield before + 1, error
+            if isinstance(cells, Exception):
+                yield line, cells
+            elif cells:
+                yield line, _event(cells, names, reader)
+        except RefusedEvent as error:
+            yield line, error
 
 
 def _header(columns: list[str], reader: "RowReader") -> list[str | None]:

@@ -4,13 +4,14 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 from standings.aws.sqs.messages import AT_FILLED_IN, OutgoingMessage, batches
+from standings_cli import resume
 from standings_cli.post.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.rows import Mark, Row, RowReader
@@ -18,6 +19,7 @@ from standings_cli.post.source import STDIN, InputError, Source
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE
 from standings_cli.terminal.progress import Meter
+from standings_cli.terminal.text import shown
 
 SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts are kept for 30 days
 
@@ -42,6 +44,7 @@ class FilePosting:
     _read: Mark = field(default_factory=Mark)  # the place after the last row that was read
     _before: int = 0
     _posted: int = 0
+    _is_half: bool = False  # The last line may still be written
     _has_told: bool = False  # that rows have no `at`
 
     def __post_init__(self) -> None:
@@ -54,10 +57,14 @@ class FilePosting:
             print(message.body)
             self._posted += 1
         _say(f"events: {self._posted:,}; rows skipped: {self._read.wrong:,}")
-        return DIFFERS if self._read.wrong else OK
+        return DIFFERS if self._read.wrong or self._is_half else OK
 
     def post(self, connection: Connection) -> int:
         """Post the rows that were not posted before, and return the exit status."""
+        with nullcontext() if self._state is None else resume.locked(self._state, "--state"):
+            return self._post(connection)
+
+    def _post(self, connection: Connection) -> int:
         queue = connection.queue_url
         with Meter(f"posting {self.name}", 1.0) as meter:
             checkpoint, rows = self._begin(queue, meter)
@@ -87,7 +94,7 @@ class FilePosting:
                 status = INTERRUPTED
                 meter.say(f"stopped after line {checkpoint.mark.line}; {self._advice()}")
         self._summarise(checkpoint)
-        return status if status is not None else DIFFERS if checkpoint.mark.wrong else OK
+        return status if status is not None else DIFFERS if checkpoint.mark.wrong or self._is_half else OK
 
     def _begin(self, queue: str, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:
         """Return the checkpoint to continue from, and the rows after it."""
@@ -151,12 +158,13 @@ class FilePosting:
         return (self._read.line, self._read.digest) == (mark.line, mark.digest)
 
     def _rows(self) -> Iterator[Row]:
-        return self.reader.read(self._source.lines(), self.now)
+        return self.reader.read(self._source.lines(), self.now, may_grow=self._source.may_grow)
 
     def _valid(self, rows: Iterable[Row], say: Callable[[str], None]) -> Iterator[tuple[OutgoingMessage, Row]]:
         """Return the rows that are events, and name the others."""
         for row in rows:
             self._read = row.mark
+            self._is_half = row.is_half
             if row.message is None:
                 say(f"{self._place(row)}: {row.problem}")
             else:
@@ -201,10 +209,10 @@ class FilePosting:
         else:
             text = f"posted {self._posted:,} events of {self.name} in {seconds:.1f} s"
             text += f", {self._before:,} rows were posted before" if self._before else ""
-        print(text + (f"; rows skipped: {wrong:,}" if wrong else ""))
+        print(shown(text + (f"; rows skipped: {wrong:,}" if wrong else "")))
         if self._posted:
             _say("`standings dlq list` shows events that the writer refuses")
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(shown(text), file=sys.stderr)

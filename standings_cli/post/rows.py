@@ -14,7 +14,7 @@ from standings.domain.boards.definitions import Boards
 from standings.domain.events.event import RefusedEvent, shown
 from standings_cli.post.csv_rows import csv_rows
 from standings_cli.post.event_text import EventText, message
-from standings_cli.post.source import InputError, Lines
+from standings_cli.post.source import HalfLineError, InputError, Lines
 
 _WHITESPACE: Final = " \t\r\n"
 
@@ -29,12 +29,16 @@ class Mark(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row: its first line, its message or the problem with it, and the place after it."""
+    """A row: its first line, its message or the problem with it, and the place after it.
+
+    A row that `is_half` may still be written: the place is before it.
+    """
 
     line: int
     message: OutgoingMessage | None
     problem: str
     mark: Mark
+    is_half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +59,22 @@ class RowReader:
     boards: Boards | None = None
     at: str | None = None
 
-    def read(self, stream: Iterable[bytes], now: Callable[[], int]) -> Iterator[Row]:
+    def read(self, stream: Iterable[bytes], now: Callable[[], int], *, may_grow: bool = False) -> Iterator[Row]:
         """Return the rows of a stream of lines; `now` is in milliseconds. Raises InputError and the stream's errors.
 
         A row without an id gets one from the source, the row's content, and the count of equal rows up to it. Rows
         that are added to the file change no other row's id.
         """
-        lines = Lines(stream, self._settings())
+        lines = Lines(stream, self._settings(), may_grow=may_grow)
         seen: dict[int, int] = {}
         wrong = 0
         events = csv_rows(lines, self) if self.form == "csv" else _json_rows(lines)
         for count, (line, event) in enumerate(events, start=1):
             outgoing, problem = None, ""
+            if isinstance(event, HalfLineError):
+                mark = Mark(lines.number, count - 1, wrong, lines.digest.hexdigest())
+                yield Row(line, None, str(event), mark, is_half=True)
+                return
             try:
                 if isinstance(event, Exception):
                     raise event

@@ -1,9 +1,11 @@
-"""Reads the lines of a file or of standard input."""
+"""Reads the lines of a file or of standard input, and the records of CSV."""
 
+import csv
 import gzip
 import os
 import sys
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 STDIN: Final = "-"
+_HALF: Final = "the last line has no line end, so it may be half-written: end it, then run the same command again"
 
 
 class InputError(Exception):
@@ -40,16 +43,28 @@ class Source:
             raise InputError(f"{self.name} cannot be read: {error}") from error
 
     @property
+    def may_grow(self) -> bool:
+        """Whether somebody may still write to it, so that its last line may be half of one."""
+        return self.name != STDIN and not self.name.endswith(".gz")
+
+    @property
     def share(self) -> float:
         """The share that has been read; 0 if the size is unknown."""
         return self.position / self.size if self.size else 0.0
 
 
+class HalfLineError(Exception):
+    """The last line of a file that may grow has no line end."""
+
+
 class Lines:
     """Decoded lines, their number, and a digest of `settings` and the lines so far without their line ends."""
 
-    def __init__(self, stream: Iterable[bytes], settings: str) -> None:
+    def __init__(self, stream: Iterable[bytes], settings: str, *, may_grow: bool = False) -> None:
         self._stream = iter(stream)
+        self._may_grow = may_grow
+        self._record: list[bytes] | None = None  # The lines of a record of CSV
+        self._read_again: deque[bytes] = deque()
         self.number = 0
         self.digest = blake2b(settings.encode(), digest_size=16)
 
@@ -57,8 +72,43 @@ class Lines:
         return self
 
     def __next__(self) -> str:
-        line = next(self._stream)
+        line = self._read_again.popleft() if self._read_again else next(self._stream)
+        if self._record is not None:
+            self._record.append(line)
+        return self._pass(line).decode().removeprefix("\ufeff" if self.number == 1 else "")
+
+    def records(self) -> Iterator[tuple[int, list[str] | Exception]]:
+        """Yield each record of CSV: its first line, and its cells or what is wrong with it.
+
+        A record that cannot be read ends at its first line, and so does one of several lines that has not as many cells
+        as the first record: its quote was never closed, and would swallow the rows behind it. HalfLineError is the
+        last, for a line that may be half of one. The lines before it are all that was read.
+        """
+        width = None
+        while True:
+            number, digest, self._record = self.number, self.digest.copy(), []
+            try:
+                cells: list[str] | Exception = next(csv.reader(self, strict=True))
+            except StopIteration:
+                return
+            except (csv.Error, UnicodeDecodeError) as error:
+                cells = error
+            is_wrong = isinstance(cells, Exception) or len(cells) != (width or len(cells))
+            record, self._record = self._record, None
+            is_half = self._may_grow and not record[-1].endswith((b"\n", b"\r"))
+            if is_half and (len(record) == 1 or not is_wrong):
+                self.number, self.digest = number, digest
+                yield number + 1, HalfLineError(_HALF)
+                return
+            if is_wrong and len(record) > 1:
+                self.number, self.digest = number, digest
+                self._pass(record[0])
+                self._read_again.extendleft(reversed(record[1:]))
+            if width is None and isinstance(cells, list):
+                width = len(cells)
+            yield number + 1, cells
+
+    def _pass(self, line: bytes) -> bytes:
         self.number += 1
         self.digest.update(line.rstrip(b"\r\n") + b"\n")
-        text = line.decode()
-        return text.removeprefix("\ufeff") if self.number == 1 else text
+        return line

@@ -3,15 +3,16 @@
 A profile that is written twice is as if it were written once, so an interruption costs a few requests.
 """
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from standings_cli import resume
 from standings_cli.post.source import STDIN, InputError, Lines, Source
 from standings_cli.profiles.rows import Row, read_rows
 from standings_cli.stack.errors import ApiError
@@ -27,11 +28,12 @@ Put = Callable[[str, dict[str, Any]], Any]
 
 @dataclass
 class Loading:
-    """Loads a file. `state` is the file that says how far; standard input has none."""
+    """Loads a file into the stack at an address. `state` is the file that says how far; standard input has none."""
 
     name: str
     put: Put
     is_csv: bool
+    stack: str
     state: Path | None
     again: bool = False
     written: int = 0
@@ -42,16 +44,18 @@ class Loading:
 
         A row that is refused is named and passed over. ApiError if the stack does not answer: run it again.
         """
+        with nullcontext() if self.state is None else resume.locked(self.state, "--state"):
+            return self._load()
+
+    def _load(self) -> int:
         source = Source(self.name)
-        lines = Lines(source.lines(), str(self.is_csv))
-        rows = read_rows(lines, is_csv=self.is_csv)
+        lines, rows = self._rows(source)
         with Meter(f"loading {self.name}", 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
             done = self._skip(rows, lines)
             if done is None:
                 meter.say(f"{self.name} has changed: loading it from the start; a profile may be written again")
                 source = Source(self.name)
-                lines = Lines(source.lines(), str(self.is_csv))
-                rows = read_rows(lines, is_csv=self.is_csv)
+                lines, rows = self._rows(source)
             elif done:
                 meter.say(f"the first {done:,} lines were loaded before")
             while batch := list(islice(rows, _BATCH)):
@@ -60,9 +64,13 @@ class Loading:
                     meter.say(f"{self.name}:{line}: {problem}")
                 self.wrong += len(wrong)
                 self.written += len(batch) - len(wrong)
-                self._save(lines)
+                self._save(lines, self.wrong - batch[-1].is_half)
                 meter.move(source.share, f"{self.written:,} profiles")
         return DIFFERS if self.wrong else OK
+
+    def _rows(self, source: Source) -> tuple[Lines, Iterator[Row]]:
+        lines = Lines(source.lines(), str(self.is_csv), may_grow=source.may_grow)
+        return lines, read_rows(lines, is_csv=self.is_csv)
 
     def _refused(self, rows: list[Row]) -> list[tuple[int, str]]:
         """Write rows one after the other, and return the lines of those that cannot be, with the reasons."""
@@ -79,27 +87,31 @@ class Loading:
 
     def _skip(self, rows: Iterator[Row], lines: Lines) -> int | None:
         """Pass over what was loaded before, and return the last line of it; None if that has changed."""
-        if self.state is None or self.again or not self.state.exists():
+        saved = None if self.state is None or self.again else resume.load(self.state, "loaded rows")
+        if saved is None:
             return 0
         try:
-            saved = json.loads(self.state.read_text(encoding="utf-8"))
-            line, digest = int(saved["line"]), str(saved["digest"])
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{self.state}: expected a record of loaded rows, got {error!r}: use --again") from error
+            # Records of version 0.2 name no stack and no refused rows.
+            stack, line, digest, wrong = saved.get("stack"), int(saved["line"]), saved["digest"], saved.get("wrong", 0)
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(
+                f"{self.state}: expected a record of loaded rows, got {error!r}: --again starts over"
+            ) from error
+        if stack != self.stack:
+            told = f"{self.state}: expected a record of the stack {self.stack}, got one of {stack or 'an unknown one'}"
+            raise InputError(f"{told}: use --state for another file, or --again to start over")
         while lines.number < line and next(rows, None) is not None:
             pass
-        return line if (lines.number, lines.digest.hexdigest()) == (line, digest) else None
+        if (lines.number, lines.digest.hexdigest()) != (line, digest):
+            return None
+        self.wrong = wrong
+        return line
 
-    def _save(self, lines: Lines) -> None:
+    def _save(self, lines: Lines, wrong: int) -> None:
         if self.state is None:
             return
-        draft = self.state.with_name(f"{self.state.name}.new")
-        try:
-            said = {"line": lines.number, "digest": lines.digest.hexdigest()}
-            draft.write_text(json.dumps(said) + "\n", encoding="utf-8")
-            draft.replace(self.state)
-        except OSError as error:
-            raise InputError(f"cannot record what is loaded ({error}): name another file with --state") from error
+        said = {"stack": self.stack, "line": lines.number, "digest": lines.digest.hexdigest(), "wrong": wrong}
+        resume.save(self.state, said, "--state")
 
 
 def _by_member(batch: list[Row]) -> list[list[Row]]:

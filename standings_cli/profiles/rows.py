@@ -1,23 +1,23 @@
 """Reads profiles from the rows of a file, CSV or JSON lines."""
 
-import csv
 import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from standings_cli.post.source import InputError, Lines
+from standings_cli.post.source import HalfLineError, InputError, Lines
 
 FIELDS: Final = ("name", "picture", "country", "data")
 """The fields of a profile. An empty cell of a CSV file is absent; `null` in JSON removes the field."""
 
 
 class Row(NamedTuple):
-    """A row: its first line, its member and fields, or the problem with it."""
+    """A row: its first line, its member and fields, or the problem with it. One that `is_half` may still be written."""
 
     line: int
     member: str
     fields: dict[str, Any]
     problem: str = ""
+    is_half: bool = False
 
 
 def read_rows(lines: Lines, *, is_csv: bool) -> Iterator[Row]:
@@ -26,25 +26,19 @@ def read_rows(lines: Lines, *, is_csv: bool) -> Iterator[Row]:
 
 
 def _csv_rows(lines: Lines) -> Iterator[Row]:
-    rows = csv.reader(lines, strict=True)
-    try:
-        names = next(rows, [])
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"the header cannot be read: {error}") from error
+    records = lines.records()
+    _, names = next(records, (1, list[str]()))
+    if isinstance(names, Exception):
+        raise InputError(f"the header cannot be read: {names}") from names
     unknown = [name for name in names if name not in ("member", *FIELDS)]
     if "member" not in names or unknown or len(set(names)) < len(names):
         expected = f"expected the columns member, {', '.join(FIELDS)}, each once at most"
         raise InputError(f"the header: {expected}, got {', '.join(map(repr, names)) or 'an empty line'}")
-    while True:
-        first = lines.number + 1
-        try:
-            cells = next(rows)
-            if cells:
-                yield _csv_row(first, names, cells)
-        except StopIteration:
-            return
-        except (csv.Error, UnicodeDecodeError) as error:
-            yield Row(first, "", {}, str(error))
+    for first, cells in records:
+        if isinstance(cells, Exception):
+            yield Row(first, "", {}, str(cells), is_half=isinstance(cells, HalfLineError))
+        elif cells:
+            yield _csv_row(first, names, cells)
 
 
 def _csv_row(first: int, names: list[str], cells: list[str]) -> Row:
@@ -55,7 +49,7 @@ def _csv_row(first: int, names: list[str], cells: list[str]) -> Row:
     try:
         if "data" in fields:
             fields["data"] = json.loads(fields["data"])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Row(first, member, {}, f"data: expected JSON, {error}")
     return _row(first, member, fields)
 
@@ -67,7 +61,7 @@ def _json_rows(lines: Lines) -> Iterator[Row]:
             fields = json.loads(text) if text else None
         except StopIteration:
             return
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             yield Row(lines.number, "", {}, f"expected JSON: {error}")
             continue
         if fields is None:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from standings_cli.stack.maintenance_function import Maintenance
     from standings_cli.stack.transport import Transport
 
-SERVED: Final = Path(__file__).parents[2] / ".local" / "serve.json"
-"""The file in which `make serve` writes its addresses."""
+SERVED: Final = Path(".local", "serve.json")
+"""The file in which `make serve` writes its addresses, below the folder of a clone."""
+_CLONE: Final = Path(__file__).parents[2]
 
 _READ_TIMEOUT_S: Final = 60
 _LAMBDA_READ_TIMEOUT_S: Final = 930  # a call of the maintenance function takes up to 15 minutes
@@ -115,7 +116,11 @@ class Connection:
         if url is None and self._endpoint_url is not None:
             # A local AWS serves its APIs at its own address, since few clients resolve their host names.
             url = f"{self._endpoint_url}/_aws/execute-api/{self._output('ApiId')}"
-        return str(url or self._output("ApiUrl"))
+        url = str(url or self._output("ApiUrl"))
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            # Errors name the address, and the password would be in them.
+            raise StackError("the API's address: expected no user and password in it: name a --profile or a --token")
+        return url
 
     @property
     def _endpoint_url(self) -> str | None:
@@ -125,10 +130,14 @@ class Connection:
     def _served(self) -> Mapping[str, str]:
         if not self._options.local:
             return {}
+        # A command line that was installed from a wheel is in no clone: whoever calls it is.
+        folders = (Path.cwd(), *Path.cwd().parents, _CLONE)
+        file = next((folder / SERVED for folder in folders if (folder / SERVED).exists()), _CLONE / SERVED)
         try:
-            addresses: Mapping[str, str] = json.loads(SERVED.read_text(encoding="utf-8"))
+            addresses: Mapping[str, str] = json.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise StackError(f"--local: no stack is running here ({error}): start one with `make serve`") from error
+            told = f"--local: no stack is running here ({error}): start one with `make serve`, and call from its clone"
+            raise StackError(told) from error
         return addresses
 
     @cached_property

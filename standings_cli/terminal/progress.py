@@ -5,6 +5,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from standings_cli.terminal.text import shown
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -42,7 +44,8 @@ class Meter:
             self.say(f"{self._title}: {text}{share}")
 
     def say(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that stays. What a terminal could interpret is escaped."""
+        text = shown(text)
         if self._bar is not None:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:

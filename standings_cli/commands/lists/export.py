@@ -12,9 +12,9 @@ from standings_cli.export.forms import FORMS, Form
 from standings_cli.export.pages import WholeList
 from standings_cli.post.source import InputError
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import WRONG
+from standings_cli.terminal.exit_status import DIFFERS, WRONG
 from standings_cli.terminal.progress import Meter
-from standings_cli.terminal.text import as_json, number, shown
+from standings_cli.terminal.text import as_json, members, number, shown
 
 
 def add(commands: Commands) -> None:
@@ -22,7 +22,8 @@ def add(commands: Commands) -> None:
     export = commands.add(
         "export",
         description="Write a whole list: rank, member and score of each member. While scores change, each rank is that "
-        "of the moment it was read, and a member that was already written is left out if it moves.",
+        "of the moment it was read. A member that was already written is left out if it moves, and one that climbs "
+        "past the place that was read is missing: the end says so, with exit status 1 if the list is short.",
         epilog="Until the file is whole, FILE.exporting records how far it has come: after an interruption, run the "
         "same command again.",
     )
@@ -41,7 +42,7 @@ def _export(connection: Connection, options: argparse.Namespace) -> int:
         if options.output is None:
             _print(whole, form, meter)
             return _status(whole, options)
-        asked = [*path[1:], *filter(None, arguments.values()), options.format]
+        asked = [connection.api.url, *path[1:], *filter(None, arguments.values()), options.format]
         try:
             lines = export_file(options.output, form, asked, whole, meter, again=options.again)
         except InputError as error:
@@ -55,6 +56,13 @@ def _export(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _status(whole: WholeList, options: argparse.Namespace) -> int:
+    missing = (whole.total or 0) - len(whole.written)
+    if missing > 0 or whole.moved:
+        lack = f"{members(missing)} or more are missing" if missing > 0 else "members may be missing"
+        text = f"scores changed while the list was read, and {lack}: those that climbed past the place that was read"
+        print(f"standings: {text}; --again writes it anew", file=sys.stderr)
+    if missing > 0:
+        return DIFFERS
     return board_status(whole.api, {"board": options.board, "total": len(whole.written)})
 
 

@@ -116,6 +116,8 @@ class _Exercise:
         if compared.differences:
             shown = "; ".join(compared.differences[:_SHOWN])
             return failed(about, f"{len(compared.differences)} differences in {size} after {PATIENCE_S:g} s: {shown}")
+        if not compared.ranks:
+            return failed(about, f"{size} were compared: the board's metrics have no window that its events count in")
         return ok(about, f"{size}: 0 wrong")
 
     def _lags(self) -> Finding:

@@ -3,6 +3,7 @@
 import io
 import json
 import tomllib
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from botocore.exceptions import ClientError
 
+from standings_cli.commands import doctor
 from standings_cli.doctor.deployed import FUNCTIONS, Deployed
 from standings_cli.doctor.finding import Verdict
 from standings_cli.doctor.recording import Recording, without_account
@@ -23,6 +25,7 @@ from tests.support.cli.command_line import Run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+NOW: Final = datetime(2026, 11, 21, 12, 15, tzinfo=UTC)
 HEALTHY: Final = Path(__file__).with_name("healthy_stack.toml")
 GONE: Final = "gone"
 
@@ -57,7 +60,8 @@ class Aws:
         given = [{"ParameterKey": name, "ParameterValue": value} for name, value in says["parameters"].items()]
         answers: dict[str, Callable[[str], Any]] = {
             "describe_stacks": lambda _: {"Stacks": [{"Parameters": given}]},
-            "get_queue_attributes": lambda queue: {"Attributes": {"QueueArn": f"arn:{queue}"}},
+            "get_queue_attributes": lambda queue: {"Attributes": {"QueueArn": f"arn:{queue}", **says["queued"]}},
+            "get_function_recursion_config": lambda _: {"RecursiveLoop": says["recursion"]},
             "describe_table": lambda table: {"Table": says["tables"][table]},
             "describe_time_to_live": lambda table: {"TimeToLiveDescription": says["expiry"][table]},
             "describe_continuous_backups": lambda table: {
@@ -104,7 +108,8 @@ class Aws:
 
 
 @pytest.fixture
-def connection() -> Aws:
+def connection(monkeypatch: pytest.MonkeyPatch) -> Aws:
+    monkeypatch.setattr(doctor, "now", lambda: NOW)
     return Aws()
 
 
@@ -165,7 +170,7 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ),
     ({"functions.writer.Architectures": ["x86_64"]}, "runtime of WriterFunction", f"on x86_64, {TO_BUILD}"),
     ({"functions.command.Layers": []}, "runtime of CommandFunction", "got none"),
-    ({"tasks.runtime.botocore": "1.30.99"}, "botocore of the runtime", "expected 1.31 or later, got 1.30.99"),
+    ({"tasks.runtime.botocore": "1.34.99"}, "botocore of the runtime", "expected 1.35 or later, got 1.34.99"),
     (
         {"concurrency": 23},
         ONCE,
@@ -178,6 +183,14 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"statuses.POST": 400}, "unsigned writes", "expected 401 or 403, got 400: deploy again with OpenWrites=false"),
     ({"alarms.drift.StateValue": "ALARM"}, "alarms", "ringing: DriftAlarm"),
     ({"alarms.drift.AlarmActions": []}, "topic of the alarms", "without an action: DriftAlarm"),
+    ({"alarms.drift.ActionsEnabled": False}, "topic of the alarms", "actions are disabled: DriftAlarm"),
+    ({"alarms.drift.AlarmActions": ["other"]}, "topic of the alarms", "expected topic, got another one for DriftAlarm"),
+    ({"alarms.drift": GONE}, "alarms", "gone: DriftAlarm: deploy again"),
+    ({"resources.DriftAlarm": GONE, "resources.StreamNotPolledAlarm": GONE}, "alarms", "gone: all of them"),
+    ({"alarms.not-polled.StateValue": "ALARM"}, "alarms", "ringing: StreamNotPolledAlarm"),
+    ({"recursion": "Terminate"}, "the announcer's loop", "expected RecursiveLoop Allow, got Terminate"),
+    ({"queued.ApproximateNumberOfMessagesNotVisible": "3"}, "refused messages", "there are 3: `standings dlq list`"),
+    ({"tasks.audits.ran_at": 1700000000000}, "scheduled audits", "the last run was at 2023-11-14T22:13:20.000Z"),
     ({"tasks.dead_letters.messages": [{"id": "1"}]}, "refused messages", "there are some: `standings dlq list`"),
     ({"tasks.parked.objects": [{"key": "1"}]}, "parked records", "there are some: `standings parked list`"),
     ({"tasks.audits.last.drift": 3}, "scheduled audits", "3 differences since 2026-11-21T10:15:00.000Z"),
@@ -199,6 +212,14 @@ EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"parameters.AlarmTopicArn": ""}, "topic of the alarms", "deploy with AlarmTopicArn"),
     ({"parameters.AuditSchedule": ""}, "scheduled audits", "deploy with AuditSchedule"),
     ({"tasks.audits.last": None}, "scheduled audits", "none has run yet"),
+    (
+        {
+            "alarms.not-polled.StateValue": "ALARM",
+            "alarms.not-polled.AlarmConfigurationUpdatedTimestamp": NOW - timedelta(minutes=19),
+        },
+        "alarms",
+        "StreamNotPolledAlarm: new, and ringing until Lambda polls for the first time",
+    ),
     ({"parameters.SettleSchedule": ""}, "settled periods", "deploy with SettleSchedule"),
 ]
 
@@ -229,7 +250,7 @@ def test_one_thing_is_found_alone(
         {"concurrency": 24},
         {"resources.AnnouncerFunction": GONE, "resources.LooksQueue": GONE},
         {"tasks.settlements": {"families": [], "settles": False}, "tasks.announcements.families": []},
-        {"tasks.runtime.botocore": "1.31.0"},
+        {"tasks.runtime.botocore": "1.35.0"},
         {"statuses": {"GET": 401, "POST": 403}},
     ],
     ids=str,

@@ -1,6 +1,9 @@
 """What a mistake says, and the exit status: each message names what to do next."""
 
 import socket
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -22,6 +25,8 @@ from standings_cli.stack.transport import Transport
 from standings_cli.start.summaries import COMMANDS
 from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.cli.command_line import Run, runner
+
+PROJECT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -110,13 +115,52 @@ def test_without_a_region_it_says_what_to_name(run: Run, monkeypatch: pytest.Mon
 
 
 def test_without_a_stack_here_local_says_how_to_start_one(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(stack_connection, "SERVED", tmp_path_factory.mktemp("empty") / "serve.json")
+    """A command line of a wheel is in no clone: it looks in the folder from which it is called, and above it."""
+    monkeypatch.setattr(stack_connection, "_CLONE", tmp_path / "site-packages")
+    called_from = tmp_path / "clone" / "docs"
+    called_from.mkdir(parents=True)
+    monkeypatch.chdir(called_from)
     ran = run("--local top b")
     assert ran.status == UNREACHABLE
     assert ran.err.startswith("standings: --local: no stack is running here (")
-    assert ran.err.endswith(": start one with `make serve`\n")
+    assert ran.err.endswith(": start one with `make serve`, and call from its clone\n")
+
+    served = tmp_path / "clone" / ".local" / "serve.json"
+    served.parent.mkdir()
+    served.write_text('{"api_url": "http://127.0.0.1:1", "endpoint": "http://127.0.0.1:1"}')
+    assert 'endpoint URL: "http://127.0.0.1:1/boards/b"' in run("--local top b").err
+
+
+def test_a_password_in_the_address_is_not_shown(run: Run) -> None:
+    ran = run("top b --api-url https://user:secret@example.org")
+    assert ran.status == UNREACHABLE
+    assert ran.err.startswith("standings: the API's address: expected no user and password in it")
+    assert "secret" not in ran.err
+
+
+def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "\x1b[31mrows.csv"
+    file.write_text("member\nu1\n")
+    command = [
+        sys.executable,
+        "-m",
+        "standings_cli",
+        "post",
+        "--dry-run",
+        "--csv",
+        str(file),
+        "--board",
+        "b",
+        "points=1",
+    ]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=PROJECT)
+    assert ran.returncode == WRONG
+    assert ran.stderr.splitlines()[-1].startswith("standings: a file or the output cannot be used: [Errno 28]")
+    assert "Traceback" not in ran.stderr
+    assert "\x1b" not in ran.stderr
 
 
 def test_an_api_that_is_not_there_is_tried_five_times(capsys: pytest.CaptureFixture[str]) -> None:
