@@ -312,6 +312,7 @@ def test_the_template_of_trials_deletes_tables_and_buckets_with_the_stack(tmp_pa
         ("RequestsPerSecond", ["0", "1", "10000"], ["-1", "1e3", ""]),
         ("QueryReservedConcurrency", ["0", "1", "1000"], ["-1", "01", ""]),
         ("ReadsMaxAge", [*map(str, range(3_601))], ["-1", "3601", "5000", "", "1.5", "1e2", "05", "30s", " 30"]),
+        ("AuditReadUnits", ["1", "10000", "999999999"], ["0", "10.5", "-1", "1e4", "", "1000000000"]),
         ("AuditSchedule", ["", "rate(1 hour)", "cron(0 3 * * ? *)"], ["1 hour", "rate()", "at(2026-11-22T10:00:00)"]),
         ("SettleSchedule", ["", "rate(1 day)", "cron(0 3 * * ? *)"], ["1 day", "rate()"]),
         ("JwtIssuer", ["", "https://issuer.example/pool"], ["issuer.example", "https://a b"]),

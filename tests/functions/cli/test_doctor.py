@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NOW: Final = datetime(2026, 11, 21, 12, 15, tzinfo=UTC)
+PROJECT: Final = Path(__file__).parents[3]
 HEALTHY: Final = Path(__file__).with_name("healthy_stack.toml")
 GONE: Final = "gone"
 
@@ -120,6 +121,35 @@ def found(run: Run) -> dict[str, tuple[str, str]]:
     bad = {one["about"]: (one["verdict"], one["detail"]) for one in findings if one["verdict"] != Verdict.OK}
     assert ran.status == (DIFFERS if Verdict.FAILED in {verdict for verdict, _ in bad.values()} else OK)
     return bad
+
+
+def test_the_page_names_the_permissions_that_it_needs(run: Run, connection: Aws) -> None:
+    """An action has its operation's name, but for the layer's."""
+    asked: set[str] = set()
+    real = connection.client
+
+    def client(service: str) -> Any:
+        class Asked:
+            def __getattr__(self, operation: str) -> Any:
+                if operation == "get_paginator":
+                    return self.paginator
+                asked.add(f"{service}:{operation}")
+                return getattr(real(service), operation)
+
+            def paginator(self, operation: str) -> Any:
+                asked.add(f"{service}:{operation}")
+                return real(service).get_paginator(operation)
+
+        return Asked()
+
+    connection.client = client  # type: ignore[method-assign,assignment]
+    connection.maintenance = Maintenance(client("lambda"), "maintenance")
+    assert run("doctor").status == OK
+    page = (PROJECT / "docs/reference/command-line.md").read_text(encoding="utf-8")
+    named = json.loads(page.partition("It needs these permissions")[2].partition("```json\n")[2].partition("```")[0])
+    actions = {one.title().replace("_", "") for one in asked}
+    others = {"Lambda:Invoke": "lambda:InvokeFunction", "Lambda:GetLayerVersionByArn": "lambda:GetLayerVersion"}
+    assert {others.get(one, one[0].lower() + one[1:]) for one in actions} == set(named)
 
 
 def test_a_healthy_stack_has_no_failure_and_no_note(run: Run) -> None:
