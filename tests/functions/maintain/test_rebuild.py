@@ -161,6 +161,38 @@ def test_a_deleted_board_is_gone_and_begins_anew(engine: Any, clock: ManualClock
     assert_tiers_count_the_entries(engine)
 
 
+@pytest.mark.parametrize("record", ["of today", "of 0.2"])
+def test_a_deletion_that_was_held_up_leaves_those_who_came_back(engine: Any, clock: ManualClock, record: str) -> None:
+    """A call stops before it removes members. Another one finishes the deletion, and the board begins anew."""
+    with running(engine, clock, DAYS) as stack:
+        upkeep = Upkeep(stack)
+        upkeep.events(60)
+        waits = call(stack, "delete", board="b")["wait"]
+        clock.milliseconds += round(waits * 1000)
+        if record == "of 0.2":
+            key = {"pk": {"S": "#boards"}, "sk": {"S": "b"}}
+            engine.update_item(TableName="Scores", Key=key, UpdateExpression="REMOVE f")
+        is_first = [True]
+
+        def others_finish() -> None:
+            if not is_first:
+                return
+            is_first.clear()
+            finish(stack, "delete", board="b")
+            clock.milliseconds += PROPAGATION_WAIT
+            upkeep.totals.clear()
+            for number in range(40):
+                upkeep.projected(f"m{number}", 7)
+
+        with before(engine, others_finish, "TransactWriteItems", "b#"):
+            held_up = call(stack, "delete", board="b", begin=False, seconds=800.0)
+        assert held_up["done"]
+        project(stack)
+        clock.milliseconds += PROPAGATION_WAIT
+        assert upkeep.page() == (200, upkeep.totals)
+    assert_tiers_count_the_entries(engine)
+
+
 # ---- all boards whose names match
 
 

@@ -29,6 +29,11 @@ class Job(NamedTuple):
     after: str | None = None
     members: int = 0
 
+    @property
+    def token(self) -> str:
+        """The fencing token of what is written in this phase."""
+        return f"{self.task}/{self.phase}/{self.since}"
+
 
 @dataclass(frozen=True, slots=True)
 class BoardRecord:

@@ -41,6 +41,21 @@ class Rewrite(NamedTuple):
 ItemChange = Addition | Rewrite
 
 
+class Fence(NamedTuple):
+    """Lets a task write only as long as it is the task of its board (a fencing token).
+
+    A call that was held up may go on when another has finished the task. `token` is such as
+    `delete/removing/1795256100000`.
+    """
+
+    board: str
+    token: str
+
+
+class FencedError(Exception):
+    """The task is not, or no longer, that of its board."""
+
+
 class ReceiptConflict(NamedTuple):
     """A receipt that cancelled a transaction, by its position. `found` is the digest that is stored."""
 
@@ -112,9 +127,12 @@ class Scores(Protocol):
         """Read the digests of events, strongly consistently. An event that was not applied is left out."""
 
     def apply(
-        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int
+        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
     ) -> list[ReceiptConflict | ItemConflict]:
-        """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any."""
+        """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
+
+        With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
+        """
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
         """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""

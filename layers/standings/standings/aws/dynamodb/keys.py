@@ -43,6 +43,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | t               | N    | when the board's first event was applied                                |
 |                 | d               | S    | the rest of the record, as JSON                                         |
 |                 | x               | BOOL | deleted; absent if not                                                  |
+|                 | f               | S    | fencing token of the job and its phase; absent without a job            |
 | receipt         | d               | B    | digest of the event                                                     |
 | entry           | v               | N    | version of the member's item that it follows                            |
 |                 | t               | N    | `t` of that version                                                     |

@@ -36,12 +36,13 @@ from standings.maintain.rebuild.rewrite_members import Chunk, RewriteMembers, to
 from standings.ports.board_records import BOARD_TTL_S, DELETE, MAX_ATTEMPT_S, BoardRecord, Job
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.rankings import MAX_ACTIONS
-from standings.ports.scores import SLOTS, Scores
+from standings.ports.scores import SLOTS, Fence, FencedError, Scores
 from standings.project.backfill import Backfill
 from standings.project.commit_moves import MAX_MOVES, placings
 from standings.runtime.retry import Clock, with_retry
 
 _CLOCK_SKEW_S: Final = 60
+_PART: Final = MAX_ACTIONS - 1  # Members in one transaction, beside the check of the fence
 _STREAM_AGE: Final = 25 * HOUR  # A record of the stream is younger, by any clock
 PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
 """Milliseconds after which no function uses an older record of a board."""
@@ -136,18 +137,26 @@ class _Run:
         """
         reached, busy = phases.job_of(record), list[Image]()
         while reached.slot < SLOTS or busy:
-            if reached.slot == SLOTS or len(busy) >= MAX_ACTIONS:
-                if not self._backoff.wait():
-                    raise too_busy()
-                busy = do(record, [[image] for image in busy])
-            elif self._backoff.expired:
-                return record
-            else:
-                images, reached = self._part(reached)
-                busy += do(record, [images])
             before = record
+            try:
+                if reached.slot == SLOTS or len(busy) >= MAX_ACTIONS:
+                    if not self._backoff.wait():
+                        raise too_busy()
+                    busy = do(record, [[image] for image in busy])
+                elif self._backoff.expired:
+                    return record
+                else:
+                    images, reached = self._part(reached)
+                    busy += do(record, [images])
+            except FencedError:
+                # Another call has moved the job on; or version 0.2 wrote the record, which has no token then.
+                record = self._save(record, lambda record: record)
+                if record.job is None or record.job.token != reached.token or self._backoff.expired:
+                    return record
+                reached = phases.job_of(record)
+                continue
             record = self._save(record, partial(_reached, job=phases.job_of(record) if busy else reached))
-            if record.latest != before.latest or record.job is None or record.job.phase != reached.phase:
+            if record.latest != before.latest or record.job is None or record.job.token != reached.token:
                 return record
         return self._save(record, after_all)
 
@@ -155,8 +164,8 @@ class _Run:
         """The next members, and the job once they are done."""
         images: list[Image] = []
         slot, after = job.slot, job.after
-        while slot < SLOTS and len(images) < MAX_ACTIONS:
-            limit = MAX_ACTIONS - len(images)
+        while slot < SLOTS and len(images) < _PART:
+            limit = _PART - len(images)
             page = with_retry(partial(self._service.scores.members, self._board, slot, after, limit), self._backoff)
             # The audit reports damaged items. Nothing that they hold can be placed.
             images += (image for image in page if isinstance(image, Image))
@@ -166,7 +175,7 @@ class _Run:
     def _place(self, record: BoardRecord, chunks: Sequence[Chunk]) -> list[Image]:
         """Place members in the new generation as their items are; returns those that were too busy."""
         now = self._now()
-        members = self._rewrite(chunks, self._registered)
+        members = self._rewrite(record, chunks, self._registered)
         entries = self._entries_of_removed(members.done, now, record.latest)
         recent = record.renewed - _STREAM_AGE
         moves: list[Move | Shift] = []
@@ -207,11 +216,14 @@ class _Run:
         complete = registered(self._family, image)
         return None if complete.values == image.values else rewritten(complete, max(self._now(), image.written_at_ms))
 
-    def _remove(self, _: BoardRecord, chunks: Sequence[Chunk]) -> list[Image]:
-        return self._rewrite(chunks, lambda image: removed(image, max(self._now(), image.written_at_ms))).busy
+    def _remove(self, record: BoardRecord, chunks: Sequence[Chunk]) -> list[Image]:
+        return self._rewrite(record, chunks, lambda image: removed(image, max(self._now(), image.written_at_ms))).busy
 
-    def _rewrite(self, chunks: Sequence[Chunk], change: Callable[[Image], Image | None]) -> RewriteMembers:
-        return RewriteMembers(self._service.scores, self._service.clock, self._deadline, change).run(chunks)
+    def _rewrite(
+        self, record: BoardRecord, chunks: Sequence[Chunk], change: Callable[[Image], Image | None]
+    ) -> RewriteMembers:
+        fence = Fence(self._board, phases.job_of(record).token)
+        return RewriteMembers(self._service.scores, self._service.clock, self._deadline, change, fence).run(chunks)
 
     def _record(self) -> BoardRecord:
         return with_retry(lambda: self._service.catalog.known(self._board), self._backoff)
@@ -220,7 +232,7 @@ class _Run:
         """Write a change of the record, unless another call has moved the job on; returns the record as it is then."""
         job, before = record.job, record
         while True:
-            if record.latest != before.latest or (record.job and record.job.phase) != (job and job.phase):
+            if record.latest != before.latest or (record.job and record.job.token) != (job and job.token):
                 return record
             changed = replace(change(record), version=record.version + 1)
             if with_retry(partial(self._service.catalog.records.put, changed, record.version), self._backoff):

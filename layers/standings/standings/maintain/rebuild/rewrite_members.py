@@ -6,7 +6,7 @@ from typing import Final
 
 from standings.domain.members.member_item import Image
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
-from standings.ports.scores import ItemConflict, ReceiptConflict, Rewrite, Scores
+from standings.ports.scores import Fence, ItemConflict, ReceiptConflict, Rewrite, Scores
 from standings.runtime.retry import Clock, with_retry
 
 MAX_TRIES: Final = 8  # Tries of a busy member, with some seconds of waiting in all, before the others go on
@@ -17,11 +17,19 @@ class RewriteMembers:
     """Writes `change(image)` for members (None: leaves the member as it is), a chunk in each transaction.
 
     `done` are the members as they are then. `busy` are those that others kept writing through `MAX_TRIES`.
-    StoreUnavailableError when the deadline comes before the end.
+    StoreUnavailableError when the deadline comes before the end. FencedError once another task is that of the board.
     """
 
-    def __init__(self, scores: Scores, clock: Clock, deadline: float, change: Callable[[Image], Image | None]) -> None:
+    def __init__(
+        self,
+        scores: Scores,
+        clock: Clock,
+        deadline: float,
+        change: Callable[[Image], Image | None],
+        fence: Fence | None = None,
+    ) -> None:
         self._scores = scores
+        self._fence = fence
         self._clock = clock
         self._backoff = clock.backoff(deadline)
         self._change = change
@@ -55,7 +63,7 @@ class RewriteMembers:
             return []
         if self._backoff.expired:
             raise too_busy()
-        conflicts = with_retry(lambda: self._scores.apply([], changes, self._clock.now()), self._backoff)
+        conflicts = with_retry(lambda: self._scores.apply([], changes, self._clock.now(), self._fence), self._backoff)
         if not conflicts:
             self.done += [rewrite.image for rewrite in changes]
             return []

@@ -74,6 +74,8 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
     }
     if record.deleted:
         item["x"] = {"BOOL": True}
+    if job is not None:
+        item["f"] = {"S": job.token}
     return item
 
 

@@ -5,16 +5,19 @@ from functools import lru_cache
 from typing import Any, Final
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, conditional, get_item, query_items, transact
-from standings.aws.dynamodb.keys import NOTE_PREFIX, TIE_KEY_PREFIX, member_item_key, slot_key
+from standings.aws.dynamodb.keys import BOARDS, NOTE_PREFIX, TIE_KEY_PREFIX, member_item_key, slot_key
 from standings.aws.dynamodb.scores.member_items import decode_or_damage, decode_stored, encode_image
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.events.event import Event
 from standings.domain.members.member_item import Image
 from standings.domain.windows.calendar import DAY, SECOND
+from standings.ports.errors import CancelReason
 from standings.ports.scores import (
     Addition,
     DamagedItem,
     DamagedItemError,
+    Fence,
+    FencedError,
     ItemChange,
     ItemConflict,
     MemberKey,
@@ -63,15 +66,22 @@ class DynamoScores:
         return {item["pk"]["S"]: bytes(item["d"]["B"]) for item in items}
 
     def apply(
-        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int
+        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
     ) -> list[ReceiptConflict | ItemConflict]:
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
         actions = [self._receipt(event, expiry) for event in events]
         actions += [
             self._addition(change) if isinstance(change, Addition) else self._rewrite(change) for change in changes
         ]
+        if fence is not None:
+            actions.append(self._check(fence))
         conflicts: list[ReceiptConflict | ItemConflict] = []
         for index, reason, item, message in transact(self._client, actions):
+            if index == len(events) + len(changes):
+                if reason is not CancelReason.BUSY:
+                    raise FencedError(message)
+                conflicts += [ItemConflict(position, reason, None, message) for position in range(len(changes))]
+                break
             if index < len(events):
                 digest = bytes(item["d"]["B"]) if item else None
                 conflicts.append(ReceiptConflict(index, reason, digest, message))
@@ -102,6 +112,10 @@ class DynamoScores:
                 "UpdateExpression": _addition_expression(tuple(change.adds), removes),
             }
         }
+
+    def _check(self, fence: Fence) -> dict[str, Any]:
+        request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
+        return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
 
     def _rewrite(self, change: Rewrite) -> dict[str, Any]:
         seen = None if change.seen is None else {":v": {"N": str(change.seen)}}
