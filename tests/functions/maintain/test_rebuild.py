@@ -193,6 +193,47 @@ def test_a_deletion_that_was_held_up_leaves_those_who_came_back(engine: Any, clo
     assert_tiers_count_the_entries(engine)
 
 
+def test_all_lacks_what_another_definition_counted_and_is_not_read_again(engine: Any, clock: ManualClock) -> None:
+    """No rebuild finds events that counted with another precision. The other metric, which counted on, is whole."""
+
+    def defined(precision: int, order: str = "descending") -> str:
+        points = (
+            f'metrics.points = {{ aggregate = "sum", precision = {precision}, order = "{order}", windows = ["all"] }}'
+        )
+        return f'[boards."b"]\n{points}\nmetrics.runs = {{ aggregate = "sum", windows = ["all"] }}\n'
+
+    def answers(definitions: str) -> list[Any]:
+        with running(engine, clock, definitions) as stack:
+            stack.projected.update(projected)
+            write(stack, [{**event("m", 1), "id": str(next(NUMBERS)), "metrics": {"points": 1, "runs": 1}}])
+            project(stack)
+            finish(stack, "rebuild", board="b")
+            clock.milliseconds += PROPAGATION_WAIT
+            pages = [stack.get(f"/boards/b/{metric}/all") for metric in ("points", "runs")]
+            projected.update(stack.projected)
+        return [
+            [entry["score"] for entry in page["entries"]] if status == 200 else page["detail"] for status, page in pages
+        ]
+
+    projected: dict[Any, Any] = {}
+    assert answers(defined(0)) == [[1], [1]]
+    # The total counts on in another order.
+    assert answers(defined(0, "ascending")) == [[2], [2]]
+    assert answers(defined(0)) == [[3], [3]]
+    assert answers(defined(2)) == [[1], [4]]
+    lost = "'points' of board 'b' was counted in another way for a while, and 'all' lacks those events: give"
+    for _ in range(2):
+        points, runs = answers(defined(0))
+        assert points.startswith(lost)
+    assert runs == [6]
+    with running(engine, clock, defined(0)) as stack:
+        stack.projected.update(projected)
+        finish(stack, "delete", board="b")
+        projected.update(stack.projected)
+        clock.milliseconds += PROPAGATION_WAIT
+    assert answers(defined(0)) == [[1], [1]]
+
+
 # ---- all boards whose names match
 
 

@@ -103,7 +103,7 @@ def _within(family: Family, now: int, record: BoardRecord) -> BoardRecord:
     job, mine = record.job, coverage_of(family, now)
     return replace(
         record,
-        coverage=record.coverage.within(mine),
+        coverage=record.coverage.counted_by(family).within(mine),
         codes=record.codes | written_codes(family),
         job=None if job is None else job._replace(coverage=job.coverage.within(mine)),
     )

@@ -151,6 +151,11 @@ class Request:
                 f"board {board!r} has not kept for all of this period what {window!r} adds up: "
                 "periods that began after the last change of boards.toml can be read"
             )
+        elif window == "all" and ranking.metric.total() in record.coverage.lost:
+            detail = (
+                f"{ranking.metric.name!r} of board {board!r} was counted in another way for a while, and 'all' lacks "
+                "those events: give the metric another name, or delete the board"
+            )
         else:
             detail = (
                 f"board {board!r} had events before boards.toml ranked {ranking.metric.name!r} in "

@@ -9,8 +9,8 @@ since it began has it. So the record of a board with the window `season` also sa
 written once on each day on which the board is. A season that begins after that day is complete.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from standings.domain.boards.definitions import Family, Metric, Ranking
@@ -47,12 +47,17 @@ class Coverage:
     - `rankings`: the codes of the windows that are ranked.
     - `buckets`: the kinds of buckets, by code.
     - `late` and `keep`: the limits under which periods were kept, in milliseconds.
+    - `totals`: the codes of the totals of which `all` is made, by the ranking's code.
+    - `lost`: the codes of totals that some definition in use did not count, after they were in use. Nothing can make
+      them whole.
     """
 
     rankings: frozenset[str]
     buckets: Mapping[str, BucketCoverage]
     late: int
     keep: int
+    totals: Mapping[str, str] = field(default_factory=dict)
+    lost: frozenset[str] = frozenset()
 
     def within(self, other: "Coverage") -> "Coverage":
         """What stays complete when functions with another coverage are at work: only what is in both."""
@@ -64,7 +69,22 @@ class Coverage:
                 season for season in mine.seasons | theirs.seasons if mine.holds(season) and theirs.holds(season)
             }
             buckets[code] = BucketCoverage(mine.windows | theirs.windows, first, frozenset(seasons))
-        return Coverage(self.rankings & other.rankings, buckets, min(self.late, other.late), min(self.keep, other.keep))
+        rankings = self.rankings & other.rankings
+        # Records of version 0.2 have no totals.
+        totals = {code: total for code, total in {**other.totals, **self.totals}.items() if code in rankings}
+        late, keep = min(self.late, other.late), min(self.keep, other.keep)
+        return Coverage(rankings, buckets, late, keep, totals, self.lost | other.lost)
+
+    def counted_by(self, family: Family) -> "Coverage":
+        """What stays complete once a function with this family's definition has counted an event."""
+        counted = {metric.total() for metric in family.metrics.values()}
+        return replace(self, lost=self.lost | {total for total in self.totals.values() if total not in counted})
+
+    def without(self, lost: Collection[str]) -> "Coverage":
+        """The same without rankings of these totals."""
+        gone = {code for code, total in self.totals.items() if total in lost}
+        totals = {code: total for code, total in self.totals.items() if code not in gone}
+        return replace(self, rankings=self.rankings - gone, totals=totals, lost=frozenset(lost))
 
     def renewed(self, family: Family, since: int) -> "Coverage":
         """What is complete after a rebuild, if this family's definition was the only one since an instant."""
@@ -76,7 +96,7 @@ class Coverage:
             for metric in family.metrics.values()
             for unit, code in metric.bucket_codes.items()
         }
-        return Coverage(fresh.rankings, buckets, fresh.late, fresh.keep)
+        return replace(fresh, buckets=buckets).without(self.lost)
 
     def _seasons(self, code: str, fresh: BucketCoverage) -> BucketCoverage:
         """The seasons that have all their events. What an event counted in nothing of cannot be made anew."""
@@ -127,7 +147,13 @@ def coverage_of(family: Family, now: int) -> Coverage:
         for metric in family.metrics.values()
         for unit, code in metric.bucket_codes.items()
     }
-    return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep)
+    totals = {
+        metric.ranking_code(window): metric.total()
+        for metric in family.metrics.values()
+        for window in metric.windows
+        if window.unit is None
+    }
+    return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep, totals)
 
 
 def written_codes(family: Family) -> frozenset[str]:

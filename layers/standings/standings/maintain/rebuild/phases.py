@@ -53,16 +53,19 @@ def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRec
         # Functions with another definition have reduced the job's coverage to what they keep up.
         job = job._replace(coverage=record.coverage.renewed(family, now).within(job.coverage))
     elif phase == SWITCHED:
-        changes |= {"generation": record.latest, "coverage": job.coverage, "again": False}
+        lost = record.coverage.lost
         if job.task == DELETE:
             changes["deleted"] = not record.again
+            lost = frozenset()  # All that was counted before is removed
+        changes |= {"generation": record.latest, "coverage": job.coverage.without(lost), "again": False}
         job = job._replace(task=REBUILD)
     return replace(record, job=job, **changes)
 
 
 def is_outdated(job: Job, family: Family) -> bool:
     """Whether a job that has not switched yet makes other rankings than the family has by now."""
-    planned, current = job.coverage, coverage_of(family, job.since)
+    planned = job.coverage
+    current = coverage_of(family, job.since).without(planned.lost)
     is_same = (planned.rankings, planned.late, planned.keep) == (current.rankings, current.late, current.keep)
     return job.phase in {ANNOUNCED, PLACING} and not is_same
 

@@ -104,6 +104,8 @@ def _encode_coverage(coverage: Coverage) -> dict[str, Any]:
         },
         "late": coverage.late,
         "keep": coverage.keep,
+        "totals": dict(sorted(coverage.totals.items())),
+        "lost": sorted(coverage.lost),
     }
 
 
@@ -114,4 +116,6 @@ def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
         )
         for code, bucket in content["buckets"].items()
     }
-    return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"])
+    # Records of version 0.2 have neither totals nor lost ones.
+    totals, lost = content.get("totals", {}), frozenset(content.get("lost", ()))
+    return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"], totals, lost)
