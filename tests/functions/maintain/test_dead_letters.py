@@ -315,3 +315,14 @@ def test_a_body_that_was_kept_whole_comes_back(stack: Stack, gone: bool) -> None
     assert stack.bucket.objects == {}
     post(stack)
     assert (total(stack), stack.dead_letters.messages) == ({"m": 3}, [])
+
+
+def test_a_producer_cannot_name_the_object_that_goes_with_its_message(stack: Stack) -> None:
+    key = "parked/1795256100000.json"
+    stack.bucket.objects[key] = b"{}"
+    body = f'{{"body":"kept whole in s3://failures/{key}"}}'
+    post(stack, body, attributes={"kept_in": {"StringValue": key, "DataType": "String"}})
+    (shown,) = letters(stack)
+    assert shown.get("kept_in") is None
+    assert call(stack, "dead_letters", "delete", ids=[shown["id"]])["deleted"] == 1
+    assert stack.bucket.objects.keys() == {key}

@@ -21,6 +21,7 @@ from standings.aws.sqs.messages import (
 )
 from standings.aws.sqs.refused_messages import (
     KEPT_IN,
+    KEPT_KEY,
     NOT_OF_SQS,
     REASON,
     attributes_of,
@@ -136,8 +137,8 @@ class DeadLetterQueue:
             attributes=without_ours(attributes),
             group=system.get("MessageGroupId"),
         )
-        key = attributes.get(KEPT_IN, {}).get("StringValue")
-        return letter if letter.reason is None or key is None else self._with_body(letter, key)
+        key = attributes.get(KEPT_IN, {}).get("StringValue") or ""
+        return letter if letter.reason is None or not KEPT_KEY.fullmatch(key) else self._with_body(letter, key)
 
     def _with_body(self, letter: DeadLetter, key: str) -> DeadLetter:
         letter = letter._replace(kept_in=key)

@@ -25,6 +25,8 @@ from standings.ports.errors import StoreUnavailableError
 # Message attributes of a refused event
 REASON: Final = "reason"
 KEPT_IN: Final = "kept_in"  # The key of the object that stores a body for which the queue has no room
+KEPT_KEY: Final = re.compile(r"refused/[^/]+\.json")
+"""Such a key holds SQS's random id of the message. A producer that writes `kept_in` itself knows its own ids alone."""
 _KEPT: Final = "kept whole in "
 MAX_REASON_LENGTH: Final = 1_000
 NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # SQS takes none of them
@@ -73,9 +75,10 @@ class DeadLetters:
 
 def _kept_before(record: Mapping[str, Any]) -> Attributes:
     """The attribute with the object's key, if SQS itself redrove a message whose body is in the failure bucket."""
-    key = record.get("messageAttributes", {}).get(KEPT_IN, {}).get("stringValue")
+    key = record.get("messageAttributes", {}).get(KEPT_IN, {}).get("stringValue") or ""
     body: str = record["body"]
-    return {KEPT_IN: _text(key)} if key and _KEPT in body and body.endswith(f'/{key}"}}') else {}
+    is_kept = KEPT_KEY.fullmatch(key) and _KEPT in body and body.endswith(f'/{key}"}}')
+    return {KEPT_IN: _text(key)} if is_kept else {}
 
 
 def attributes_of(record: Mapping[str, Any]) -> Attributes:
