@@ -8,7 +8,7 @@ from aws_lambda_powertools.event_handler import Response
 
 from standings.domain.errors import NotYourMemberError, bad_body
 from standings.http import api, responses
-from standings.http.callers import own_member
+from standings.http.callers import check_admin, own_member
 from standings.ingest.post_events import Posting
 from standings.members.change_profiles import ProfileAdmin
 from standings.members.register_hide_remove import MemberAdmin
@@ -41,6 +41,7 @@ def post() -> Response[str]:
 @_api.route("PUT", api.MEMBER)
 def put(board: str) -> Response[str]:
     """Register a member. The body may hide it or show it again."""
+    check_admin(_api.event)
     member = _member()
     return responses.json(_members()[0].put(board, member, _hidden()))
 
@@ -48,6 +49,7 @@ def put(board: str) -> Response[str]:
 @_api.route("DELETE", api.MEMBER)
 def delete(board: str) -> Response[str]:
     """Remove a member with its scores."""
+    check_admin(_api.event)
     _members()[0].remove(board, _member())
     return Response(status_code=204, body="")
 
@@ -56,7 +58,9 @@ def delete(board: str) -> Response[str]:
 def put_profile() -> Response[str]:
     """Set and remove fields of a member's profile."""
     member, own = _member(), _own_member()
-    if own not in (None, member):
+    if own is None:
+        check_admin(_api.event)
+    elif own != member:
         raise NotYourMemberError("id: the token is for another member")
     return responses.json(_members()[1].put(member, _api.document()))
 
@@ -64,6 +68,7 @@ def put_profile() -> Response[str]:
 @_api.route("DELETE", api.PROFILE)
 def delete_profile() -> Response[str]:
     """Remove a member's profile."""
+    check_admin(_api.event)
     _members()[1].remove(_member())
     return Response(status_code=204, body="")
 

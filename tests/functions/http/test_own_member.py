@@ -99,3 +99,20 @@ def test_ones_own_profile_can_be_written_and_no_other(stack: Stack) -> None:
 def test_without_the_parameter_claims_do_not_matter() -> None:
     with deployed() as stack:
         assert post(stack, event("u2"), sub="u1")[0] == 202
+
+
+@pytest.mark.parametrize("claim", ["", "sub"])
+@pytest.mark.parametrize("path", ["PUT /boards/b/member", "DELETE /boards/b/member", "DELETE /members", "PUT /members"])
+def test_a_route_that_asks_for_no_scope_lets_nobody_but_administrators_change_members(
+    monkeypatch: pytest.MonkeyPatch, path: str, claim: str
+) -> None:
+    """The gateway asks for the scope too. A route that somebody changed by hand does not."""
+    monkeypatch.setenv("JWT_MEMBER_CLAIM", claim)
+    method, path = path.split(" ")
+    body = {"name": "Ada"} if (method, path) == ("PUT", "/members") else {}
+    with deployed() as stack:
+        status, answer = call(stack, method, path, body, "id=u2", scope=WRITE, sub="u1")
+        assert status == 403
+        if method == "PUT":
+            assert call(stack, method, path, body, "id=u2", scope=ADMIN, sub="u1")[0] == 200
+    assert claim or "lacks the scope standings/admin" in answer["detail"]

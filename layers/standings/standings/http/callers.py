@@ -16,12 +16,25 @@ def own_member(event: Mapping[str, Any], claim: str) -> str | None:
     """
     if not claim:
         return None
-    claims = event["requestContext"].get("authorizer", {}).get("jwt", {}).get("claims", {})
+    claims = _claims(event) or {}
     if ADMIN in _scopes(claims):
         return None
     if not claims.get(claim):
         raise NotYourMemberError(f"the token has no claim {claim}, which says whose events its bearer may post")
     return str(claims[claim])
+
+
+def check_admin(event: Mapping[str, Any]) -> None:
+    """Raise NotYourMemberError for a token without `standings/admin`. Its route asks for it too."""
+    claims = _claims(event)
+    if claims is not None and ADMIN not in _scopes(claims):
+        raise NotYourMemberError(f"the token lacks the scope {ADMIN}, which this call needs")
+
+
+def _claims(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The claims of the caller's token; None if the caller has none."""
+    token: Mapping[str, Any] | None = event["requestContext"].get("authorizer", {}).get("jwt")
+    return None if token is None else token.get("claims", {})
 
 
 def _scopes(claims: Mapping[str, Any]) -> list[str]:
