@@ -70,14 +70,18 @@ function tell() {
 }
 // Shows the next board that exists and has members. While the API is away, the shown board stays.
 async function turn() {
-  if (turning || document.hidden) return;
+  if (turning || document.hidden || performance.now() < away) return;
   turning = true;
   let faded = false;
   for (let tries = 1; tries <= tour.length; tries++) {
     turned = (turned + 1) % tour.length;
     const [, name, metric = "", span = here.get("window") || ""] = STOP.exec(tour[turned]);
     if (answer?.total && stop === tour[turned]) break;
-    try { await get("boards/" + encodeURIComponent(name)); } catch (error) { if (!answer && tries === tour.length) failed(error); continue; }
+    try { await get("boards/" + encodeURIComponent(name)); } catch (error) {
+      if (!answer && (tries === tour.length || !lasting(error))) failed(error);
+      if (lasting(error)) continue;
+      break;
+    }
     if (!faded) await fade(0);
     faded = true;
     stop = tour[turned];

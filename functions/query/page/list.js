@@ -56,14 +56,14 @@ function person(row, one, faces) {
 }
 // The host of an address; none of an address that only the API takes for one, such as that of a port above 65535.
 function hostOf(address) { try { return new URL(address).host; } catch { return null; } }
-// Initials, and over them the picture if its host is allowed and it loads.
+// Initials, and over them the picture if its host is allowed and it loads. One that did not load is asked for again some minutes later.
 function face(name, picture) {
   const made = element("span", "face"), words = name.trim().split(/\s+/u), ends = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
   made.dataset.initials = ends.map(word => [...word][0] || "").join("").toUpperCase();
   made.setAttribute("aria-hidden", "true");
-  if (!picture || broken.has(picture) || !hosts.includes(hostOf(picture))) return made;
+  if (!picture || performance.now() < broken.get(picture) || !hosts.includes(hostOf(picture))) return made;
   const image = element("img");
-  image.addEventListener("error", () => { broken.add(picture); image.remove(); });
+  image.addEventListener("error", () => { broken.set(picture, performance.now() + BROKEN_FOR); image.remove(); });
   Object.assign(image, {alt: "", loading: "lazy", referrerPolicy: "no-referrer"});
   image.src = picture;
   made.append(image);

@@ -3,7 +3,7 @@
 // Waits go by the browser's own time: somebody may put the clock back.
 const SLOWEST = 15000, SLOWER = 1.5, UNFOCUSED = 6000, JITTER = .2;
 const refused = new Map();
-let pace = EVERY, flying = 0, heard = 0, barred = 0, unseen = false, places = new Map(), current = "";
+let pace = EVERY, flying = 0, heard = 0, barred = 0, away = 0, unseen = false, places = new Map(), current = "";
 
 async function refresh() {
   const mine = asked, member = whose();
@@ -14,6 +14,7 @@ async function refresh() {
     const known = tags.get(path)?.answer, found = await get(path);
     if (mine !== asked) return;
     seen = Date.now();
+    shownAt = performance.now();
     pace = found === known ? Math.min(SLOWEST, pace * SLOWER) : EVERY;
     const turned = answer && answer.period.end !== found.period.end;
     if (turned && !view.period || outlived()) await define(mine);
@@ -72,8 +73,10 @@ function heed({headers, ok}) {
   const kept = /max-age=(\d+)/.exec(headers.get("Cache-Control") || ""), later = headers.get("Retry-After");
   const seconds = ok ? Number(kept?.[1] || 0) : /^\d+$/.test(later) ? Number(later) : (Date.parse(later) - Date.now()) / 1000 || 0;
   barred = Math.max(barred, performance.now() + seconds * 1000);
+  if (!ok) away = Math.max(away, performance.now() + seconds * 1000);
 }
-function hurry() { pace = EVERY; if (answer) again(); }
+// While the API is away, nobody hurries it.
+function hurry() { if ($("state").dataset.is !== "offline") pace = EVERY; if (answer) again(); }
 for (const sign of ["pointerdown", "keydown", "wheel", "focus"]) addEventListener(sign, hurry, {passive: true});
 addEventListener("online", () => again());
 document.addEventListener("visibilitychange", () => {

@@ -59,7 +59,7 @@ function fresh() {
   $("chosen").textContent = worded(view.window);
   $("chosen-period").textContent = answer.period.end ? when(answer.period) : "";
   const at = answer.as_of ? Math.max(0, Date.now() - Date.parse(answer.as_of)) : null;
-  if ($("state").dataset.is !== "offline" || Date.now() - seen < EVERY) state("live", (answer.state === "final" ? "final" : view.period ? "as it is now" : "live") + (at === null ? "" : " · last change " + ago(at)));
+  if ($("state").dataset.is !== "offline" || performance.now() - shownAt < EVERY) state("live", (answer.state === "final" ? "final" : view.period ? "as it is now" : "live") + (at === null ? "" : " · last change " + ago(at)));
 }
 function state(is, text) {
   if ($("state").dataset.is !== is) $("state").dataset.is = is;
