@@ -1,4 +1,7 @@
-"""What a mistake says, and the exit status: each message names what to do next."""
+"""What a command says that cannot do its work: each message names what to do next.
+
+What mistakes say is in `sessions/mistakes.txt`.
+"""
 
 import socket
 from types import SimpleNamespace
@@ -31,46 +34,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def of_aws(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "x"}}, "DescribeStacks")
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("", "the following arguments are required: COMMAND"),
-        ("tpo b", "there is no 'tpo': did you mean 'top'?"),
-        ("exprot b", "there is no 'exprot': did you mean 'export'?"),
-        ("xyz", "there is no 'xyz': expected one of post, top, rank, "),
-        ("dlq lst", "there is no 'lst': did you mean 'list'?"),
-        ("export b --format josnl", "there is no 'josnl': did you mean 'jsonl'?"),
-        ("boards", "the following arguments are required: ACTION"),
-        ("audit b c", "unrecognized arguments: c"),
-        ("settle b", "the following arguments are required: --window"),
-        ("rank b", "expected either MEMBER or --score SCORE"),
-        ("rank b m1 --score 1", "expected either MEMBER or --score SCORE"),
-        ("rank b --score 1 --previous", "--previous needs a MEMBER"),
-        ("top b --limit 0", "--limit: expected a whole number of at least 1, got '0'"),
-        ("top b --from 1.5", "--from: expected a whole number of at least 1, got '1.5'"),
-        ("history b m --periods 101", "--periods: expected a whole number from 1 to 100, got '101'"),
-        ("top b --method best", "there is no 'best': expected one of competition, ordinal, dense"),
-        ("post --csv a --jsonl b", "argument --jsonl: not allowed with argument --csv"),
-        ("--api-url localhost:80 boards list", "expected an address such as https://example.org, got 'localhost:80'"),
-        ("--api-url http://[bad boards list", "expected an address such as https://example.org, got 'http://[bad'"),
-        (
-            "boards list --endpoint-url ftp://e.org",
-            "expected an address such as https://example.org, got 'ftp://e.org'",
-        ),
-        (
-            "boards list --queue-url https://e.org/?a",
-            "expected an address such as https://example.org, got 'https://e.",
-        ),
-    ],
-)
-def test_a_command_line_that_cannot_be_parsed(run: Run, command: str, words: str) -> None:
-    ran = run(command)
-    assert (ran.status, ran.out) == (WRONG, "")
-    assert ran.err.startswith("usage: standings")
-    assert words in ran.err
-    assert ran.err.endswith("--help` says what is expected\n")
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS, "boards check", "member erase", "dlq list"])

@@ -1,4 +1,4 @@
-"""What people type and see, in `sessions/*.txt`: members, posted files and tasks, over the real functions."""
+"""What people type and see, in `sessions/*.txt`: members, posted files, tasks and mistakes, over the real functions."""
 
 from pathlib import Path
 
@@ -7,8 +7,10 @@ import pytest
 from tests.support.cli.command_line import Run
 from tests.support.cli.sessions import Step, replay, sessions
 
+NAMES = ("members.txt", "post.txt", "rows.txt", "tasks.txt", "mistakes.txt")
 
-@pytest.mark.parametrize("session", [*sessions("members.txt"), *sessions("post.txt"), *sessions("tasks.txt")])
+
+@pytest.mark.parametrize("session", [one for name in NAMES for one in sessions(name)])
 def test_session(run: Run, session: list[Step], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     replay(run, session)
