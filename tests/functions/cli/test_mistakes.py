@@ -3,7 +3,6 @@
 What mistakes say is in `sessions/mistakes.txt`.
 """
 
-import socket
 from types import SimpleNamespace
 
 import pytest
@@ -19,11 +18,9 @@ from botocore.exceptions import (
 from standings_cli.__main__ import parser
 from standings_cli.stack import connection as stack_connection
 from standings_cli.stack.advice import advice
-from standings_cli.stack.api import Api
 from standings_cli.stack.errors import ApiError
-from standings_cli.stack.transport import Transport
 from standings_cli.start.summaries import COMMANDS
-from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
+from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE
 from tests.support.cli.command_line import Run, runner
 
 
@@ -82,18 +79,6 @@ def test_without_a_stack_here_local_says_how_to_start_one(
     assert ran.err.endswith(": start one with `make serve`\n")
 
 
-def test_an_api_that_is_not_there_is_tried_five_times(capsys: pytest.CaptureFixture[str]) -> None:
-    naps: list[float] = []
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        api = Api(address, Transport(), sleep=naps.append, chance=lambda: 1.0)
-        ran = runner(SimpleNamespace(api=api), capsys)("top b")
-    assert naps == [0.5, 1.0, 2.0, 4.0]
-    assert ran.status == UNREACHABLE
-    assert f'Could not connect to the endpoint URL: "{address}/boards/b"' in ran.err
-
-
 AGAIN = "standings: throttled: run the same command again in a moment\n"
 
 
@@ -101,8 +86,6 @@ AGAIN = "standings: throttled: run the same command again in a moment\n"
     ("ended", "status", "said"),
     [
         (ApiError(503, "unavailable", "throttled"), UNREACHABLE, AGAIN),
-        (ApiError(429, "", "throttled"), UNREACHABLE, AGAIN),
-        (ApiError(400, "bad-argument", "no"), WRONG, "standings: no\n"),
         (KeyboardInterrupt(), INTERRUPTED, "stopped\n"),
     ],
 )

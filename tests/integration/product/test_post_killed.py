@@ -3,16 +3,16 @@
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -71,14 +71,8 @@ class Runs:
         }
 
     def run(self, taken: Taken) -> tuple[int, str, str]:
-        process = subprocess.Popen(
-            self._command,
-            env=self._environment,
-            cwd=PROJECT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen(self._command, env=self._environment, cwd=PROJECT, **pipes)
         before = self._endpoint.requests
         self._endpoint.taken = lambda number: taken(number - before, process)
         try:
@@ -88,7 +82,6 @@ class Runs:
         return process.returncode, out, err
 
     def remembered(self) -> int:
-        """The number of rows that the command remembers."""
         rows: int = json.loads(self._state.read_text(encoding="utf-8"))["mark"]["rows"] if self._state.exists() else 0
         return rows
 
@@ -128,8 +121,8 @@ class Runs:
             time.sleep(0.005)
 
 
-@pytest.mark.parametrize("count", [600 * TIMES])
-def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path: Path) -> None:
+def test_every_row_counts_once_although_it_was_killed_twice(tmp_path: Path) -> None:
+    count = 600 * TIMES
     rng = Random(count)
     file = tmp_path / "rows.csv"
     expected = write_rows(file, count, rng)
@@ -161,37 +154,3 @@ def test_every_row_counts_once_although_it_was_killed_twice(count: int, tmp_path
         assert scores == expected
         assert runs.run(lambda *_: False)[0] == 0
         assert len(endpoint.queue) == 0
-
-
-@pytest.fixture
-def heard() -> Iterator[None]:
-    """Let child processes react to Ctrl-C, even if the tests run in the background, where it is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("heard")
-def test_ctrl_c_says_where_it_stopped_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    file = tmp_path / "rows.csv"
-    write_rows(file, 300, Random(3))
-    with listening(Queue()) as endpoint:
-        runs = Runs(endpoint, file)
-
-        def interrupted(number: int, process: subprocess.Popen[str]) -> bool:
-            if number == 20:
-                runs.advances(0)
-                process.send_signal(signal.SIGINT)
-            return number < 20
-
-        status, out, err = runs.run(interrupted)
-        assert status == 130, err
-        rows = runs.remembered()
-        assert "\nstopped after line " in err
-        assert err.endswith("; run the same command again to continue\n")
-        assert json.loads(out)["finished"] is False
-
-        status, out, _ = runs.run(lambda *_: True)
-        assert status == 0
-        assert json.loads(out)["before"] == rows
-        assert len({json.loads(message.body)["id"] for message in endpoint.queue.receive(1000)}) == 300
