@@ -185,7 +185,6 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     # Lambda emits the metrics of dropped events only if it counts events.
     ("Lambda::EventSourceMapping/MetricsConfig.Metrics", [["EventCount"]]),
     # A message is received again for 35 hours, and looks until they succeed: they carry nothing that could be lost.
-    ("ActivityQueue/VisibilityTimeout", [420]),
     ("ActivityQueue/RedrivePolicy", [{"deadLetterTargetArn": arn("ActivityDeadLetterQueue"), "maxReceiveCount": 300}]),
     ("ActivityQueue/MessageRetentionPeriod", [4 * 86_400]),
     ("ActivityDeadLetterQueue/MessageRetentionPeriod", [14 * 86_400]),
@@ -392,23 +391,12 @@ def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid
     assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
 
 
-def test_the_interface_is_there() -> None:
-    kinds = {name: resource["Type"] for name, resource in template()["Resources"].items()}
-    functions = ("Writer", "Projector", "Query", "Command", "Maintenance")
-    tables = ("Scores", "Receipts", "Rankings", "Profiles")
-
-    assert kinds["StandingsLayer"] == "AWS::Serverless::LayerVersion"
-    assert {kinds[f"{name}Function"] for name in functions} == {"AWS::Serverless::Function"}
-    assert {kinds[f"{name}Table"] for name in tables} == {"AWS::DynamoDB::Table"}
-    assert {kinds[name] for name in ("ActivityQueue", "ActivityDeadLetterQueue")} == {"AWS::SQS::Queue"}
-    assert {"ActivityQueueUrl", "ApiUrl"} <= template()["Outputs"].keys()
-    for name in functions:
-        assert template()["Outputs"][f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
-
-
-def test_functions_have_folders_of_their_names() -> None:
+def test_functions_have_folders_and_outputs_of_their_names() -> None:
     """Alarms find a metric by its service, and the rules find the service's code by its folder."""
-    for name, function in template()["Resources"].items():
-        if function["Type"] == "AWS::Serverless::Function":
-            service = function["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
-            assert Path(function["Properties"]["CodeUri"]).name == service == name.removesuffix("Function").lower()
+    outputs = template()["Outputs"]
+    for name in SIX:
+        function = template()["Resources"][f"{name}Function"]["Properties"]
+        service = function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+        assert Path(function["CodeUri"]).name == service == name.lower()
+        assert name == "Announcer" or outputs[f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
+    assert {"ActivityQueueUrl", "ApiUrl"} <= outputs.keys()
