@@ -10,12 +10,10 @@ import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks.harness.results_file import REPOSITORY, Output
-from benchmarks.harness.shapes import SHAPES
-from benchmarks.measure import curves, lanes, reads, units
+from benchmarks.measure import hot_key, lanes, reads
 from benchmarks.measure.live_page import tabs
 from benchmarks.measure.speed import speed, starts
-from benchmarks.members.events import AMOUNTS
-from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
+from benchmarks.members.histories import TWO_OF_SEVEN
 from benchmarks.models import ceiling
 from benchmarks.models.cost import cost_page, provisioned
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices
@@ -95,12 +93,11 @@ def test_the_budgets_are_met_but_for_one_kind_of_page() -> None:
 
 
 def test_reads_are_right_and_cost_the_same_at_every_depth() -> None:
-    deep = {(row["board"], row["members"]): row for row in RESULTS["reads"]["deep"]}
-    pages = deep[reads.FEW, 1_000_000]
+    first, near, deep = (READS[reads.FEW, 1_000_000, read] for read in reads.DEPTHS)
 
     assert RESULTS["reads"]["answers_wrong"] == 0
-    assert pages["at_middle_read_units"] <= 1.2 * pages["at_1000_read_units"]
-    assert pages["at_middle_read_units"] <= pages["first_read_units"] + 2.5
+    assert deep <= 1.2 * near
+    assert deep <= first + 2.5
     entries = {
         row["entries_most"]
         for row in RESULTS["reads"]["reads"]
@@ -193,15 +190,15 @@ def test_other_ways_to_rank_name_the_commit_of_their_code_and_ours_is_exact() ->
     assert len(FROZEN) == 8
     for page in OTHERS_ON:
         assert f"at commit `{OTHERS['commit']}`, on {OTHERS['measured_on']}" in text_of(page)
-    assert all(wrong["Standings", shape] == 0 for shape in SHAPES)
+    assert [share for (method, _), share in wrong.items() if method == "Standings"] == [0] * 4
     assert wrong["fixed tiers, the rule as published", "uniform"] > 0.9
     assert OTHERS["staleness"]["error_most"]["Standings"] == 0
 
 
 def test_the_hottest_key_takes_more_events_with_more_shards() -> None:
-    events = {(row["batch"], row["shards"]): row["events_per_second"] for row in RESULTS["curves"]["ceilings"]}
+    events = {(row["batch"], row["shards"]): row["events_per_second"] for row in RESULTS["hot_key"]["ceilings"]}
 
-    for shards in curves.SHARDS:
+    for shards in hot_key.SHARDS:
         assert events[100, shards] >= 0.85 * shards * events[100, 1]
 
 
@@ -232,19 +229,6 @@ def test_what_to_set_is_there_for_every_load_that_the_parts_take() -> None:
 
 
 # ---- dollars
-
-
-def test_the_units_of_an_event_are_those_that_make_units_counts() -> None:
-    """The two count on boards of their own, with other members."""
-    counted = {
-        row["windows"]: row["write_units_per_event"]
-        for row in RESULTS["units"]["writes"]
-        if (row["kind"], row["life"], tuple(row["amounts"])) == ("together", ONE_DAY, AMOUNTS)
-    }
-    events = {(row["board"], row["amounts"]): row["batches"]["500"]["write_units"] for row in COST["events"]}
-
-    for windows, board in ((units.ALL, "`all`"), (units.SHIPPED, "`all`, `day`, `last-7-days` (as shipped)")):
-        assert events[board, "1–100, median 400"] == pytest.approx(counted[windows.text], rel=0.02)
 
 
 def test_the_first_paragraph_says_where_we_are_dearer() -> None:
