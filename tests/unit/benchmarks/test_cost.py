@@ -1,7 +1,6 @@
 """What boards cost: counted events, bills, other services, options of the template; and what a deployment bears."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -9,29 +8,19 @@ import pytest
 
 from benchmarks.harness.results_file import Output
 from benchmarks.models import assumed, ceiling
-from benchmarks.models.cost import cost, counted, provisioned, services, spending
+from benchmarks.models.cost import cost, provisioned, services, spending
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
 from benchmarks.models.cost.spending import Load, counted_reads, of_event, of_month
 from tests.support.documents.pages import PROJECT
 
 ALL = Settings(windows=("all",))
-ALONE = Traffic(members=2_000, batch=1)
+ALONE = Traffic(members=2_000, batch=1, counted=80)
 BATCH = replace(ALONE, batch=20, daily=10.0)
 LOAD = Load(ALL, BATCH, 1, 100.0, 1_000.0)
 READS = counted_reads(Output())
 PRICES = read_prices()
 MONTH = assumed.MONTH
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _short() -> Iterator[None]:
-    """Let runs be short."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counted, "EVENTS", 80)
-        patch.setattr(counted, "POOL", 40)
-        yield
-    usage.cache_clear()
 
 
 # ---- what an event uses
@@ -48,17 +37,13 @@ def test_an_event_is_a_receipt_an_item_an_entry_a_place_and_its_tiers() -> None:
     assert usage(ALL, replace(ALONE, batch=100)).rankings < one.rankings - 1
 
 
-def test_events_of_one_member_in_a_batch_are_one_change() -> None:
-    used = usage(ALL, replace(ALONE, batch=50, active=1))
+def test_a_member_and_a_best_that_does_not_improve_share_what_they_can() -> None:
+    one_member = usage(ALL, replace(ALONE, batch=50, active=1))
+    no_better = usage(replace(ALL, aggregate="max"), replace(BATCH, improving=0.0))
 
-    assert used.receipts == 2
-    assert used.scores == used.records * 2 == pytest.approx(2 / 50)
-
-
-def test_a_best_that_does_not_improve_moves_nothing() -> None:
-    used = usage(replace(ALL, aggregate="max"), replace(BATCH, improving=0.0))
-
-    assert (used.write_units, used.read_units, used.moves) == (4, 0.5, 0)
+    assert one_member.receipts == 2
+    assert one_member.records == pytest.approx(1 / 50)
+    assert (no_better.write_units, no_better.read_units, no_better.moves) == (4, 0.5, 0)
 
 
 def test_the_first_event_of_a_day_is_a_new_place_which_costs_less() -> None:
@@ -71,10 +56,6 @@ def test_the_first_event_of_a_day_is_a_new_place_which_costs_less() -> None:
 def test_a_longer_rolling_window_changes_more_steps_and_stores_more() -> None:
     short, long = (usage(Settings(windows=(name,)), BATCH) for name in ("last-3-days", "last-7-days"))
 
-    run = counted._Run(Settings(windows=("last-3-days",)), BATCH, 1)
-    run.count()
-
-    assert run._is_folded()
     assert short.moves == long.moves == 1
     assert 2 + 1 < short.rankings < long.rankings
     assert short.entries_bytes < long.entries_bytes
