@@ -9,7 +9,7 @@ import pytest
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
-from standings_cli.terminal.exit_status import OK, UNREACHABLE
+from standings_cli.terminal.exit_status import UNREACHABLE
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
@@ -66,11 +66,6 @@ def connection(stack: Stack, later: Later) -> Iterator[Any]:
 @pytest.mark.parametrize("session", sessions("wait.txt"))
 def test_it_waits_until_it_knows(run: Run, session: list[Step]) -> None:
     replay(run, session)
-
-
-def test_it_has_the_rank_as_soon_as_there_is_one(run: Run, later: Later) -> None:
-    assert run("post b a points=5 --id x --wait").status == OK
-    assert later.naps == 4
 
 
 @pytest.mark.parametrize(
