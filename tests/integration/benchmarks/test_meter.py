@@ -67,24 +67,6 @@ def test_a_failed_condition_counts_and_an_invalid_request_does_not(meter: Meter)
     assert meter.snapshot().operations == {"PutItem": Units(write=9, round_trips=2)}
 
 
-def test_a_lost_answer_counts_and_a_lost_request_does_not() -> None:
-    engine = Engine()
-    fill_for_units(engine)
-    meter = Meter(engine)
-
-    def fail(name: str, _: dict[str, Any]) -> None:
-        if name == "TransactWriteItems":
-            raise ConnectionError
-
-    for hooks in (engine.before, engine.after):
-        hooks.append(fail)
-        with pytest.raises(ConnectionError):
-            meter.transact_write_items(TransactItems=[put("new")])
-        hooks.clear()
-
-    assert meter.snapshot().operations == {"TransactWriteItems": Units(write=2, round_trips=2)}
-
-
 def test_a_missing_item_costs_the_minimum(meter: Meter) -> None:
     """DynamoDB counts these. DynamoDB Local does not."""
     meter.batch_get_item(RequestItems={"Things": {"Keys": [key("none"), key("small")]}})

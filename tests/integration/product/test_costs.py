@@ -101,6 +101,10 @@ def test_a_stream_is_counted() -> None:
     for row in counted:
         assert row["events"] == 4 * 15
         assert row["write_units_per_event"] == pytest.approx(sum(row["parts"].values()), abs=0.03)
+    # Every event writes its row and its list; alone, also its own entry of the log.
+    together, alone = (row["parts"] for row in counted)
+    assert together["rows"] == alone["rows"] == 2 < together["list"]
+    assert together["nodes"] < together["log"] < 1 < alone["log"]
     assert counted[0]["write_units_per_event"] < counted[1]["write_units_per_event"]
 
 

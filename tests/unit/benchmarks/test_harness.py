@@ -5,15 +5,10 @@ from random import Random
 
 import pytest
 
-from benchmarks.harness import population
-from benchmarks.harness.population import BOUND, member, tree_of
+from benchmarks.harness.population import member, tree_of
 from benchmarks.harness.trips import SideBySide, Ticks
 from benchmarks.harness.truth import MemberTruth, Truth
-from benchmarks.measure.rolling import part_of
-from benchmarks.measure.units import SHIPPED
-from benchmarks.members.histories import LIVES, ONE_DAY, TWO_OF_SEVEN
-from standings.aws.dynamodb.keys import entry_key, log_key, node_key
-from standings.domain.rolling.rolling_rankings import RollingRankings
+from benchmarks.members.histories import LIVES, TWO_OF_SEVEN
 from tests.support.oracle.model import Listing, Placed
 
 
@@ -70,30 +65,3 @@ def test_scores_of_a_life_are_the_sums_of_a_periods_days() -> None:
         tree = tree_of(filter(None, found))
         ways = {node for node in tree if not node or node[0] % 2}
         assert histories.nodes(size, {offset: ways}) == {offset: {node: tree[node] for node in ways}}
-
-
-def test_members_live_as_their_life_says() -> None:
-    days = LIVES[TWO_OF_SEVEN](Random(3), 200, 7).of(range(200))
-    fine = LIVES[TWO_OF_SEVEN](Random(5), 2_000, 7)
-
-    assert {tuple(sums) for sums in LIVES[ONE_DAY](Random(4), 100, 7).of(range(100)).values()} == {(0,)}
-    for sums in days.values():
-        assert {sum(age in range(first, first + 14) for age in sums) for first in range(10)} <= {2, 3, 4, 5, 6}
-    assert sum(0 in sums for sums in days.values()) == pytest.approx(200 * 2 / 7, rel=0.25)
-    assert max(max(scores) for _, scores in fine.scores(7, range(-6, 7))) < BOUND
-
-
-METRIC = population.family(SHIPPED.definition).metrics["points"]
-ROLLING = RollingRankings(population.BOARD, METRIC, METRIC.windows[-1])
-ITEMS = {
-    ("Rankings", entry_key(ROLLING.key, "m/1")): "rows",
-    ("Rankings", log_key(ROLLING.key, 3)): "log",
-    ("Rankings", node_key(ROLLING.at(20_000).key, ())): "nodes",
-    ("Rankings", entry_key(ROLLING.at(20_000).key, "m#/log")): "list",
-    ("Rankings/places", ROLLING.at(20_000).key): "list",
-}
-
-
-def test_every_item_of_a_rolling_window_belongs_to_a_part() -> None:
-    code = METRIC.ranking_code(METRIC.windows[-1])
-    assert [part_of(code, *target) for target in ITEMS] == [*ITEMS.values()]
