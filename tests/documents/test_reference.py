@@ -83,49 +83,30 @@ def resolved(parameter: dict[str, Any]) -> dict[str, Any]:
     return dict(DESCRIBED["components"]["parameters"][name]) if name else parameter
 
 
-def test_the_reference_has_every_command_and_no_other() -> None:
-    page = (REFERENCE / "command-line.md").read_text("utf-8")
-    rows = re.findall(r"^\| (`[a-z].*?) \|", page, re.MULTILINE)
-    named = {
-        " ".join(re.findall(r"^[a-z]+|(?<= )[a-z]+(?= |$)", command)[: 2 if command.split()[0] in groups() else 1])
-        for row in rows
-        for command in re.findall(r"`([^`]+)`", row)
-        if command.split()[0] in top_commands()
-    }
-
-    assert named == {" ".join(command) for command in commands(parser())}
-    unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page)) - {*options(parser())}
-    assert unknown == {"--function-name", "--payload"}, "these two are of the command line of AWS"
-
-
-def below(level: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the commands of a level by name."""
-    found: dict[str, argparse.ArgumentParser] = {}
+def levels(level: argparse.ArgumentParser, *names: str) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+    """Yield a parser and all those below it, each with the words that lead to it."""
+    yield names, level
     for action in level._actions:
         if isinstance(action, argparse._SubParsersAction):
-            found |= action.choices
-    return found
+            for name, below in action.choices.items():
+                yield from levels(below, *names, name)
 
 
-def top_commands() -> set[str]:
-    return {*below(parser())}
+def test_the_reference_has_every_command_and_no_other() -> None:
+    page = (REFERENCE / "command-line.md").read_text("utf-8")
+    known = dict(levels(parser()))
+    groups = {names[:-1] for names in known if names}
+    named = set()
+    for row in re.findall(r"^\| (`[a-z].*?) \|", page, re.MULTILINE):
+        for command in re.findall(r"`([^`]+)`", row):
+            words = re.findall(r"^[a-z]+|(?<= )[a-z]+(?= |$)", command)
+            if (words[0],) in known:
+                named.add(tuple(words[: 2 if (words[0],) in groups else 1]))
 
-
-def groups() -> set[str]:
-    return {name for name, level in below(parser()).items() if below(level)}
-
-
-def commands(level: argparse.ArgumentParser, *names: str) -> Iterator[tuple[str, ...]]:
-    if not below(level):
-        yield names
-    for name, next_level in below(level).items():
-        yield from commands(next_level, *names, name)
-
-
-def options(level: argparse.ArgumentParser) -> Iterator[str]:
-    yield from level._option_string_actions
-    for next_level in below(level).values():
-        yield from options(next_level)
+    assert named == known.keys() - groups
+    options = {option for level in known.values() for option in level._option_string_actions}
+    unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page)) - options
+    assert unknown == {"--function-name", "--payload"}, "these two are of the command line of AWS"
 
 
 def test_the_reference_gives_the_settings_of_a_family_their_defaults() -> None:

@@ -196,7 +196,7 @@ def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events()
             *((f"s3:{action}Object", "ResultsBucket/*") for action in ("Get", "Put", "Delete")),
             ("s3:ListBucket", "ResultsBucket"),
             ("events:PutEvents", "event-bus/default"),
-        },
+        }
     }
 
 

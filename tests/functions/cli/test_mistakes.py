@@ -84,10 +84,7 @@ AGAIN = "standings: throttled: run the same command again in a moment\n"
 
 @pytest.mark.parametrize(
     ("ended", "status", "said"),
-    [
-        (ApiError(503, "unavailable", "throttled"), UNREACHABLE, AGAIN),
-        (KeyboardInterrupt(), INTERRUPTED, "stopped\n"),
-    ],
+    [(ApiError(503, "unavailable", "throttled"), UNREACHABLE, AGAIN), (KeyboardInterrupt(), INTERRUPTED, "stopped\n")],
 )
 def test_a_command_that_is_ended(
     capsys: pytest.CaptureFixture[str], ended: BaseException, status: int, said: str

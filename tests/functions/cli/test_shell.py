@@ -21,12 +21,7 @@ def connection() -> Any:
 
 @pytest.mark.parametrize(
     ("is_terminal", "environment", "coloured"),
-    [
-        (True, {}, True),
-        (True, {"NO_COLOR": "1"}, False),
-        (False, {}, False),
-        (False, {"FORCE_COLOR": "1"}, False),
-    ],
+    [(True, {}, True), (True, {"NO_COLOR": "1"}, False), (False, {}, False), (False, {"FORCE_COLOR": "1"}, False)],
 )
 def test_colours_are_for_terminals_alone_and_not_for_all(
     capsys: pytest.CaptureFixture[str],

@@ -176,10 +176,7 @@ def test_a_damaged_row_says_so(
     commit(windows, {"m": steps((0, 7, -5)), "n": steps((0, 7, -6))})
     key = {"pk": {"S": entry_key(WINDOW.key, "m")}}
     client.update_item(
-        TableName="Rankings",
-        Key=key,
-        UpdateExpression="SET p = :p",
-        ExpressionAttributeValues={":p": {"S": damage}},
+        TableName="Rankings", Key=key, UpdateExpression="SET p = :p", ExpressionAttributeValues={":p": {"S": damage}}
     )
     rows = windows.rows(WINDOW, ["m", "n"])
 
@@ -359,10 +356,7 @@ def test_a_damaged_log_is_neither_read_nor_folded(
 
     with pytest.raises(StoreRefusedError, match="is damaged"):
         windows.fold(WINDOW, 0)
-    for read in (
-        lambda: reader.nodes([(WINDOW.at(TODAY), ROOT)]),
-        lambda: reader.entries([(WINDOW.at(TODAY), "m")]),
-    ):
+    for read in (lambda: reader.nodes([(WINDOW.at(TODAY), ROOT)]), lambda: reader.entries([(WINDOW.at(TODAY), "m")])):
         with pytest.raises(StoreRefusedError, match="is damaged"):
             read()
     assert stored_log(client, "Rankings") == damaged
