@@ -58,17 +58,6 @@ def test_who_may_call_which_route(parameters: dict[str, str], expected: dict[str
     assert routes(**parameters) == expected
 
 
-def test_tokens_are_checked_by_one_authorizer_where_they_are_asked_for() -> None:
-    stack = deployed(**TOKENS)
-
-    assert not list(deployed().of("ApiGatewayV2::Authorizer"))
-    assert {named(route["AuthorizerId"]) for _, route in stack.of("ApiGatewayV2::Route")} == {"JwtAuthorizer"}
-    assert stack.properties("JwtAuthorizer")["JwtConfiguration"] == {
-        "Issuer": "https://issuer.example",
-        "Audience": ["standings", "other"],
-    }
-
-
 def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> None:
     description = json.loads((FUNCTIONS / "query" / "openapi.json").read_bytes())
     required = routes(**TOKENS)
@@ -103,6 +92,7 @@ POLICY: Final = "ApplicationAutoScaling::ScalingPolicy/TargetTrackingScalingPoli
 LIMITS: Final = "ApiStage/DefaultRouteSettings"
 CORS: Final = {"CorsOrigins": "https://a.example,https://b.example"}
 LOCKED: Final = {"DeletionProtection": "true"}
+THROWN_AWAY: Final = {"DataDeletionPolicy": "Delete", "Settlements": "true"}
 BLOCKS: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 KEPT: Final = ("Scores", "Receipts", "Profiles")
 POLICIES: Final = "arn:aws:iam::aws:policy"
@@ -172,6 +162,15 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         ({}, "MaintenanceFunction/Environment.Variables.RESULTS_BUCKET", [None]),
         ({}, "MaintenanceFunction/Environment.Variables.STACK_NAME", [None]),
         ({**EVERYTHING, "AuditReadUnits": "7"}, "AuditRule/Targets.0.Input", ['{"audits":{"next":{"read_units":7}}}']),
+        (THROWN_AWAY, "DynamoDB::Table/DeletionPolicy", ["Delete"]),
+        (THROWN_AWAY, "S3::Bucket/DeletionPolicy", ["Delete"]),
+        ({}, "ApiGatewayV2::Authorizer/AuthorizerType", []),
+        (TOKENS, "ApiGatewayV2::Route/AuthorizerId", [{"Ref": "JwtAuthorizer"}]),
+        (
+            TOKENS,
+            "JwtAuthorizer/JwtConfiguration",
+            [{"Issuer": TOKENS["JwtIssuer"], "Audience": ["standings", "other"]}],
+        ),
         ({"LogRetentionDays": "1"}, "Logs::LogGroup/RetentionInDays", ["1"]),
     ],
 )
@@ -280,13 +279,6 @@ def test_alarms_go_to_the_topic_if_there_is_one() -> None:
 def test_what_is_there_only_where_it_is_asked_for(parameters: dict[str, str], added: set[str]) -> None:
     assert deployed(**parameters).resources.keys() - deployed().resources.keys() == added
     assert template()["Outputs"]["ResultsBucketName"]["Condition"] == "PeriodsAreSettled"
-
-
-def test_throw_away_stacks_leave_nothing() -> None:
-    stack = deployed(DataDeletionPolicy="Delete", Settlements="true")
-
-    for name in ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable", "FailureBucket", "ResultsBucket"):
-        assert stack.resources[name]["DeletionPolicy"] == "Delete"
 
 
 @pytest.mark.parametrize(
