@@ -10,8 +10,7 @@ from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
 from standings_cli.terminal.exit_status import UNREACHABLE
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.cli.command_line import Run, connected, runner
@@ -40,12 +39,6 @@ class Later:
             assert self._stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
         if self.projects and self.naps % 4 == 0:
             project(self._stack)
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 @pytest.fixture
