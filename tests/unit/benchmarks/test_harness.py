@@ -1,13 +1,16 @@
-"""Tools of the benchmarks: the clock of round trips, sorted lists, members' histories, and what units are for."""
+"""Tools of the benchmarks: `make bench`, the clock of round trips, sorted lists and members' histories."""
 
 from decimal import Decimal
 from random import Random
 
 import pytest
 
+from benchmarks import __main__ as bench
 from benchmarks.harness.population import member, tree_of
+from benchmarks.harness.results_file import REPOSITORY
 from benchmarks.harness.trips import SideBySide, Ticks
 from benchmarks.harness.truth import MemberTruth, Truth
+from benchmarks.measure.speed import starts
 from benchmarks.members.histories import LIVES, TWO_OF_SEVEN
 from tests.support.oracle.model import Listing, Placed
 
@@ -65,3 +68,20 @@ def test_scores_of_a_life_are_the_sums_of_a_periods_days() -> None:
         tree = tree_of(filter(None, found))
         ways = {node for node in tree if not node or node[0] % 2}
         assert histories.nodes(size, {offset: ways}) == {offset: {node: tree[node] for node in ways}}
+
+
+def test_a_benchmark_that_fails_or_lacks_a_program_is_named_and_the_others_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(bench, "run", lambda name, _: ran.append(name) or name == "reads")  # type: ignore[func-returns-value]
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/chromium")
+    monkeypatch.setattr(starts, "BUILDER", REPOSITORY / "missing")
+
+    assert bench.main(["--size", "small"]) == 1
+    assert ran == [name for name in (*bench.MODULES, "safeguards") if name != "speed"]
+    printed = capsys.readouterr()
+    first = printed.out.splitlines()[0]
+    assert first.startswith("speed will be left out: expected ")
+    assert printed.err.splitlines() == ["failed: reads", first.replace("will be", "was")]
+    assert bench.main(["--size", "small", "units", "lanes"]) == 0
