@@ -86,10 +86,6 @@ lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time;
 pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon after `make serve` it shows standings
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) serve
 
-.PHONY: replay
-replay: $(TESTS) ## check every rank of a stream of your own: make replay FILE=activity.csv.gz
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.replay $(FILE) $(REPLAY_ARGS)
-
 .PHONY: rolling
 rolling: $(DEV_INSTALLED) ## what rolling windows cost a stream of your own: make rolling FILE=activity.csv.gz
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.rolling $(FILE) $(ROLLING_ARGS)

@@ -21,10 +21,9 @@ MODULES: Final = {
     "cost": "benchmarks.models.cost.cost_page",
     "lanes": "benchmarks.measure.lanes",
     "ceiling": "benchmarks.models.ceiling",
-    "curves": "benchmarks.measure.curves",
+    "hot_key": "benchmarks.measure.hot_key",
     "speed": "benchmarks.measure.speed.speed",
     "streams": "benchmarks.measure.rolling",
-    "settlement": "benchmarks.measure.settlement",
     "tabs": "benchmarks.measure.live_page.tabs",
     "budgets": "benchmarks.pages.budgets",
 }

@@ -188,10 +188,7 @@ class Meter:
                 for write in before:
                     self._charge(operation, write, write.put)
             raise
-        except BaseException:
-            self._charge_done(operation, before, {}, sure=False)  # perhaps only the answer was lost
-            raise
-        self._charge_done(operation, before, answer.get("UnprocessedItems", {}), sure=True)
+        self._charge_done(operation, before, answer.get("UnprocessedItems", {}))
         return answer
 
     def _with_items(self, writes: Iterable[_Write]) -> list[_Write]:
@@ -204,9 +201,7 @@ class Meter:
             return listed  # the write will fail with the same error
         return [replace(write, before=items.get(self._identity(write))) for write in listed]
 
-    def _charge_done(
-        self, operation: str, writes: list[_Write], undone: Mapping[str, list[Any]], *, sure: bool
-    ) -> None:
+    def _charge_done(self, operation: str, writes: list[_Write], undone: Mapping[str, list[Any]]) -> None:
         left = {
             self._identity(self._read_write(table, entry.get("PutRequest") or entry["DeleteRequest"], 1))
             for table, entries in undone.items()
@@ -214,8 +209,6 @@ class Meter:
         }
         done = [write for write in writes if self._identity(write) not in left]
         after = self._lookup.items((write.table, write.key) for write in done)
-        if not sure and all(after.get(self._identity(write)) == write.before for write in done):
-            return
         for write in done:
             new = after.get(self._identity(write))
             self._charge(operation, write, new)

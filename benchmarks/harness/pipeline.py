@@ -2,21 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from random import Random
 from typing import Any, Final
 
 import orjson
 
 from benchmarks.harness import population
-from benchmarks.harness.meter import Meter, Snapshot
-from benchmarks.harness.truth import ByName
+from benchmarks.harness.meter import Meter
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.member_items import decode_change
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.project.projector import Projector, Record
 from standings.project.prune_tiers import PrunedRankings
@@ -25,8 +22,6 @@ from standings.write.writer import QueueMessage, Writer
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
-BEFORE: Final = 500
-"""Batch size of the events that create the members' items; these events are not measured."""
 _NEVER: Final = float("inf")
 
 
@@ -106,33 +101,3 @@ class Pipeline:
     def stream(self) -> Sequence[dict[str, Any]]:
         (shard,) = self.client.stream("Scores")
         return shard
-
-
-class ShapedPipeline(Pipeline):
-    """A pipeline on a board with `scores`; the members in `chosen` have items and entries."""
-
-    def __init__(self, definition: str, scores: Sequence[int], chosen: Sequence[int]) -> None:
-        super().__init__(parse_boards(definition))
-        ranking = population.ranking_of(population.family(definition))
-        entries = list(map(population.member, chosen))
-        population.place_members(self.client, ranking, ByName(scores), entries=entries)
-        self._batches = 0
-        for start in range(0, len(chosen), BEFORE):
-            self.add({population.member(number): scores[number] for number in chosen[start : start + BEFORE]})
-        self.project(BEFORE)
-
-    def add(self, points: Mapping[str, int]) -> None:
-        self._batches += 1
-        self.write(
-            event(f"{self._batches}-{name}", population.BOARD, name, {"points": amount})
-            for name, amount in points.items()
-        )
-
-    def cost(self, members: Sequence[str], batch: int, amounts: tuple[int, int]) -> Snapshot:
-        """Apply and project an event for each of these members, in batches; return what that cost in all."""
-        rng = Random(1)
-        before = self.meter.snapshot()
-        for start in range(0, len(members), batch):
-            self.add({name: rng.randint(*amounts) for name in members[start : start + batch]})
-        self.project(batch)
-        return self.meter.snapshot() - before

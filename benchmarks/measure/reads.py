@@ -46,7 +46,7 @@ SHARDS: Final = 10
 DENSE: Final = (1_000, 10_000, 100_000)
 FEW: Final = "few equals"
 MANY: Final = "many equals"
-DEPTHS: Final = ("first", "at_1000", "at_middle")
+DEPTHS: Final = ("top 100", "100 at position 1,000", "100 at the middle")
 POPULATIONS: Final[dict[str, Draw]] = {FEW: population.finegrained, MANY: population.lognormal}
 EQUALS: Final = 10_000
 
@@ -76,17 +76,6 @@ def usual(board: Board, truth: Truth) -> Iterator[Answer]:
         member = truth.with_distinct_ahead(count)
         if member is not None:
             yield board.row(f"rank of a member, dense, {count:,} different scores ahead", [ask.rank(member, "dense")])
-
-
-def deep(board: Board, truth: Truth) -> Answer:
-    """Measure a page of 100 at the top, at position 1,000 and at the middle."""
-    ask = Questions(board, truth, Random(1))
-    pages = zip(DEPTHS, (ask.page(1), ask.at(1_000), ask.at(truth.total // 2)), strict=True)
-    costs: Answer = {"members": truth.total}
-    for name, page in pages:
-        row = board.row(name, [page])
-        costs |= {f"{name}_{unit}": row[f"{unit}_most"] for unit in ("read_units", "entries", "round_trips")}
-    return costs
 
 
 def sharded(count: int) -> Iterator[Answer]:
@@ -508,7 +497,7 @@ def boards(*, small: bool) -> Iterator[tuple[int, str, Callable[[], Iterable[Ans
 
 def measure(out: Output) -> Answer:
     gc.disable()  # it would search a million rows for cycles again and again
-    result: Answer = {"reads": [], "deep": [], "changes": []}
+    result: Answer = {"reads": [], "changes": []}
 
     def keep(members: int, board: str, rows: Iterable[Answer]) -> None:
         for row in rows:
@@ -518,10 +507,7 @@ def measure(out: Output) -> Answer:
 
     for count in SMALL if out.small else SIZES:
         for kind, draw in POPULATIONS.items():
-            board, truth = placed(count, draw)
-            keep(count, kind, usual(board, truth))
-            result["deep"].append({"board": kind, **deep(board, truth)})
-            del board, truth
+            keep(count, kind, usual(*placed(count, draw)))
     for count, name, rows in boards(small=out.small):
         keep(count, name, rows())
     return {**result, "answers_checked": sum(row["asked"] for row in result["reads"]), "answers_wrong": 0}
@@ -538,6 +524,17 @@ def _cost(row: Mapping[str, Any]) -> str:
 def of_rankings(result: Result) -> Iterator[str]:
     rows = of_boards(result, POPULATIONS)
     return crossed("read", ((row["read"], f"{row['board']}, {row['members']:,}", _cost(row)) for row in rows))
+
+
+def of_depths(result: Result) -> Iterator[str]:
+    return crossed(
+        "board | members",
+        (
+            (f"{row['board']} | {row['members']:,}", row["read"], f"{_cost(row)}, {row['entries_most']:,} entries")
+            for row in of_boards(result, POPULATIONS)
+            if row["read"] in DEPTHS
+        ),
+    )
 
 
 def of_windows(result: Result) -> Iterator[str]:
@@ -571,11 +568,7 @@ TABLES: Final[dict[str, Lines]] = {
         "{board} | {read} | {members:,} | {cost} | {entries_most:,}",
         lambda result: ({**row, "cost": _cost(row)} for row in of_boards(result, OTHERS)),
     ),
-    "depths": Table(
-        "board | members | first page | at position 1,000 | at the middle",
-        "{board} | {members:,} | " + " | ".join(f"{{{at}_read_units:g}} ({{{at}_entries:,}} entries)" for at in DEPTHS),
-        "deep",
-    ),
+    "depths": of_depths,
     "rolling": of_windows,
     "members": Table(
         "board | read | members | units (round trips) | units a period",

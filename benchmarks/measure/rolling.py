@@ -18,6 +18,7 @@ Pages are read on the way, and the entries of the list that they skip are counte
 import argparse
 import csv
 import gzip
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -31,8 +32,8 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import Board
 from benchmarks.harness.results_file import Output
-from benchmarks.members.breakdown import breakdown
 from benchmarks.pages.tables import Table
+from standings.aws.dynamodb.keys import PLACES
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.windows.calendar import DAY, SECOND
 from standings.read import pages
@@ -100,6 +101,16 @@ def alone(stream: Sequence[Event]) -> Batches:
         left -= len(events[:left])
 
 
+def part_of(code: str, table: str, key: str) -> str:
+    """Return what units of a key of Rankings are for, by the code of the board's only window, which is rolling."""
+    if table.endswith(PLACES):
+        return "list"
+    period, separator, rest = re.split("([#/])", key.partition("#")[2].removeprefix(code), maxsplit=1)
+    if separator == "#":
+        return "list" if period else "rows"
+    return "log" if not period and rest.startswith("log") else "nodes"
+
+
 KINDS: Final = {"together": together, "alone": alone}
 
 
@@ -110,7 +121,8 @@ class Run:
         self._now = 0
         definition = f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", windows = ["{window}"] }}'
         self._window = window
-        self._metric = population.family(definition).metrics["points"]
+        metric = population.family(definition).metrics["points"]
+        self._code = metric.ranking_code(metric.windows[0])
         self._board = Board(parse_boards(definition), clock=replace(still_clock(), now=lambda: self._now))
         self._events = self._shown = self._read = self._applied = 0
 
@@ -128,8 +140,10 @@ class Run:
                 day = self._now // DAY
                 self._begin_day(read=day % EVERY == 0)
             self._batch(events)
-        spent = breakdown(self._metric, meter.snapshot() - before)
-        parts = {part: spent[part].write / self._events for part in PARTS}
+        parts = dict.fromkeys(PARTS, 0.0)
+        for (table, key), units in (meter.snapshot() - before).targets.items():
+            if table.startswith("Rankings"):
+                parts[part_of(self._code, table, key)] += units.write / self._events
         return {
             "events": self._events,
             "write_units_per_event": round(sum(parts.values()), 2),

@@ -1,10 +1,10 @@
 """What ranks and events cost: read and write units and round trips, counted over the real requests.
 
-`make units` writes `benchmarks/results/units.json` and a table of `docs/performance.md`. The result also says what the
-units of an event are for.
+`make units` writes `benchmarks/results/units.json` and a table of `docs/performance.md`.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -13,29 +13,29 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
-from benchmarks.members.events import AMOUNTS, Scene, cost
-from benchmarks.members.histories import LIVES, ONE_DAY, TWO_OF_SEVEN, points
+from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
+from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.pages.tables import Result
-from standings.domain.windows.window import MAX_SLAB, parse_window
 
 SIZES: Final = (1_000, 10_000, 100_000)
 MEMBERS: Final = 200_000
 SMALL: Final = 10_000
 SAMPLE: Final = 200
 """Members whose ranks are read."""
+TOGETHER: Final = 500
+"""Events that come together, in one batch."""
+AMOUNTS: Final = (1, 100)
+"""The fewest and the most points of an event, unless it says others."""
 WIDE: Final = (100, 2_500)
+LIVES: Final[dict[str, float | None]] = {ONE_DAY: None, TWO_OF_SEVEN: 2 / 7}
+"""The events of a member a day, by what a table calls it. None: all of its score is of today."""
 
 
 class Windows(NamedTuple):
-    """The windows of a board, the days of the longest, and on how many days of a slab events are counted at least."""
+    """The windows of a board, and the days of the longest."""
 
     names: tuple[str, ...]
     days: int
-    counted: int = MAX_SLAB
-
-    @property
-    def slab(self) -> int:
-        return len(parse_window(self.names[-1]).slab_of(0))
 
     @property
     def text(self) -> str:
@@ -49,10 +49,10 @@ class Windows(NamedTuple):
         return f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", windows = [{names}] }}'
 
 
-ALL: Final = Windows(("all",), 7, counted=2)
+ALL: Final = Windows(("all",), 7)
 SHIPPED: Final = Windows(("all", "day", "last-7-days"), 7)
 MONTH: Final = Windows(("all", "last-30-days"), 30)
-QUARTER: Final = Windows(("all", "last-90-days"), 90, counted=4)
+QUARTER: Final = Windows(("all", "last-90-days"), 90)
 WINDOWS: Final = (ALL, SHIPPED, MONTH, QUARTER)
 
 
@@ -74,27 +74,26 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     }
 
 
-def writes(windows: Windows, members: int, counted: int | None = None) -> Iterator[dict[str, Any]]:
-    """Measure the units of an event on a board with these windows, for each life of its members.
-
-    How many steps an event changes depends on how far its slab is, so events are counted on many days of one, or on
-    `counted`.
-    """
-    days = range(0, windows.slab, max(1, windows.slab // (counted or windows.counted)))
-    for life, draw in LIVES.items():
+def writes(windows: Windows, *, small: bool) -> Iterator[dict[str, Any]]:
+    """Count the units of an event on a board with these windows, for each life of its members."""
+    for life, daily in LIVES.items():
         if windows == ALL and life != ONE_DAY:
             continue
-        histories = draw(Random(2), members, windows.days, points)
         kinds = [("together", AMOUNTS), ("alone", AMOUNTS)] + [("together", WIDE)] * (windows == SHIPPED)
         for kind, amounts in kinds:
-            figures = cost(Scene(windows.definition, histories, days, amounts), kind)
+            traffic = Traffic(MEMBERS, amounts=amounts, batch=TOGETHER if kind == "together" else 1, daily=daily)
+            if small:
+                traffic = replace(traffic, members=SMALL, batch=min(traffic.batch, 20), counted=40)
+            used = usage(Settings(windows.names), traffic)
             row = {
                 "windows": windows.text,
                 "kind": kind,
                 "life": life,
                 "amounts": amounts,
-                "members": members,
-                **figures,
+                "members": traffic.members,
+                "write_units_per_event": round(used.write_units, 2),
+                "read_units_per_event": round(used.read_units, 2),
+                "row_transactions_per_event": round(used.projector_transactions, 2),
             }
             print(line(row), flush=True)
             yield row
@@ -121,10 +120,9 @@ def table(result: Result) -> Iterator[str]:
 
 
 def measure(out: Output) -> dict[str, Any]:
-    members, counted = (SMALL, 1) if out.small else (MEMBERS, None)
     return {
         "reads": [reads(size, seed=1) for size in (SIZES[:2] if out.small else SIZES)],
-        "writes": [row for windows in WINDOWS for row in writes(windows, members, counted)],
+        "writes": [row for windows in WINDOWS for row in writes(windows, small=out.small)],
     }
 
 

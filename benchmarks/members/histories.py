@@ -7,7 +7,7 @@ from itertools import combinations
 from random import Random
 from typing import Final, NamedTuple
 
-from benchmarks.harness.population import BOUND, Tree, tree_of
+from benchmarks.harness.population import BOUND, Tree
 from standings.domain.scoring.sort_order import sort_value
 from standings.domain.tiers.tier_path import Path, path
 from standings.domain.windows.window import MAX_SLAB
@@ -17,7 +17,6 @@ EARLIER: Final = 13
 WEEK: Final = 7
 MOST_TIMES: Final = 3
 """A sum of two days of seven is at most so many times what was drawn."""
-Score = Callable[[Random], int]
 _PAIRS: Final = tuple(combinations(range(WEEK), 2))
 
 
@@ -34,16 +33,15 @@ class Histories:
     def __init__(self, days: Mapping[int, Day], count: int) -> None:
         self.count = count
         self._days = days
-        self._trees: dict[tuple[int | None, int], Tree] = {}
 
     def of(self, numbers: Collection[int]) -> dict[int, dict[int, int]]:
         """The sums of some members by age."""
         wanted = frozenset(numbers)
         found: defaultdict[int, dict[int, int]] = defaultdict(dict)
         for age, (members, sums) in self._days.items():
-            for number, points in zip(members, sums, strict=True):
+            for number, amount in zip(members, sums, strict=True):
                 if number in wanted:
-                    found[number][age] = points
+                    found[number][age] = amount
         return found
 
     def totals(self) -> list[int]:
@@ -66,22 +64,11 @@ class Histories:
             self._add(scores, size - 1 - offset, -1)
             self._add(scores, -1 - offset, 1)
 
-    def trees(self, size: int | None, offsets: Collection[int]) -> Mapping[int, Tree]:
-        """The trees of periods of so many days, by offset; without a size, of everything, whatever the offset.
-
-        A member whose sum is 0 was not active, and is in none.
-        """
-        missing = [offset for offset in offsets if (size, offset) not in self._trees]
-        if missing and size is None:
-            self._trees |= dict.fromkeys(((None, offset) for offset in missing), tree_of(filter(None, self.totals())))
-        elif missing and size is not None:
-            for offset, scores in self.scores(size, range(min(missing), max(missing) + 1)):
-                if offset in missing:
-                    self._trees[size, offset] = tree_of(filter(None, scores))
-        return {offset: self._trees[size, offset] for offset in offsets}
-
     def nodes(self, size: int | None, ways: Mapping[int, Collection[Path]]) -> Mapping[int, Tree]:
-        """Some nodes of these trees, by offset. A node's parents are among them."""
+        """Some nodes of the trees of periods of so many days, by offset; without a size, of everything.
+
+        A node's parents are among them. A member whose sum is 0 was not active, and is in none.
+        """
         if size is None:
             totals = self.totals()
             return {offset: _nodes_of(totals, wanted) for offset, wanted in ways.items()}
@@ -91,8 +78,8 @@ class Histories:
     def _add(self, scores: list[int], age: int, sign: int) -> None:
         if age in self._days:
             members, sums = self._days[age]
-            for number, points in zip(members, sums, strict=True):
-                scores[number] += sign * points
+            for number, amount in zip(members, sums, strict=True):
+                scores[number] += sign * amount
 
 
 def _nodes_of(scores: Iterable[int], wanted: Collection[Path]) -> Tree:
@@ -107,31 +94,26 @@ def _nodes_of(scores: Iterable[int], wanted: Collection[Path]) -> Tree:
 
 
 def points(rng: Random) -> int:
-    """Draw a log-normal score with a median of 400; many members share one."""
-    return max(1, round(rng.lognormvariate(5.99, 1.2)))
-
-
-def fine_points(rng: Random) -> int:
     """Draw a log-normal score with a median of 4,000,000; few members share one, and no sum reaches 2^28."""
     while (drawn := max(1, round(rng.lognormvariate(15.2, 1.2)))) >= BOUND // MOST_TIMES:
         pass
     return drawn
 
 
-def one_day(rng: Random, count: int, size: int, score: Score = points) -> Histories:
+def one_day(rng: Random, count: int, size: int) -> Histories:
     """Members who have all of their score of today."""
     del size
-    return Histories({0: Day(array("L", range(count)), array("q", (score(rng) for _ in range(count))))}, count)
+    return Histories({0: Day(array("L", range(count)), array("q", (points(rng) for _ in range(count))))}, count)
 
 
-def two_of_seven(rng: Random, count: int, size: int, score: Score = points) -> Histories:
+def two_of_seven(rng: Random, count: int, size: int) -> Histories:
     """Members active on two random days of every seven; their sums of so many days are about what is drawn.
 
     The days go back as far as anything is stored of them.
     """
     days = {age: Day(array("L"), array("q")) for age in range(size + EARLIER + MAX_SLAB)}
     for number in range(count):
-        usual = score(rng) * WEEK / (2 * size)
+        usual = points(rng) * WEEK / (2 * size)
         # Every member's weeks begin on a day of its own.
         for week in range(-int(rng.random() * WEEK), len(days), WEEK):
             for day in _PAIRS[int(rng.random() * len(_PAIRS))]:
@@ -144,7 +126,7 @@ def two_of_seven(rng: Random, count: int, size: int, score: Score = points) -> H
 
 ONE_DAY: Final = "one day"
 TWO_OF_SEVEN: Final = "two days of seven"
-LIVES: Final[Mapping[str, Callable[[Random, int, int, Score], Histories]]] = {
+LIVES: Final[Mapping[str, Callable[[Random, int, int], Histories]]] = {
     ONE_DAY: one_day,
     TWO_OF_SEVEN: two_of_seven,
 }

@@ -42,12 +42,12 @@ class Loader:
         histories: Histories,
         chosen: Mapping[int, Mapping[int, int]],
         *,
-        offsets: Collection[int] | None = None,
+        offsets: Collection[int],
         log: Sequence[Entry] = (),
     ) -> None:
         """Load every window. The members in `chosen` get items and rows, by their sums of each age.
 
-        With `offsets`, only these periods of rolling windows get nodes, and of every tree those alone that lie on the
+        Of rolling windows only the periods with these offsets get nodes, and of every tree those alone that lie on the
         way to the chosen members.
         """
         images = [self._image(number, sums) for number, sums in chosen.items()]
@@ -59,7 +59,7 @@ class Loader:
                 self._client.load("Rankings", self._rolling_nodes(rankings, histories, images, offsets))
                 self._client.load("Rankings", self._rolling_rows(rankings, images))
             else:
-                self._client.load("Rankings", self._calendar(window, histories, images, whole=offsets is None))
+                self._client.load("Rankings", self._calendar(window, histories, images))
 
     def _image(self, number: int, sums: Mapping[int, int]) -> Image:
         metric = self._metric
@@ -70,12 +70,10 @@ class Loader:
         written = self._written_at
         return Image(self._board, member(number), written, written, values[metric.total()], hidden=False, values=values)
 
-    def _calendar(
-        self, window: Window, histories: Histories, images: Iterable[Image], *, whole: bool
-    ) -> Iterator[Item]:
+    def _calendar(self, window: Window, histories: Histories, images: Sequence[Image]) -> Iterator[Item]:
         ranking = Ranking(self._board, self._metric, window, self._metric.timetable.current(window, self._now))
         size = 1 if window.unit else None
-        trees = histories.trees(size, [0]) if whole else histories.nodes(size, {0: _on_the_way(ranking, images)})
+        trees = histories.nodes(size, {0: _on_the_way(ranking, images)})
         until = ranking.readable_until
         expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
         yield from self._nodes(ranking, trees[0], {"v": self._written_at}, expiry)
@@ -99,14 +97,11 @@ class Loader:
         rankings: RollingRankings,
         histories: Histories,
         images: Sequence[Image],
-        offsets: Collection[int] | None,
+        offsets: Collection[int],
     ) -> Iterator[Item]:
         today = self._metric.timetable.index(rankings.unit, self._now)
         size = rankings.window.size
-        if offsets is None:
-            trees = histories.trees(size, range(rankings.first_open(self._now) - today, size))
-        else:
-            trees = histories.nodes(size, {one: _on_the_way(rankings.at(today + one), images) for one in offsets})
+        trees = histories.nodes(size, {one: _on_the_way(rankings.at(today + one), images) for one in offsets})
         for offset, tree in trees.items():
             ranking = rankings.at(today + offset)
             expiry = (rankings.readable_until(ranking.period) + EXPIRY_MARGIN) // SECOND

@@ -10,7 +10,7 @@ from benchmarks.harness import population
 from benchmarks.harness.pipeline import still_clock
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.truth import MemberTruth, number_of
-from benchmarks.members.histories import LIVES, Histories, fine_points
+from benchmarks.members.histories import LIVES, Histories
 from benchmarks.members.loader import Loader
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.rolling.count_log import Entry, encode_entry
@@ -41,7 +41,7 @@ class RollingBoard:
         self._now = NOON
         self.window = window
         rng = Random(count)
-        histories = LIVES[life](rng, count, days, fine_points)
+        histories = LIVES[life](rng, count, days)
         self._days = days
         periods = histories.scores(days, range(min(offsets), max(offsets) + 1))
         self.truths = {offset: MemberTruth(scores) for offset, scores in periods if offset in offsets}

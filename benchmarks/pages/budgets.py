@@ -9,10 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
-from benchmarks.measure import curves, reads
+from benchmarks.measure import hot_key, reads
 from benchmarks.measure.speed import speed
-from benchmarks.measure.units import ALL, MONTH, QUARTER, SHIPPED, WIDE, Windows
-from benchmarks.members.events import AMOUNTS, BATCH
+from benchmarks.measure.units import ALL, AMOUNTS, MONTH, QUARTER, SHIPPED, TOGETHER, WIDE, Windows
 from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.pages.tables import Result, Table
 
@@ -73,32 +72,40 @@ def at_most(subject: str, unit: str, most: float, figure: float, trips: tuple[in
     return Budget(subject, budget, f"{figure:g}, {trips[1]}", figure <= most and trips[1] <= trips[0])
 
 
-def of_curves(result: Result) -> Iterator[Budget]:
-    most = max(row["members"] for row in result["reads"])
-    done = [row for row in result["reads"] if "asked" in row]
-    of = {read: [row for row in done if row["read"] == read] for read in curves.READS}
-    units = {read: max(row["read_units_most"] for row in rows) for read, rows in of.items() if rows}
-    trips = {read: max(row["round_trips_most"] for row in rows) for read, rows in of.items() if rows}
-    rank, top = curves.RANK, curves.TOP
-    subject = f"a member's rank, scores below 2^28, all shapes, 1,000 to {most:,} members"
-    yield at_most(subject, " read units", 3, units[rank], (2, trips[rank]))
-    flat = max(curves.flatness(result).values())
-    yield Budget(f"the same at {most:,} members ÷ at {curves.BASE:,}, all shapes", "≤ 1.1", f"{flat:.2f}", flat <= 1.1)
-    yield at_most("top 100 with the total, ids of 20 bytes", " read units", 2.5, units[top], (1, trips[top]))
-    first = {(row["shape"], row["members"]): row["read_units_most"] for row in of[top]}
-    # In these shapes few members share a score, so a page skips few entries.
-    few = [row for row in of[curves.DEEP] if row["shape"] in {"log-normal", "uniform"}]
-    for subject, rows in (
-        ("100 at the middle, few equals", few),
-        ("100 by cursor from the middle, any equals", of[curves.ON]),
+def of_rankings(result: Result) -> Iterator[Budget]:
+    """Yield the budgets of a ranking of `all`: whatever its size, and however many members share a score."""
+    rows = {(row["board"], row["members"], row["read"]): row for row in reads.of_boards(result, reads.POPULATIONS)}
+    sizes = sorted({members for _, members, _ in rows})
+    rank, top = ([row for (*_, read), row in rows.items() if read == name] for name in ("rank of a member", "top 100"))
+    units, trips = _most(rank)
+    subject = f"a member's rank, scores below 2^28, {sizes[0]:,} to {sizes[-1]:,} members"
+    yield at_most(subject, " read units", 3, units, (2, trips))
+    flat = max(
+        rows[board, sizes[-1], "rank of a member"][kind] / rows[board, sizes[0], "rank of a member"][kind]
+        for board in reads.POPULATIONS
+        for kind in ("read_units_mean", "read_units_most")
+    )
+    yield Budget(f"the same at {sizes[-1]:,} members ÷ at {sizes[0]:,}", "≤ 1.1", f"{flat:.2f}", flat <= 1.1)
+    units, trips = _most(top)
+    yield at_most("top 100 with the total, ids of 20 bytes", " read units", 2.5, units, (1, trips))
+    for subject, boards, read in (
+        ("100 at the middle, few equals", [reads.FEW], "100 at the middle"),
+        ("100 by cursor from the middle, any equals", reads.POPULATIONS, "next page of 100"),
     ):
-        more = max(row["read_units_most"] - first[row["shape"], row["members"]] for row in rows)
+        more = max(
+            rows[board, size, read]["read_units_most"] - rows[board, size, "top 100"]["read_units_most"]
+            for board in boards
+            for size in sizes
+        )
         yield Budget(subject, "≤ 2.5 read units more", f"{more:g} more", more <= 2.5)
+
+
+def of_hot_key(result: Result) -> Iterator[Budget]:
     four = min(row["events_per_second"] for row in result["ceilings"] if row["shards"] == 4)
     subject = "a hot board of 4 shards, events of different members, until a key takes 1,000 write units per second"
     yield Budget(subject, "≥ 1,000 events/s", f"{four:,}", four >= 1_000)
     together = {row["shards"]: row["events_per_second"] for row in result["ceilings"] if row["batch"] > 1}
-    growth = min(together[2 * shards] / together[shards] for shards in curves.SHARDS[:-1])
+    growth = min(together[2 * shards] / together[shards] for shards in hot_key.SHARDS[:-1])
     subject = "the same with twice the shards, batches of 100"
     yield Budget(subject, f"≥ {ENOUGH:g} ×", f"{growth:.2f} ×", growth >= ENOUGH)
 
@@ -146,7 +153,7 @@ def of_events(result: Result) -> Iterator[Budget]:
     for kind, most in EVENTS.items():
         row = rows[kind.windows.text, kind.kind, kind.life, kind.amounts]
         life = f", members active on {kind.life}" if kind.life == TWO_OF_SEVEN else ""
-        together = f"{BATCH} together" if kind.kind == "together" else kind.kind
+        together = f"{TOGETHER} together" if kind.kind == "together" else kind.kind
         points = "{}–{:,}".format(*kind.amounts)
         subject = f"an event, {kind.windows.text}, {together}, amounts of {points}, {row['members']:,} members{life}"
         yield at_most(subject, " write units", most, row["write_units_per_event"])
@@ -173,7 +180,8 @@ def of_speed(result: Result) -> Iterator[Budget]:
 
 
 FROM: Final[tuple[tuple[str, Callable[[Result], Iterator[Budget]]], ...]] = (
-    ("curves", of_curves),
+    ("reads", of_rankings),
+    ("hot_key", of_hot_key),
     ("compared", of_compared),
     ("reads", of_reads),
     ("lanes", of_lanes),

@@ -1,4 +1,4 @@
-"""Takes the pictures of the live page: those of the docs, one that moves while events come, and one of each scene.
+"""Takes the pictures of the live page that the docs show, one of which moves while events come.
 
 No picture depends on how fast this machine is. A view is taken when it has all that it shows. For the moving picture
 the page only begins its animations, and each frame is set to its time before it is taken.
@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
-from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -20,13 +19,12 @@ from uuid import uuid4
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from benchmarks.harness.results_file import REPOSITORY, Output
+from benchmarks.harness.results_file import Output
 from demo import people
 from demo.demo import BOARD
 from demo.reads import Reader
 
 PICTURES: Final = "docs/pictures"
-TO_LOOK_AT: Final = REPOSITORY / ".local" / "pictures"
 MOVING: Final = f"{PICTURES}/live-page.webp"
 PATIENCE_MS: Final = 300_000
 WINDOW: Final = "last-7-days"
@@ -51,7 +49,6 @@ _ONE_MOMENT: Final = """() => {
 _MOVED: Final = "() => document.querySelector('#podium li') && document.querySelector('#rows .moved span')"
 _HOME: Final = f"""() => {json.dumps([QUIET, *OTHERS])}.every(name => document.body.innerText.includes(name))
     && [...document.querySelectorAll("li .leader")].every(one => one.textContent)"""
-_WRONG: Final = "() => document.querySelector('#wrong-links a')"
 _PODIUM: Final = "() => document.querySelectorAll('#podium li').length == 3"
 
 
@@ -78,35 +75,13 @@ VIEWS: Final = (
     View("live-page-home", {}, (1000, 640), _HOME),
     View("live-page-embed", {**_LIST, "embed": ""}, (420, 500), _LISTED, scale=2),
 )
-SCENES: Final[dict[str, tuple[dict[str, str], str]]] = {
-    "list": (_LIST, _LISTED),
-    "ended": ({"board": QUIET, "window": "day", "period": f"{datetime.now(UTC) - timedelta(days=1):%F}"}, _LISTED),
-    "wrong": ({"board": "demo-stork"}, _WRONG),
-    "home": ({}, _HOME),
-    "embed": ({**_LIST, "embed": ""}, _LISTED),
-}
-LOOKS: Final[dict[str, dict[str, Any]]] = {
-    "phone": {"shown": (390, 844), "as_phone": True},
-    "desktop": {"shown": (1440, 900)},
-    "dark": {"shown": (1440, 900), "scheme": "dark"},
-    "kiosk": {"shown": (1920, 1080), "scheme": "dark"},
-}
-_NOT_ON_A_WALL: Final = {"home", "embed"}
 
 
 def take(browser: Browser, address: str, out: Output) -> None:
-    """Take every picture of the page at this address: those of the docs, and to look at each scene in each look.
-
-    RuntimeError names the picture that did not come about.
-    """
+    """Take every picture of the page at this address; RuntimeError names the picture that did not come about."""
     _fill(address)
     for view in VIEWS:
         _take(browser, address, view, out.place(f"{PICTURES}/{view.name}.png"))
-    TO_LOOK_AT.mkdir(parents=True, exist_ok=True)
-    for (scene, (arguments, ready)), (look, shown) in product(SCENES.items(), LOOKS.items()):
-        if look != "kiosk" or scene not in _NOT_ON_A_WALL:
-            given = {**arguments, "kiosk": ""} if look == "kiosk" else arguments
-            _take(browser, address, View(scene, given, ready=ready, **shown), TO_LOOK_AT / f"{scene}-{look}.png")
     _take_moving(browser, address, out.place(MOVING))
 
 

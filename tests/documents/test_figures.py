@@ -10,13 +10,10 @@ import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks.harness.results_file import REPOSITORY, Output
-from benchmarks.harness.shapes import SHAPES
-from benchmarks.measure import curves, lanes, reads, units
+from benchmarks.measure import hot_key, lanes, reads
 from benchmarks.measure.live_page import tabs
 from benchmarks.measure.speed import speed, starts
-from benchmarks.members.events import AMOUNTS
-from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
-from benchmarks.models import ceiling
+from benchmarks.members.histories import TWO_OF_SEVEN
 from benchmarks.models.cost import cost_page, provisioned
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices
 from benchmarks.models.cost.services import SERVICES
@@ -73,17 +70,6 @@ def test_a_picture_matches_its_result(path: str) -> None:
     assert any(path.removeprefix("docs/") in text_of(page) for page in pages)
 
 
-def test_the_readme_has_eight_rows_of_the_comparison() -> None:
-    tables = bench.load("reads").tables
-    whole, short = (
-        list(tables[page][mark](RESULTS["reads"]))
-        for page, mark in (("docs/comparison.md", "comparison"), ("README.md", "peers"))
-    )
-
-    assert len(short) == 2 + 8
-    assert [line for line in whole if line in short] == short
-
-
 def test_the_budgets_are_met_but_for_one_kind_of_page() -> None:
     """Decision 17 says why the top of a rolling window costs more where members come on two days of seven."""
     checked = RESULTS["budgets"]["budgets"]
@@ -95,12 +81,11 @@ def test_the_budgets_are_met_but_for_one_kind_of_page() -> None:
 
 
 def test_reads_are_right_and_cost_the_same_at_every_depth() -> None:
-    deep = {(row["board"], row["members"]): row for row in RESULTS["reads"]["deep"]}
-    pages = deep[reads.FEW, 1_000_000]
+    first, near, deep = (READS[reads.FEW, 1_000_000, read] for read in reads.DEPTHS)
 
     assert RESULTS["reads"]["answers_wrong"] == 0
-    assert pages["at_middle_read_units"] <= 1.2 * pages["at_1000_read_units"]
-    assert pages["at_middle_read_units"] <= pages["first_read_units"] + 2.5
+    assert deep <= 1.2 * near
+    assert deep <= first + 2.5
     entries = {
         row["entries_most"]
         for row in RESULTS["reads"]["reads"]
@@ -193,15 +178,15 @@ def test_other_ways_to_rank_name_the_commit_of_their_code_and_ours_is_exact() ->
     assert len(FROZEN) == 8
     for page in OTHERS_ON:
         assert f"at commit `{OTHERS['commit']}`, on {OTHERS['measured_on']}" in text_of(page)
-    assert all(wrong["Standings", shape] == 0 for shape in SHAPES)
+    assert [share for (method, _), share in wrong.items() if method == "Standings"] == [0] * 4
     assert wrong["fixed tiers, the rule as published", "uniform"] > 0.9
     assert OTHERS["staleness"]["error_most"]["Standings"] == 0
 
 
 def test_the_hottest_key_takes_more_events_with_more_shards() -> None:
-    events = {(row["batch"], row["shards"]): row["events_per_second"] for row in RESULTS["curves"]["ceilings"]}
+    events = {(row["batch"], row["shards"]): row["events_per_second"] for row in RESULTS["hot_key"]["ceilings"]}
 
-    for shards in curves.SHARDS:
+    for shards in hot_key.SHARDS:
         assert events[100, shards] >= 0.85 * shards * events[100, 1]
 
 
@@ -218,33 +203,7 @@ def test_the_code_is_small_and_commands_start_soon() -> None:
     assert (of["members"], of["batch"]) == (200_000, 500)
 
 
-def test_what_to_set_is_there_for_every_load_that_the_parts_take() -> None:
-    of = RESULTS["ceiling"]
-
-    assert {(row["projectors"], row["batch"]) for row in of["runs"]} == {
-        (count, batch) for batch in ceiling.BATCHES for count in ceiling.PROJECTORS
-    }
-    for row in of["scenes"]:
-        assert bool(row["set"]) == (row["boards"] > 1 or row["events_per_second"] < of["limits"]["tiers"])
-        if row["set"]:
-            assert row["set"]["shards"] * row["boards"] * ceiling.PER_SHARD >= row["events_per_second"]
-            assert row["set"]["average"] < row["set"]["most"] < 3
-
-
 # ---- dollars
-
-
-def test_the_units_of_an_event_are_those_that_make_units_counts() -> None:
-    """The two count on boards of their own, with other members."""
-    counted = {
-        row["windows"]: row["write_units_per_event"]
-        for row in RESULTS["units"]["writes"]
-        if (row["kind"], row["life"], tuple(row["amounts"])) == ("together", ONE_DAY, AMOUNTS)
-    }
-    events = {(row["board"], row["amounts"]): row["batches"]["500"]["write_units"] for row in COST["events"]}
-
-    for windows, board in ((units.ALL, "`all`"), (units.SHIPPED, "`all`, `day`, `last-7-days` (as shipped)")):
-        assert events[board, "1–100, median 400"] == pytest.approx(counted[windows.text], rel=0.02)
 
 
 def test_the_first_paragraph_says_where_we_are_dearer() -> None:

@@ -1,4 +1,4 @@
-"""README and docs name only make targets, `standings` commands, files and headings that exist."""
+"""README and docs name only make targets, `standings` commands and events that exist. `make docs` checks links."""
 
 import argparse
 import re
@@ -17,7 +17,6 @@ from tests.support.documents.pages import DECISIONS, NEEDS_ACCOUNT, PAGES, PROJE
 MAKEFILE: Final = (PROJECT / "Makefile").read_text(encoding="utf-8")
 TARGETS: Final = set(re.findall(r"^([a-z.-]+):", MAKEFILE, re.MULTILINE))
 NOW: Final = 1_795_256_100_000
-LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
 def commands(page: Path) -> Iterator[list[str]]:
@@ -64,21 +63,6 @@ def test_blocks_that_need_an_aws_account_are_marked() -> None:
             if block.needs != NEEDS_ACCOUNT:
                 real = [line for line in block.commands if "--config-env trial" not in line]
                 assert not [line for line in real if line.startswith(("aws ", "sam deploy", "sam delete"))]
-
-
-@pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=lambda page: page.name)
-def test_every_link_has_a_target(page: Path) -> None:
-    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
-        file = (page.parent / target).resolve() if target else page
-        assert file.exists(), target
-        if anchor:
-            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            assert anchor in [_slug(heading) for heading in headings], anchor
-
-
-def _slug(heading: str) -> str:
-    """Return the anchor that GitHub gives a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def _fenced(language: str) -> list[str]:

@@ -1,7 +1,10 @@
-"""What stands around the code: workflows, citation, changelog, and how one is told to install the command line."""
+"""What stands around the code: workflows, citation, changelog, how one is told to install the command line; and rules
+for the code: telling module names, no private imports between test modules, the tree of the layer."""
 
+import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +15,8 @@ from standings_cli import VERSION
 from standings_cli.__main__ import parser
 
 PROJECT: Final = Path(__file__).parents[2]
+ROOTS: Final = ("layers", "functions", "standings_cli", "demo", "benchmarks", "tests")
+MEANINGLESS: Final = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "store", "answers"}
 EXAMPLE: Final = PROJECT / "examples" / "deploy-workflow" / "deploy.yml"
 WORKFLOWS: Final = (*sorted((PROJECT / ".github" / "workflows").glob("*.yml")), EXAMPLE)
 
@@ -73,11 +78,12 @@ def test_a_release_gets_the_wheel_of_its_version() -> None:
     )
 
 
-def test_the_version_is_that_of_the_citation_and_of_the_changelog() -> None:
+def test_the_version_is_that_of_the_citation_the_changelog_and_the_description() -> None:
     citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
     changelog = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
 
     assert citation["version"] == VERSION
+    assert f'"version": "{VERSION}"' in (PROJECT / "functions" / "query" / "openapi.json").read_text(encoding="utf-8")
     assert re.findall(r"^## ([\d.]+)", changelog, re.MULTILINE)[0] == VERSION
 
 
@@ -97,10 +103,6 @@ def test_badges_are_true_and_shown() -> None:
     assert sorted(shown) == sorted(says)
 
 
-def test_contributing_fits_on_two_pages() -> None:
-    assert len((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 110
-
-
 def test_no_text_says_to_install_the_project_of_another() -> None:
     """The package index has another `standings`, and ours is not there; a wheel, or `.`, is what there is."""
     folders = ("docs", "examples", "standings_cli", "layers", "demo", "benchmarks", ".github", ".ci")
@@ -110,3 +112,46 @@ def test_no_text_says_to_install_the_project_of_another() -> None:
 
     assert len(files) > 100
     assert [path for path in files if path.is_file() and wrong.search(path.read_bytes().decode(errors="ignore"))] == []
+
+
+def modules() -> list[Path]:
+    return sorted(path for root in ROOTS for path in (PROJECT / root).rglob("*.py"))
+
+
+def of_project(path: Path) -> str:
+    """Return a path relative to the project."""
+    return path.relative_to(PROJECT).as_posix()
+
+
+def test_no_module_has_a_name_without_meaning() -> None:
+    assert [of_project(path) for path in modules() if path.stem in MEANINGLESS] == []
+
+
+def private_imports(path: Path) -> Iterator[str]:
+    """Yield the private names that a test module imports from other test modules."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("tests")):
+            yield from (alias.name for alias in node.names if re.match("_[^_]", alias.name))
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if of_project(path).startswith("tests")], ids=of_project)
+def test_no_test_module_imports_a_private_name_of_another(path: Path) -> None:
+    assert list(private_imports(path)) == []
+
+
+def test_the_architecture_page_shows_every_package_of_the_layer() -> None:
+    text = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    tree = text.partition("<!-- tree -->")[2].partition("<!-- /tree -->")[0]
+    shown = []
+    parents: list[str] = []
+    for line in tree.splitlines():
+        if match := re.match(r"([│ ]*)[├└]── (\w+)", line):
+            depth = len(match[1]) // 4
+            parents[depth:] = [match[2]]
+            shown.append("/".join(parents))
+    layer = PROJECT / "layers" / "standings" / "standings"
+    packages = [
+        path.parent.relative_to(layer).as_posix() for path in layer.rglob("__init__.py") if path.parent != layer
+    ]
+
+    assert sorted(shown) == sorted(packages)

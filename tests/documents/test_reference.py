@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.windows.calendar import DAY
-from standings_cli import VERSION
 from standings_cli.__main__ import parser
 
 PROJECT: Final = Path(__file__).parents[2]
@@ -19,11 +18,12 @@ DESCRIBED: Final[dict[str, Any]] = json.loads(DESCRIPTION)
 RANKING: Final = "/boards/{board}/{metric}/{window}"
 
 
-def test_the_readme_fits_on_three_screens() -> None:
+def test_the_readme_fits_on_three_screens_and_contributing_on_two_pages() -> None:
     lines = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()
 
     assert len(lines) <= 150
     assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
+    assert len((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 110
 
 
 def test_the_reference_names_every_call() -> None:
@@ -83,53 +83,30 @@ def resolved(parameter: dict[str, Any]) -> dict[str, Any]:
     return dict(DESCRIBED["components"]["parameters"][name]) if name else parameter
 
 
-def test_the_description_is_that_of_this_version() -> None:
-    assert DESCRIBED["info"]["version"] == VERSION
+def levels(level: argparse.ArgumentParser, *names: str) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+    """Yield a parser and all those below it, each with the words that lead to it."""
+    yield names, level
+    for action in level._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from levels(below, *names, name)
 
 
 def test_the_reference_has_every_command_and_no_other() -> None:
     page = (REFERENCE / "command-line.md").read_text("utf-8")
-    rows = re.findall(r"^\| (`[a-z].*?) \|", page, re.MULTILINE)
-    named = {
-        " ".join(re.findall(r"^[a-z]+|(?<= )[a-z]+(?= |$)", command)[: 2 if command.split()[0] in groups() else 1])
-        for row in rows
-        for command in re.findall(r"`([^`]+)`", row)
-        if command.split()[0] in top_commands()
-    }
+    known = dict(levels(parser()))
+    groups = {names[:-1] for names in known if names}
+    named = set()
+    for row in re.findall(r"^\| (`[a-z].*?) \|", page, re.MULTILINE):
+        for command in re.findall(r"`([^`]+)`", row):
+            words = re.findall(r"^[a-z]+|(?<= )[a-z]+(?= |$)", command)
+            if (words[0],) in known:
+                named.add(tuple(words[: 2 if (words[0],) in groups else 1]))
 
-    assert named == {" ".join(command) for command in commands(parser())}
-    unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page)) - {*options(parser())}
+    assert named == known.keys() - groups
+    options = {option for level in known.values() for option in level._option_string_actions}
+    unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page)) - options
     assert unknown == {"--function-name", "--payload"}, "these two are of the command line of AWS"
-
-
-def below(level: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the commands of a level by name."""
-    found: dict[str, argparse.ArgumentParser] = {}
-    for action in level._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found |= action.choices
-    return found
-
-
-def top_commands() -> set[str]:
-    return {*below(parser())}
-
-
-def groups() -> set[str]:
-    return {name for name, level in below(parser()).items() if below(level)}
-
-
-def commands(level: argparse.ArgumentParser, *names: str) -> Iterator[tuple[str, ...]]:
-    if not below(level):
-        yield names
-    for name, next_level in below(level).items():
-        yield from commands(next_level, *names, name)
-
-
-def options(level: argparse.ArgumentParser) -> Iterator[str]:
-    yield from level._option_string_actions
-    for next_level in below(level).values():
-        yield from options(next_level)
 
 
 def test_the_reference_gives_the_settings_of_a_family_their_defaults() -> None:

@@ -1,6 +1,5 @@
 """Makes the functions do everything that they can do."""
 
-import json
 from copy import deepcopy
 from itertools import count
 from typing import Any, Final
@@ -10,7 +9,8 @@ from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.stages.streaming import project
+from tests.support.builders.failures.maintenance import call, finish
+from tests.support.builders.stages.streaming import deliver, project
 
 BOARDS: Final = """
 [boards."*"]
@@ -47,7 +47,7 @@ def everything(stack: Stack, engine: Any) -> None:
     numbers = count()
 
     def write(*events: dict[str, Any]) -> None:
-        deliver(stack, *({"id": f"e{next(numbers)}", "board": "b", "at": AT, **event} for event in events))
+        deliver(stack, [{"id": f"e{next(numbers)}", "board": "b", "at": AT, **event} for event in events])
         project(stack)
 
     write(*({"member": f"m{n}", "metrics": {"points": n * 200, "best": n}} for n in range(1, 40)))
@@ -56,7 +56,8 @@ def everything(stack: Stack, engine: Any) -> None:
     # Refused: a score out of bounds, an unknown metric, and a body that only the bucket can hold.
     write(*[{"member": "m1", "metrics": {"points": MOST}}] * 9)
     write({"member": "m3", "metrics": {"beauty": 1}})
-    deliver(stack, "SQS does not accept this: \x00")
+    unfit = delivered(0, {"MessageBody": "SQS does not accept this: \x00", "MessageAttributes": {}})
+    assert stack.writer({"Records": [unfit]}, Context()) == {"batchItemFailures": []}
     damaged = deepcopy(engine.stream("Scores")[0][-1])
     damaged["dynamodb"]["NewImage"]["v"] = {"S": "?"}
     stack.projector({"Records": [damaged]}, Context())
@@ -74,13 +75,6 @@ def everything(stack: Stack, engine: Any) -> None:
     maintain(stack)
 
 
-def deliver(stack: Stack, *events: Any) -> None:
-    """Hand events, or bodies, to the writer."""
-    bodies = [event if isinstance(event, str) else json.dumps(event) for event in events]
-    records = [delivered(number, {"MessageBody": body, "MessageAttributes": {}}) for number, body in enumerate(bodies)]
-    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
-
-
 def change_over_http(stack: Stack) -> None:
     assert stack.post("/events", {"id": "posted", "board": "b", "member": "m1", "metrics": {"points": 1}})[0] == 202
     for member, body in (("m4", {"hidden": True}), ("m4", {"hidden": False}), ("new", None)):
@@ -95,31 +89,17 @@ def change_over_http(stack: Stack) -> None:
 
 
 def maintain(stack: Stack) -> None:
-    job(stack, "audit")
-    job(stack, "audits", next={"read_units": 100})
-    job(stack, "audits", show={})
-    job(stack, "rebuild")
+    finish(stack, "audit", board="b")
+    while not call(stack, "audits", "next", read_units=100)["done"]:
+        pass
+    finish(stack, "audits", "show")
+    finish(stack, "rebuild", board="b")
     stack.clock.milliseconds += 3 * DAY
-    job(stack, "settlements", next={})
-    job(stack, "settle", board="b", window="day", again=True)
-    job(stack, "erase", member="m8")
-    letters = job(stack, "dead_letters", list={})["messages"]
-    job(stack, "dead_letters", delete={"ids": [letters[0]["id"]]})
-    job(stack, "dead_letters", replay={})
-    job(stack, "parked", list={})
-    job(stack, "parked", replay={})
-
-
-def job(stack: Stack, task: str, **given: Any) -> dict[str, Any]:
-    """Run a maintenance task to its end."""
-    arguments: dict[str, Any] = given or {"board": "b"}
-    for _ in range(200):
-        answer = stack.maintenance({task: arguments}, Context(seconds=900))
-        if answer["done"]:
-            return answer
-        stack.clock.milliseconds += round(answer.get("wait", 0) * 1000)
-        if not given:
-            arguments = (
-                {"board": "b", "begin": False} if "phase" in answer else {"board": "b", "cursor": answer["cursor"]}
-            )
-    raise AssertionError(answer)
+    finish(stack, "settlements", "next")
+    finish(stack, "settle", board="b", window="day", again=True)
+    finish(stack, "erase", member="m8")
+    letters = finish(stack, "dead_letters", "list")["messages"]
+    finish(stack, "dead_letters", "delete", ids=[letters[0]["id"]])
+    finish(stack, "dead_letters", "replay")
+    finish(stack, "parked", "list")
+    finish(stack, "parked", "replay")

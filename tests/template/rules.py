@@ -195,8 +195,8 @@ def failures_have_alarms(template: Expanded) -> Iterator[str]:
             metrics += [("AWS/DynamoDB", metric, measured) for measured in (name, *indexes)]
     for _, _, queue in template.mappings("SQS::Queue"):
         metrics.append(("AWS/SQS", "ApproximateAgeOfOldestMessage", queue))
-    for _, queue in template.of("SQS::Queue"):
-        if redrive := queue.get("RedrivePolicy"):
+    for _, one in template.of("SQS::Queue"):
+        if redrive := one.get("RedrivePolicy"):
             metrics.append(("AWS/SQS", "ApproximateNumberOfMessagesVisible", named(redrive["deadLetterTargetArn"])))
     metrics += [("AWS/Events", "FailedInvocations", name) for name, _ in template.of("Events::Rule")]
     metrics += [("AWS/Lambda", "RecursiveInvocationsDropped", name) for name in _loops(template)]

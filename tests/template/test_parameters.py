@@ -60,17 +60,6 @@ def test_who_may_call_which_route(parameters: dict[str, str], expected: dict[str
     assert routes(**parameters) == expected
 
 
-def test_tokens_are_checked_by_one_authorizer_where_they_are_asked_for() -> None:
-    stack = deployed(**TOKENS)
-
-    assert not list(deployed().of("ApiGatewayV2::Authorizer"))
-    assert {named(route["AuthorizerId"]) for _, route in stack.of("ApiGatewayV2::Route")} == {"JwtAuthorizer"}
-    assert stack.properties("JwtAuthorizer")["JwtConfiguration"] == {
-        "Issuer": "https://issuer.example",
-        "Audience": ["standings", "other"],
-    }
-
-
 def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> None:
     description = json.loads((FUNCTIONS / "query" / "openapi.json").read_bytes())
     required = routes(**TOKENS)
@@ -171,6 +160,13 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         ({}, "MaintenanceFunction/Environment.Variables.RESULTS_BUCKET", [None]),
         ({}, "MaintenanceFunction/Environment.Variables.STACK_NAME", [None]),
         ({**EVERYTHING, "AuditReadUnits": "7"}, "AuditRule/Targets.0.Input", ['{"audits":{"next":{"read_units":7}}}']),
+        ({}, "ApiGatewayV2::Authorizer/AuthorizerType", []),
+        (TOKENS, "ApiGatewayV2::Route/AuthorizerId", [{"Ref": "JwtAuthorizer"}]),
+        (
+            TOKENS,
+            "JwtAuthorizer/JwtConfiguration",
+            [{"Issuer": TOKENS["JwtIssuer"], "Audience": ["standings", "other"]}],
+        ),
         ({"LogRetentionDays": "1"}, "Logs::LogGroup/RetentionInDays", ["1"]),
     ],
 )
@@ -184,7 +180,6 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     # Lambda emits the metrics of dropped events only if it counts events.
     ("Lambda::EventSourceMapping/MetricsConfig.Metrics", [["EventCount"]]),
     # A message is received again for 35 hours, and a look for two days.
-    ("ActivityQueue/VisibilityTimeout", [420]),
     ("ActivityQueue/RedrivePolicy", [{"deadLetterTargetArn": arn("ActivityDeadLetterQueue"), "maxReceiveCount": 300}]),
     ("ActivityQueue/MessageRetentionPeriod", [4 * 86_400]),
     ("ActivityDeadLetterQueue/MessageRetentionPeriod", [14 * 86_400]),
@@ -406,23 +401,12 @@ def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid
     assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
 
 
-def test_the_interface_is_there() -> None:
-    kinds = {name: resource["Type"] for name, resource in template()["Resources"].items()}
-    functions = ("Writer", "Projector", "Query", "Command", "Maintenance")
-    tables = ("Scores", "Receipts", "Rankings", "Profiles")
-
-    assert kinds["StandingsLayer"] == "AWS::Serverless::LayerVersion"
-    assert {kinds[f"{name}Function"] for name in functions} == {"AWS::Serverless::Function"}
-    assert {kinds[f"{name}Table"] for name in tables} == {"AWS::DynamoDB::Table"}
-    assert {kinds[name] for name in ("ActivityQueue", "ActivityDeadLetterQueue")} == {"AWS::SQS::Queue"}
-    assert {"ActivityQueueUrl", "ApiUrl"} <= template()["Outputs"].keys()
-    for name in functions:
-        assert template()["Outputs"][f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
-
-
-def test_functions_have_folders_of_their_names() -> None:
+def test_functions_have_folders_and_outputs_of_their_names() -> None:
     """Alarms find a metric by its service, and the rules find the service's code by its folder."""
-    for name, function in template()["Resources"].items():
-        if function["Type"] == "AWS::Serverless::Function":
-            service = function["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
-            assert Path(function["Properties"]["CodeUri"]).name == service == name.removesuffix("Function").lower()
+    outputs = template()["Outputs"]
+    for name in SIX:
+        function = template()["Resources"][f"{name}Function"]["Properties"]
+        service = function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+        assert Path(function["CodeUri"]).name == service == name.lower()
+        assert name == "Announcer" or outputs[f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
+    assert {"ActivityQueueUrl", "ApiUrl"} <= outputs.keys()

@@ -14,10 +14,11 @@ from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.queues import Sqs
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
+from tests.support.builders.failures.maintenance import finish
 from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
-from tests.template.exercise import BOARDS, everything, job
+from tests.template.exercise import BOARDS, everything
 from tests.template.expansion import Expanded, deployed
 from tests.template.rules import listed, statements
 
@@ -172,7 +173,7 @@ def watch() -> Watch:
             narrower.projector = seen.function("projector", narrower.projector)
             project(narrower)
         with mock.patch.object(building_blocks, "client", clients.__getitem__):
-            job(stack, "delete")
+            finish(stack, "delete", board="b")
     return seen
 
 
@@ -195,7 +196,7 @@ def test_a_stack_that_settles_nothing_may_neither_write_results_nor_put_events()
             *((f"s3:{action}Object", "ResultsBucket/*") for action in ("Get", "Put", "Delete")),
             ("s3:ListBucket", "ResultsBucket"),
             ("events:PutEvents", "event-bus/default"),
-        },
+        }
     }
 
 

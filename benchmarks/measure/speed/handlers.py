@@ -4,7 +4,6 @@ import importlib.util
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from io import BytesIO
 from types import ModuleType
 from typing import Any, Final
@@ -70,19 +69,11 @@ class _Raw(BytesIO):
         yield self.read()
 
 
-@dataclass
 class Transport:
-    """Takes the place of botocore's HTTP session: answers every request as DynamoDB does from empty tables.
-
-    `transactions` are the bodies of the TransactWriteItems requests, in order.
-    """
-
-    transactions: list[bytes] = field(default_factory=list)
+    """Takes the place of botocore's HTTP session: answers every request as DynamoDB does from empty tables."""
 
     def send(self, request: Any) -> AWSResponse:
         target = request.headers["X-Amz-Target"].decode()
-        if target.endswith(".TransactWriteItems"):
-            self.transactions.append(request.body)
         body = b'{"Responses":{}}' if target.endswith(".BatchGetItem") else b"{}"
         headers: Any = {"x-amz-crc32": str(zlib.crc32(body)), "content-type": "application/x-amz-json-1.0"}
         return AWSResponse(request.url, 200, headers, _Raw(body))

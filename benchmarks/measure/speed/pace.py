@@ -10,16 +10,13 @@ import os
 import sys
 import time
 import tracemalloc
-from base64 import b64decode
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import redirect_stdout
-from functools import partial
 from pathlib import Path
-from statistics import median
+from types import ModuleType
 from typing import Any, Final
 
 import orjson
-from botocore.session import get_session
 
 from benchmarks.harness import population
 from benchmarks.measure.speed import batches
@@ -30,70 +27,21 @@ _MEGABYTE: Final = 1_000_000
 
 
 def pace(function: str, level: str, members: int, count: int, repeats: int) -> dict[str, Any]:
-    """Measure records per second, and those of a comparable loop that takes turns with it.
+    """Measure records per second; every repeat has batches of its own.
 
-    At level `store` the loop parses and writes the records with orjson. At level `botocore` it is a plain client that
-    sends the same transactions. Every repeat has batches of its own. The pace is that of the fastest repeat, the one
-    that other processes disturbed least; `loops_per_record` is the median over the repeats.
+    The pace is that of the fastest repeat, the one that other processes disturbed least.
     """
-    transport = Transport()
-    app = load(function, population.BOARDS, transport if level == "botocore" else None)
-    plain: Any = get_session().create_client("dynamodb")
-    plain._endpoint.http_session = Transport()  # noqa: SLF001 - botocore takes no session of ours
+    app = load(function, population.BOARDS, Transport() if level == "botocore" else None)
     all_batches = batches.batches(function, population.BOARDS, members, batches.BATCH, count * (repeats + 1))
     run(app, all_batches[:count])
-    turns = []
-    for number in range(1, repeats + 1):
-        part = all_batches[number * count : (number + 1) * count]
-        transport.transactions.clear()
-        seconds = _seconds(partial(run, app, part))
-        loop = _parsing(part) if level == "store" else _sending(plain, transport.transactions)
-        turns.append((seconds, _seconds(loop)))
-    best, loop_best = (min(column) for column in zip(*turns, strict=True))
-    return {
-        "function": function,
-        "level": level,
-        "records_per_second": round(batches.BATCH * count / best),
-        "loop_records_per_second": round(batches.BATCH * count / loop_best),
-        "loops_per_record": round(median(ours / loop for ours, loop in turns), 2),
-    }
+    best = min(_seconds(app, all_batches[turn * count : (turn + 1) * count]) for turn in range(1, repeats + 1))
+    return {"function": function, "level": level, "records_per_second": round(batches.BATCH * count / best)}
 
 
-def _seconds(job: Callable[[], None]) -> float:
+def _seconds(app: ModuleType, part: Iterable[dict[str, Any]]) -> float:
     began = time.process_time()
-    job()
+    run(app, part)
     return time.process_time() - began
-
-
-def _parsing(part: Iterable[dict[str, Any]]) -> Callable[[], None]:
-    records = [record for batch in part for record in batch["Records"]]
-    texts = [orjson.dumps(record["dynamodb"]) if "dynamodb" in record else record["body"] for record in records]
-
-    def loop() -> None:
-        for text in texts:
-            orjson.dumps(orjson.loads(text))
-
-    return loop
-
-
-def _sending(client: Any, transactions: Iterable[bytes]) -> Callable[[], None]:
-    requests = [_actions(body) for body in transactions]
-
-    def loop() -> None:
-        for actions in requests:
-            client.transact_write_items(TransactItems=actions)
-
-    return loop
-
-
-def _actions(body: bytes) -> list[Any]:
-    """Return the actions of a transaction in the form that botocore takes."""
-    actions: list[Any] = orjson.loads(body)["TransactItems"]
-    for action in actions:
-        digest = action.get("Put", {}).get("Item", {}).get("d")
-        if digest is not None:
-            digest["B"] = b64decode(digest["B"])
-    return actions
 
 
 def memory(function: str, boards: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
 from typing import Any, Final
 
 import orjson
@@ -29,10 +28,6 @@ COMMAND_START: Final = 5
 """The same for commands, of the start of a Python that does nothing."""
 RECORDS: Final = {"writer": "events", "projector": "records"}
 STUBBED: Final = {"store": "the store", "botocore": "the network"}
-_LOOPS: Final = {
-    "store": "parsing and writing it with orjson",
-    "botocore": "sending the same transactions with botocore",
-}
 
 
 def _ask_pace(*question: str) -> dict[str, Any]:
@@ -55,8 +50,7 @@ def measure(out: Output) -> dict[str, Any]:
     for function in FUNCTIONS:
         for level in BUDGETS:
             answers = [_ask_pace("pace", function, level, *board, str(repeats)) for _ in range(processes)]
-            best = max(answers, key=lambda answer: answer["records_per_second"])
-            paces.append({**best, "loops_per_record": median(answer["loops_per_record"] for answer in answers)})
+            paces.append(max(answers, key=lambda answer: answer["records_per_second"]))
     return {
         "members": MEMBERS,
         "batch": batches.BATCH,
@@ -73,15 +67,14 @@ def measure(out: Output) -> dict[str, Any]:
 
 TABLES: Final = {
     "paces": Table(
-        "function | stubbed | per second of one core | budget | compared with | takes times as long",
-        "{function} | {stubbed} | {records_per_second:,} {records} | {budget:,} | {loop} | {loops_per_record:g}",
+        "function | stubbed | per second of one core | budget",
+        "{function} | {stubbed} | {records_per_second:,} {records} | {budget:,}",
         lambda result: (
             {
                 **row,
                 "stubbed": STUBBED[row["level"]],
                 "records": RECORDS[row["function"]],
                 "budget": BUDGETS[row["level"]],
-                "loop": _LOOPS[row["level"]],
             }
             for row in result["paces"]
         ),

@@ -35,12 +35,8 @@ MOST_MEMBERS: Final = 200_000
 """Members that the tiers of a run count at most; of more members an event costs the same, or slightly less."""
 MOST_BATCH: Final = 500
 """A larger batch is counted as one of this size: a projector's batch is not larger as shipped."""
-EVENTS: Final = 400
-"""Events that are counted at least."""
 MONTH: Final = 30
 """Steps that the members live through before now in a calendar window, at most."""
-POOL: Final = 200
-"""Members in a run, at least: more than have events between two folds of a log, since these share no nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +71,8 @@ class Traffic:
     - `active`: members from whom the events of a batch are drawn; None: all are of different members.
     - `daily`: events of a member per day; None: its first was today, and all of its score is of today.
     - `improving`: the share of events that improve a `max` or `min`.
+    - `counted`: events that are counted at least, and twice the fewest members of a run. There are more members than
+      have events between two folds of a log, since these share no nodes.
     """
 
     members: int = MOST_MEMBERS
@@ -84,6 +82,7 @@ class Traffic:
     active: int | None = None
     daily: float | None = None
     improving: float = 0.5
+    counted: int = 400
 
     def score(self, rng: Random) -> int:
         return max(1, round(rng.lognormvariate(log(self.median), SIGMA)))
@@ -177,7 +176,7 @@ class _Run:
 
     def _draw(self) -> list[str]:
         """Draw members of whom nothing is stored yet."""
-        count = min(self._traffic.active or max(self._batch, POOL), len(self._everyone))
+        count = min(self._traffic.active or max(self._batch, self._traffic.counted // 2), len(self._everyone))
         chosen = {population.member(n): self._everyone[n] for n in self._rng.sample(range(len(self._everyone)), count)}
         self._scores |= chosen
         return list(chosen)
@@ -187,7 +186,7 @@ class _Run:
         daily = self._traffic.daily
         slab = max((len(window.slab_of(0)) for window in self._windows if window.rolling), default=1)
         every = max(1, slab // 4)
-        turns = max(ceil(slab / every), ceil(EVENTS / max(POOL, self._batch)))
+        turns = max(ceil(slab / every), ceil(self._traffic.counted / max(self._traffic.counted // 2, self._batch)))
         if daily is not None:
             self._live(daily)
         for turn in range(turns):
@@ -200,7 +199,7 @@ class _Run:
                 self._come(1.0, 1.0)
             self._fold()
             self._turns = cycle(self._members)
-            left = EVENTS / turns
+            left = self._traffic.counted / turns
             while left > 0 or not self._is_folded():
                 self._count_batch()
                 left -= self._batch

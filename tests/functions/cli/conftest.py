@@ -21,8 +21,9 @@ def clock(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> ManualClock:
 
 
 @pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS + REGISTERED) as deployed:
+def stack(request: pytest.FixtureRequest, engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    """A stack with the `BOARDS` of the test's module."""
+    with running(engine, clock, getattr(request.module, "BOARDS", BOARDS + REGISTERED)) as deployed:
         yield deployed
 
 

@@ -15,8 +15,7 @@ from standings_cli.doctor.exercise.exercise import Tools
 from standings_cli.doctor.finding import Finding, Verdict
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.queues import Sqs
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import BATCH, apply, event, project
@@ -77,15 +76,14 @@ class Trial:
 
 
 @pytest.fixture
-def trial(engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
+def trial(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
     monkeypatch.setattr(activity, "EVENTS", 50)
     monkeypatch.setattr(exercise, "PROBES", 3)
     monkeypatch.setattr(exercise, "PATIENCE_S", 4.0)
-    with running(engine, clock, BOARDS) as stack:
-        trial = Trial(stack)
-        with connected(stack, trial.pass_time) as trial.connection:
-            yield trial
+    trial = Trial(stack)
+    with connected(stack, trial.pass_time) as trial.connection:
+        yield trial
 
 
 def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,12 +150,8 @@ def test_a_board_in_use_is_left_alone(trial: Trial) -> None:
 
 
 @pytest.mark.parametrize(
-    ("board", "words"),
-    [
-        ("registered", "registered takes registered members alone"),
-        ("narrow", "narrow takes no whole numbers for points"),
-    ],
+    ("board", "takes"), [("registered", "registered members alone"), ("narrow", "no whole numbers for points")]
 )
-def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str, words: str) -> None:
+def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str, takes: str) -> None:
     (found,) = trial.findings(board).values()
-    assert found == (Verdict.FAILED, "exercise", f"{words}: name another with --board")
+    assert found == (Verdict.FAILED, "exercise", f"{board} takes {takes}: name another with --board")

@@ -21,7 +21,7 @@ from standings_cli.stack.transport import Transport
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, WRONG
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.builders.stages.streaming import apply, event
 from tests.support.cli.command_line import Run
 from tests.support.thoroughness import seeds
@@ -85,12 +85,6 @@ def read_jsonl(text: str) -> list[tuple[int, str, float]]:
 
 
 READ = {"csv": read_csv, "jsonl": read_jsonl}
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ What `dlq` and `delete` print, and what all print where there is nothing to be d
 """
 
 import json
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,19 +17,19 @@ from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
 from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE, WRONG
-from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.checks import rows
-from tests.support.builders.settling.leagues import BOARDS, DAY, FINAL, lose_a_row, play, winners, won
+from tests.support.builders.settling import leagues
+from tests.support.builders.settling.leagues import DAY, FINAL, lose_a_row, play, winners, won
 from tests.support.builders.stages.streaming import apply, event
 from tests.support.cli.command_line import Run
 
+BOARDS = leagues.BOARDS
 
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+
+@pytest.fixture(autouse=True)
+def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 @pytest.fixture
@@ -115,8 +114,7 @@ def test_a_board_of_no_family_is_told(stack: Stack, run: Run) -> None:
         stack.maintenance = other.maintenance
         for command in ("audit", "rebuild"):
             ran = run(f"{command} b")
-            assert ran.status == WRONG
-            assert "no family in boards.toml matches 'b'" in ran.err
+            assert (ran.status, "no family in boards.toml matches 'b'" in ran.err) == (WRONG, True)
 
 
 def test_a_stack_that_is_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

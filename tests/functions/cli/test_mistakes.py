@@ -1,6 +1,8 @@
-"""What a mistake says, and the exit status: each message names what to do next."""
+"""What a command says that cannot do its work: each message names what to do next.
 
-import socket
+What mistakes say is in `sessions/mistakes.txt`.
+"""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -19,9 +21,7 @@ from botocore.exceptions import (
 from standings_cli.__main__ import parser
 from standings_cli.stack import connection as stack_connection
 from standings_cli.stack.advice import advice
-from standings_cli.stack.api import Api
 from standings_cli.stack.errors import ApiError
-from standings_cli.stack.transport import Transport
 from standings_cli.start.summaries import COMMANDS
 from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.cli.command_line import Run, runner
@@ -36,46 +36,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def of_aws(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "x"}}, "DescribeStacks")
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("", "the following arguments are required: COMMAND"),
-        ("tpo b", "there is no 'tpo': did you mean 'top'?"),
-        ("exprot b", "there is no 'exprot': did you mean 'export'?"),
-        ("xyz", "there is no 'xyz': expected one of post, top, rank, "),
-        ("dlq lst", "there is no 'lst': did you mean 'list'?"),
-        ("export b --format josnl", "there is no 'josnl': did you mean 'jsonl'?"),
-        ("boards", "the following arguments are required: ACTION"),
-        ("audit b c", "unrecognized arguments: c"),
-        ("settle b", "the following arguments are required: --window"),
-        ("rank b", "expected either MEMBER or --score SCORE"),
-        ("rank b m1 --score 1", "expected either MEMBER or --score SCORE"),
-        ("rank b --score 1 --previous", "--previous needs a MEMBER"),
-        ("top b --limit 0", "--limit: expected a whole number of at least 1, got '0'"),
-        ("top b --from 1.5", "--from: expected a whole number of at least 1, got '1.5'"),
-        ("history b m --periods 101", "--periods: expected a whole number from 1 to 100, got '101'"),
-        ("top b --method best", "there is no 'best': expected one of competition, ordinal, dense"),
-        ("post --csv a --jsonl b", "argument --jsonl: not allowed with argument --csv"),
-        ("--api-url localhost:80 boards list", "expected an address such as https://example.org, got 'localhost:80'"),
-        ("--api-url http://[bad boards list", "expected an address such as https://example.org, got 'http://[bad'"),
-        (
-            "boards list --endpoint-url ftp://e.org",
-            "expected an address such as https://example.org, got 'ftp://e.org'",
-        ),
-        (
-            "boards list --queue-url https://e.org/?a",
-            "expected an address such as https://example.org, got 'https://e.",
-        ),
-    ],
-)
-def test_a_command_line_that_cannot_be_parsed(run: Run, command: str, words: str) -> None:
-    ran = run(command)
-    assert (ran.status, ran.out) == (WRONG, "")
-    assert ran.err.startswith("usage: standings")
-    assert words in ran.err
-    assert ran.err.endswith("--help` says what is expected\n")
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS, "boards check", "member erase", "dlq list"])
@@ -143,18 +103,8 @@ def test_a_password_in_the_address_is_not_shown(run: Run) -> None:
 def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path) -> None:
     file = tmp_path / "\x1b[31mrows.csv"
     file.write_text("member\nu1\n")
-    command = [
-        sys.executable,
-        "-m",
-        "standings_cli",
-        "post",
-        "--dry-run",
-        "--csv",
-        str(file),
-        "--board",
-        "b",
-        "points=1",
-    ]
+    typed = ["post", "--dry-run", "--board", "b", "points=1", "--csv", str(file)]
+    command = [sys.executable, "-m", "standings_cli", *typed]
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=PROJECT)
     assert ran.returncode == WRONG
@@ -163,29 +113,12 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path) -> None:
     assert "\x1b" not in ran.stderr
 
 
-def test_an_api_that_is_not_there_is_tried_five_times(capsys: pytest.CaptureFixture[str]) -> None:
-    naps: list[float] = []
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        api = Api(address, Transport(), sleep=naps.append, chance=lambda: 1.0)
-        ran = runner(SimpleNamespace(api=api), capsys)("top b")
-    assert naps == [0.5, 1.0, 2.0, 4.0]
-    assert ran.status == UNREACHABLE
-    assert f'Could not connect to the endpoint URL: "{address}/boards/b"' in ran.err
-
-
 AGAIN = "standings: throttled: run the same command again in a moment\n"
 
 
 @pytest.mark.parametrize(
     ("ended", "status", "said"),
-    [
-        (ApiError(503, "unavailable", "throttled"), UNREACHABLE, AGAIN),
-        (ApiError(429, "", "throttled"), UNREACHABLE, AGAIN),
-        (ApiError(400, "bad-argument", "no"), WRONG, "standings: no\n"),
-        (KeyboardInterrupt(), INTERRUPTED, "stopped\n"),
-    ],
+    [(ApiError(503, "unavailable", "throttled"), UNREACHABLE, AGAIN), (KeyboardInterrupt(), INTERRUPTED, "stopped\n")],
 )
 def test_a_command_that_is_ended(
     capsys: pytest.CaptureFixture[str], ended: BaseException, status: int, said: str

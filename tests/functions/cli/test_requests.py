@@ -5,11 +5,8 @@ import base64
 import json
 import socket
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -173,46 +170,9 @@ def test_an_answer_that_is_no_json_is_of_no_stack() -> None:
         signed(server.address).read("boards")
 
 
-class Keeping(ThreadingHTTPServer):
-    """Keeps its connections open, and knows who connected. With `hangs_up` it closes each after its answer, unsaid."""
-
-    daemon_threads = True
-    hangs_up = False
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Keeping)
-        self.peers: list[Any] = []
-        self.address = f"http://127.0.0.1:{self.server_port}"
-
-
-class _Keeping(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Keeping
-
-    def do_GET(self) -> None:
-        self.server.peers.append(self.client_address)
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"{}")
-        self.close_connection = self.server.hangs_up
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Keep quiet."""
-
-
-@contextmanager
-def keeping() -> Iterator[Keeping]:
-    with Keeping() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
 def test_a_connection_serves_many_requests_and_threads_share_them() -> None:
-    with keeping() as server:
+    with answering((200, "{}")) as server:
+        server.keeps = True
         api = Api(server.address, Transport())
         for _ in range(5):
             assert api.read("boards") == {}
@@ -225,8 +185,8 @@ def test_a_connection_serves_many_requests_and_threads_share_them() -> None:
 
 
 def test_a_connection_that_the_server_has_ended_is_not_used_again() -> None:
-    with keeping() as server:
-        server.hangs_up = True
+    with answering((200, "{}")) as server:
+        server.keeps = server.hangs_up = True
         transport = Transport()
         for _ in range(3):
             assert transport.send(Request("GET", f"{server.address}/boards")).content == b"{}"
@@ -310,7 +270,7 @@ def test_certificates_that_cannot_be_read_are_named(
 def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(
     capsys: pytest.CaptureFixture[str], token: str
 ) -> None:
-    with keeping() as server:
+    with answering((200, "{}")) as server:
         ran = options(server.address, token, capsys)
     forbidden = "the address or the token has a character that HTTP forbids: check --api-url and --token"
     assert (ran.status, ran.out) == (UNREACHABLE, "")

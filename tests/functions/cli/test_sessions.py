@@ -1,14 +1,31 @@
-"""What people type and see, in `sessions/*.txt`: members, posted files and tasks, over the real functions."""
+"""What people type and see, in `sessions/*.txt`: members, posted files, tasks and mistakes, over the real functions.
 
+Beside them, what needs more than a session: `member erase` and `profiles load` where something goes wrong.
+"""
+
+import gzip
+import io
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from standings.maintain import erase as erasing
+from standings.maintain.rebuild.rewrite_members import RewriteMembers
+from standings_cli.profiles import load_file
+from standings_cli.stack.api import Api
+from standings_cli.stack.errors import ApiError
+from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
+from tests.support.aws.stack import Stack
+from tests.support.builders.querying import post
 from tests.support.cli.command_line import Run
 from tests.support.cli.sessions import Step, replay, sessions
 
+NAMES = ("members.txt", "post.txt", "rows.txt", "tasks.txt", "mistakes.txt")
 
-@pytest.mark.parametrize("session", [*sessions("members.txt"), *sessions("post.txt"), *sessions("tasks.txt")])
+
+@pytest.mark.parametrize("session", [one for name in NAMES for one in sessions(name)])
 def test_session(run: Run, session: list[Step], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     replay(run, session)
@@ -18,3 +35,98 @@ def test_a_session_that_prints_something_else_fails(run: Run) -> None:
     for line in ("b", "! …", "[0]"):
         with pytest.raises(AssertionError, match=r"any\.txt:1: standings boards list"):
             replay(run, [Step("any.txt:1", "standings boards list", [line])])
+
+
+def is_there(stack: Stack, member: str) -> bool:
+    return stack.get("/boards/b/member", id=member)[0] == 200
+
+
+def test_an_erasure_goes_on_until_it_is_done(
+    stack: Stack, run: Run, connection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for board in ("b", "b-2", "b-3"):
+        post(stack, {"a": 5}, board=board)
+    monkeypatch.setattr(erasing, "MAX_ACTIONS", 1)
+    monkeypatch.setattr(erasing, "MAX_NAMED", 1)
+    answers = [json.loads(line) for line in run("--json member erase a --yes").out.splitlines()]
+
+    assert [answer["boards"] for answer in answers] == [["b"], ["b-2"], ["b-3"], []]
+    assert [answer["done"] for answer in answers] == [False, False, False, True]
+    cursors = [payload["erase"].get("cursor") for payload in connection.function.payloads]
+    assert cursors == [None, *(answer["cursor"] for answer in answers[:-1])]
+    assert len(set(cursors)) == 4
+    assert not is_there(stack, "a")
+
+
+def test_a_board_to_look_at_is_told(stack: Stack, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for board in ("b", "b-2", "b-3"):
+        post(stack, {"bob": 5}, board=board)
+    monkeypatch.setattr(RewriteMembers, "run", lambda self, chunks: setattr(self, "busy", chunks[0]))
+    ran = run("member erase bob --yes")
+
+    assert (ran.status, ran.out) == (DIFFERS, "bob: removed from 0 boards\n")
+    assert ran.err.startswith("b: others kept writing the member: stop what posts for it")
+    assert len(ran.err.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "nothing"), [("member erase bob", "nothing was removed"), ("delete b", "nothing was deleted")]
+)
+def test_what_is_gone_for_good_is_asked_for(
+    stack: Stack, run: Run, monkeypatch: pytest.MonkeyPatch, command: str, nothing: str
+) -> None:
+    post(stack, {"bob": 5})
+    monkeypatch.setattr("sys.stdin", io.StringIO("bo\n"))
+    assert run(command).err == f"{nothing}\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    ran = run(command)
+    assert (ran.status, ran.err) == (DIFFERS, f"\n{nothing}: nobody answers here; use --yes\n")
+    assert is_there(stack, "bob")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{command.rpartition(' ')[2]}\n"))
+    assert run(command).status == OK
+    assert not is_there(stack, "bob")
+
+
+def profile(stack: Stack, member: str) -> dict[str, object] | None:
+    status, answer = stack.get("/members", id=member)
+    return {name: value for name, value in answer.items() if value is not None} if status == 200 else None
+
+
+def test_profiles_of_json_lines_are_written_in_order_each_by_itself(stack: Stack, run: Run, tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"member": "u1", "name": "Ada", "country": "DE"}, {"member": "u2", "name": "Bo"}]
+    rows += [{"member": "u1", "country": None}, {"member": "u1", "name": 7}, {"member": "u1", "data": {"n": 1}}]
+    path = tmp_path / "people.jsonl.gz"
+    path.write_bytes(gzip.compress("\n\n".join(map(json.dumps, rows)).encode()))
+    ran = run("profiles load --json", str(path))
+
+    assert ran.status == DIFFERS
+    assert json.loads(ran.out) == {"source": str(path), "written": 4, "wrong": 1}
+    assert f"{path}:7: name: expected text or null, got a number" in ran.err
+    assert profile(stack, "u1") == {"name": "Ada", "data": {"n": 1}}
+
+
+def test_a_load_of_profiles_goes_on_where_it_ended(
+    stack: Stack, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load_file, "_BATCH", 2)
+    path = tmp_path / "people.csv"
+    path.write_text("member,name\n" + "".join(f"u{n},Name {n}\n" for n in range(6)), encoding="utf-8")
+    put, asked = Api.put, list[str]()
+
+    def failing(self: Api, *names: str, body: dict[str, str], **arguments: str) -> dict[str, object]:
+        asked.append(arguments["id"])
+        if arguments["id"] == "u3" and asked.count("u3") == 1:
+            raise ApiError(503, "unavailable", "try again")
+        return put(self, *names, body=body, **arguments)
+
+    monkeypatch.setattr(Api, "put", failing)
+    assert run("profiles load", str(path)).status == UNREACHABLE
+    ran = run("profiles load", str(path))
+    assert (ran.status, "the first 3 lines were loaded before" in ran.err) == (OK, True)
+    assert [asked.count(f"u{n}") for n in range(2)] == [1, 1]
+    assert [profile(stack, f"u{n}") for n in range(6)] == [{"name": f"Name {n}"} for n in range(6)]
+
+    path.write_text(path.read_text(encoding="utf-8") + "u6,Name 6\n", encoding="utf-8")
+    asked.clear()
+    assert run("profiles load", str(path)).status == OK
+    assert asked == ["u6"]

@@ -19,29 +19,17 @@ def connection() -> Any:
     return SimpleNamespace(api_url="https://example.org/stage")
 
 
-@pytest.mark.parametrize(
-    ("is_terminal", "environment", "coloured"),
-    [
-        (True, {}, True),
-        (True, {"NO_COLOR": "1"}, False),
-        (False, {}, False),
-        (False, {"FORCE_COLOR": "1"}, False),
-    ],
-)
 def test_colours_are_for_terminals_alone_and_not_for_all(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    is_terminal: bool,
-    environment: dict[str, str],
-    coloured: bool,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in ({"TERM": "xterm"} | environment).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
-    console().print(Text("up", style="green"))
-    assert ("\x1b[32m" in capsys.readouterr().out) is coloured
+    for is_terminal, variable, coloured in ((1, "ANY", True), (1, "NO_COLOR", False), (0, "FORCE_COLOR", False)):
+        for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv(variable, "1")
+        monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)  # noqa: B023 - asked at once
+        console().print(Text("up", style="green"))
+        assert ("\x1b[32m" in capsys.readouterr().out) is coloured, variable
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ import pytest
 from standings_cli import VERSION
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, WRONG
-from tests.support.cli.command_line import runner
+from standings_cli.terminal.exit_status import INTERRUPTED, OK, WRONG
 from tests.support.cli.signing import answering
 
 PROJECT = Path(__file__).parents[3]
@@ -85,19 +84,6 @@ def test_a_queue_and_an_api_at_known_addresses_ask_for_no_stack(monkeypatch: pyt
     known = Connection(parser().parse_args(options))
     assert known.queue_url == "https://queue.invalid/activity"
     assert known.api.url == "http://127.0.0.1:1"
-
-
-def test_the_check_of_a_boards_toml(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    run, wrong = runner(None, capsys), tmp_path / "boards.toml"
-    assert run(f"boards check {BOARDS}") == (OK, "boards.toml: 2 families of boards\n", "")
-    assert json.loads(run(f"boards check {BOARDS} --json").out)["families"] == ["*", "demo-*"]
-    wrong.write_text('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["fortnight"] }\n', "utf-8")
-    ran = run(f"boards check {wrong}")
-    assert (ran.status, ran.out) == (DIFFERS, "")
-    assert ran.err.startswith("boards.toml:2: windows: expected all, hour, day, week, month, year")
-    ran = run(f"boards check {tmp_path}/none.toml")
-    assert ran.status == WRONG
-    assert ran.err.startswith(f"standings: {tmp_path}/none.toml: [Errno 2]")
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,8 @@ import pytest
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
-from standings_cli.terminal.exit_status import OK, UNREACHABLE
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from standings_cli.terminal.exit_status import UNREACHABLE
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.cli.command_line import Run, connected, runner
@@ -43,12 +42,6 @@ class Later:
 
 
 @pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
-
-
-@pytest.fixture
 def later(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Later:
     later = Later(stack)
     monkeypatch.setattr("time.sleep", later)
@@ -66,11 +59,6 @@ def connection(stack: Stack, later: Later) -> Iterator[Any]:
 @pytest.mark.parametrize("session", sessions("wait.txt"))
 def test_it_waits_until_it_knows(run: Run, session: list[Step]) -> None:
     replay(run, session)
-
-
-def test_it_has_the_rank_as_soon_as_there_is_one(run: Run, later: Later) -> None:
-    assert run("post b a points=5 --id x --wait").status == OK
-    assert later.naps == 4
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import Pipeline, event, still_clock
 from benchmarks.measure.units import SHIPPED
-from benchmarks.members.histories import LIVES, TWO_OF_SEVEN, points
+from benchmarks.members.histories import LIVES, TWO_OF_SEVEN
 from benchmarks.members.loader import Loader
 from standings.aws.dynamodb.keys import DIGITS
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
@@ -26,8 +26,9 @@ from tests.support.dynamodb.tables import create_tables
 METRIC = population.family(SHIPPED.definition).metrics["points"]
 ROLLING = RollingRankings(population.BOARD, METRIC, METRIC.windows[-1])
 NOW = population.NOW
-HISTORIES = LIVES[TWO_OF_SEVEN](Random(1), 25, 7, points)
+HISTORIES = LIVES[TWO_OF_SEVEN](Random(1), 25, 7)
 DAYS = HISTORIES.of(range(25))
+OFFSETS = range(ROLLING.first_open(NOW) - NOW // DAY, 7)
 
 
 def _everything(client: Any, **index: str) -> list[dict[str, Any]]:
@@ -61,7 +62,7 @@ def test_a_loaded_ranking_is_what_the_projector_writes(window: str, shards: int)
 
 def _loaded() -> Pipeline:
     pipeline = Pipeline(parse_boards(SHIPPED.definition), still_clock())
-    Loader(pipeline.client, population.BOARD, METRIC, NOW).load(HISTORIES, DAYS)
+    Loader(pipeline.client, population.BOARD, METRIC, NOW).load(HISTORIES, DAYS, offsets=OFFSETS)
     return pipeline
 
 

@@ -3,7 +3,6 @@
 Requests and items do not depend on the size of a board, so small boards show in `make test` what large ones show again.
 """
 
-from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -12,8 +11,8 @@ from benchmarks.harness import population
 from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.truth import Truth
 from benchmarks.measure import reads, rolling, units
-from benchmarks.members.events import AMOUNTS, Scene, cost
-from benchmarks.members.histories import LIVES, points
+from benchmarks.measure.units import AMOUNTS
+from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.pages.budgets import EVENTS, TRANSACTIONS, Kind
 from standings.domain.windows.calendar import DAY
 from tests.support.thoroughness import TIMES
@@ -45,31 +44,25 @@ def many_equals(request: pytest.FixtureRequest) -> Placed:
 
 
 def test_a_page_costs_the_same_at_every_position(few_equals: Placed) -> None:
-    read = reads.deep(*few_equals)
+    read = {row["read"]: row["read_units_most"] for row in reads.usual(*few_equals)}
+    first, near, deep = (read[depth] for depth in reads.DEPTHS)
 
-    near, deep = read["at_1000_read_units"], read["at_middle_read_units"]
     assert max(near, deep) <= 1.2 * min(near, deep)
-    assert max(near, deep) <= read["first_read_units"] + 2.5
+    assert max(near, deep) <= first + 2.5
+    # Scores are large here.
+    assert read["rank of a member"] <= 3
 
 
 def test_a_page_among_equals_costs_what_it_skips_more(many_equals: Placed) -> None:
     board, truth = many_equals
     position = truth.total // 2
     skipped = position - 1 - truth.ahead(truth.scores[truth.order[position - 1]])
-    read = reads.deep(board, truth)
+    ask = Questions(board, truth, Random(1))
+    first, middle = (board.row("a page", [page]) for page in (ask.page(1), ask.at(position)))
 
-    assert read["at_middle_entries"] == read["first_entries"] + skipped
+    assert middle["entries_most"] == first["entries_most"] + skipped
     # 4 KB, which cost half a unit, hold 35 entries with ids of at least 20 bytes.
-    assert read["at_middle_read_units"] <= read["first_read_units"] + 2.5 + skipped / 70 + 0.5
-
-
-def test_a_rank_costs_the_same_with_large_scores(few_equals: Placed) -> None:
-    board, truth = few_equals
-    ask = Questions(board, truth, Random(2))
-    read = board.row("rank of a member", map(ask.rank, ask.sample()))
-
-    assert read["read_units_most"] <= 3
-    assert read["round_trips_most"] == 2
+    assert middle["read_units_most"] <= first["read_units_most"] + 2.5 + skipped / 70 + 0.5
 
 
 @pytest.mark.parametrize("members", SIZES)
@@ -91,17 +84,14 @@ def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: s
         assert rank["round_trips_most"] == 2
 
 
-@pytest.mark.parametrize(
-    ("members", "days"), [(600, (3, 6)), pytest.param(2_000, range(7), marks=pytest.mark.thorough)]
-)
 @pytest.mark.parametrize("kind", [kind for kind in EVENTS if kind.windows == units.SHIPPED and kind.amounts == AMOUNTS])
-def test_an_event_in_a_rolling_window_costs_what_it_may(kind: Kind, members: int, days: Sequence[int]) -> None:
+def test_an_event_in_a_rolling_window_costs_what_it_may(kind: Kind) -> None:
     """With fewer members than `make units` has."""
-    histories = LIVES[kind.life](Random(2), members, kind.windows.days, points)
-    counted = cost(Scene(kind.windows.definition, histories, days), kind.kind)
+    batch = units.TOGETHER if kind.kind == "together" else 1
+    used = usage(Settings(kind.windows.names), Traffic(20_000, batch=batch, daily=units.LIVES[kind.life], counted=200))
 
-    assert counted["write_units_per_event"] <= EVENTS[kind]
-    assert counted["row_transactions_per_event"] <= TRANSACTIONS
+    assert used.write_units <= EVENTS[kind]
+    assert used.projector_transactions <= TRANSACTIONS
 
 
 def test_a_stream_is_counted() -> None:
@@ -111,6 +101,10 @@ def test_a_stream_is_counted() -> None:
     for row in counted:
         assert row["events"] == 4 * 15
         assert row["write_units_per_event"] == pytest.approx(sum(row["parts"].values()), abs=0.03)
+    # Every event writes its row and its list; alone, also its own entry of the log.
+    together, alone = (row["parts"] for row in counted)
+    assert together["rows"] == alone["rows"] == 2 < together["list"]
+    assert together["nodes"] < together["log"] < 1 < alone["log"]
     assert counted[0]["write_units_per_event"] < counted[1]["write_units_per_event"]
 
 

@@ -95,15 +95,19 @@ def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
     assert all(one["MessageAttributes"].keys() == {"first_received", "at_filled_in"} for one in queues.replayed())
 
 
-def test_the_group_of_a_message_comes_back_with_it(queues: Queues) -> None:
-    queues.refuse(1, "{", group="board-1")
-    queues.refuse(2, "{}")
-    queues.refuse(3, "x" * (MAX_BYTES - 33), group="board-3")
+def test_a_message_comes_back_with_its_group_also_from_the_bucket(queues: Queues) -> None:
+    # Beside it there is room for the time attribute only.
+    large = "x" * (MAX_BYTES - 33)
+    for number, (body, group) in enumerate((("{", "board-1"), ("{}", None), (large, "board-3")), start=1):
+        queues.refuse(number, body, group=group)
+    listed = queues.care.list(soon(queues.clock))["messages"]
+    assert [one["size"] for one in listed if one["kept_in"] == "refused/id-3.json"] == [len(large)]
     assert queues.bucket.content("refused/id-3.json") is not None
     assert queues.care.replay(soon(queues.clock))["replayed"] == 3
+    assert queues.bucket.content("refused/id-3.json") is None
 
-    groups = {one["Body"][:2]: one["Attributes"].get("MessageGroupId") for one in queues.replayed()}
-    assert groups == {"{": "board-1", "{}": None, "xx": "board-3"}
+    groups = {one["Body"]: one["Attributes"].get("MessageGroupId") for one in queues.replayed()}
+    assert groups == {"{": "board-1", "{}": None, large: "board-3"}
 
 
 def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> None:
@@ -118,18 +122,6 @@ def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> Non
         queues.care.delete(soon(queues.clock), ids=frozenset(one["id"] for one in listed["messages"]))["deleted"] == 2
     )
     assert queues.care.list(soon(queues.clock))["seen"] == 0
-
-
-def test_a_body_too_large_beside_its_reason_comes_back_from_the_bucket(queues: Queues) -> None:
-    # There is room for the time attribute only.
-    body = "x" * (MAX_BYTES - 33)
-    queues.refuse(1, body)
-    assert queues.bucket.content("refused/id-1.json") is not None
-    (shown,) = queues.care.list(soon(queues.clock))["messages"]
-    assert (shown["size"], shown["kept_in"]) == (len(body), "refused/id-1.json")
-    assert queues.care.replay(soon(queues.clock))["replayed"] == 1
-    assert [one["Body"] for one in queues.replayed()] == [body]
-    assert queues.bucket.content("refused/id-1.json") is None
 
 
 def test_objects_are_listed_page_by_page(queues: Queues) -> None:

@@ -140,21 +140,3 @@ def test_any_old_instant_will_do(stack: Stack, at: str) -> None:
     assert scores(stack) == {"a": 5}
     for window in OTHERS:
         assert scores(stack, window) == {}
-
-
-def test_without_at_they_land_in_todays_windows_and_post_says_so(
-    stack: Stack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("totals.csv").write_text("member,points\na,5\nb,7\n", encoding="utf-8")
-    said: list[str] = []
-    sent = stack.activity.send_message_batch
-
-    def sending(**arguments: Any) -> Any:
-        said.append(capsys.readouterr().err)
-        return sent(**arguments)
-
-    monkeypatch.setattr(stack.activity, "send_message_batch", sending)
-    post(stack, ["post", "--csv", "totals.csv", "--board", BOARD])
-    assert scores(stack, "day") == {"a": 5, "b": 7}
-    assert said[0].startswith("totals.csv:2: rows without `at` count as of now, in the windows of today too; --at TIME")
-    assert said[0].count("rows without `at`") == 1

@@ -1,4 +1,4 @@
-"""The adapters of DynamoDB on each engine."""
+"""The adapters of DynamoDB on each engine, with the tables of the template."""
 
 from typing import Any
 
@@ -11,48 +11,14 @@ from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from tests.support.builders.points import NOW
-from tests.support.faults import faulty_client
+from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import Faulty, Time
 
 
 @pytest.fixture
-def scores(client: Any, tables: dict[str, str]) -> DynamoScores:
-    return DynamoScores(client, tables["ScoresTable"], tables["ReceiptsTable"], faulty_client.Time(NOW).clock())
-
-
-@pytest.fixture
-def boards(client: Any, tables: dict[str, str]) -> DynamoBoards:
-    return DynamoBoards(client, tables["ScoresTable"], faulty_client.Time(NOW).clock())
-
-
-@pytest.fixture
-def profiles(client: Any, tables: dict[str, str]) -> DynamoProfiles:
-    return DynamoProfiles(client, tables["ProfilesTable"], faulty_client.Time(NOW).clock())
-
-
-@pytest.fixture
-def rankings(client: Any, tables: dict[str, str]) -> DynamoRankings:
-    return DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).clock())
-
-
-@pytest.fixture
-def windows(client: Any, tables: dict[str, str]) -> DynamoRollingWindows:
-    return DynamoRollingWindows(client, tables["RankingsTable"], faulty_client.Time(NOW).clock())
-
-
-@pytest.fixture
-def reader(client: Any, tables: dict[str, str]) -> DynamoRankingsReader:
-    return DynamoRankingsReader(client, tables["RankingsTable"], tables["ScoresTable"], faulty_client.Time(NOW).clock())
-
-
-@pytest.fixture
-def table(tables: dict[str, str]) -> str:
-    return tables["RankingsTable"]
-
-
-@pytest.fixture
-def faulty(client: Any) -> Faulty:
-    return Faulty(client)
+def client(client: Any) -> Any:
+    create_tables(client)
+    return client
 
 
 @pytest.fixture
@@ -61,6 +27,41 @@ def time() -> Time:
 
 
 @pytest.fixture
-def other(faulty: Faulty, table: str, time: Time) -> DynamoRollingWindows:
+def scores(client: Any, time: Time) -> DynamoScores:
+    return DynamoScores(client, "Scores", "Receipts", time.clock())
+
+
+@pytest.fixture
+def boards(client: Any, time: Time) -> DynamoBoards:
+    return DynamoBoards(client, "Scores", time.clock())
+
+
+@pytest.fixture
+def profiles(client: Any, time: Time) -> DynamoProfiles:
+    return DynamoProfiles(client, "Profiles", time.clock())
+
+
+@pytest.fixture
+def rankings(client: Any, time: Time) -> DynamoRankings:
+    return DynamoRankings(client, "Rankings", time.clock())
+
+
+@pytest.fixture
+def windows(client: Any, time: Time) -> DynamoRollingWindows:
+    return DynamoRollingWindows(client, "Rankings", time.clock())
+
+
+@pytest.fixture
+def reader(client: Any, time: Time) -> DynamoRankingsReader:
+    return DynamoRankingsReader(client, "Rankings", "Scores", time.clock())
+
+
+@pytest.fixture
+def faulty(client: Any) -> Faulty:
+    return Faulty(client)
+
+
+@pytest.fixture
+def other(faulty: Faulty, time: Time) -> DynamoRollingWindows:
     """Another process, whose transactions fail as a test says."""
-    return DynamoRollingWindows(faulty, table, time.clock())  # type: ignore[arg-type]
+    return DynamoRollingWindows(faulty, "Rankings", time.clock())  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ def test_additions_add_up_and_the_version_grows(scores: DynamoScores) -> None:
     assert (image.version, image.written_at_ms, image.abs_total) == (NOW + 2, NOW + 1, 6)
 
 
-def test_the_time_of_an_item_never_decreases_and_a_conflict_has_the_item(scores: DynamoScores) -> None:
+def test_no_time_goes_back_no_sum_overflows_and_a_conflict_has_the_item(scores: DynamoScores) -> None:
     scores.apply([], [change(written_at_ms=NOW + 5)], NOW)
     (conflict,) = scores.apply([Event("1", 0, (), b"x")], [change("n"), change()], NOW)
 
@@ -82,13 +82,9 @@ def test_the_time_of_an_item_never_decreases_and_a_conflict_has_the_item(scores:
     assert conflict.found is not None
     assert conflict.found.written_at_ms == NOW + 5
     assert ("b", "n") not in scores.images([("b", "n")])
-
-
-def test_an_amount_that_could_overflow_is_a_conflict(scores: DynamoScores) -> None:
-    scores.apply([], [change(adds={"a1b": 9 * 10**15}, abs_total=9 * 10**15)], NOW)
-    (conflict,) = scores.apply([], [change(abs_total=10**13)], NOW)
-
-    assert conflict.reason is CancelReason.CONDITION
+    scores.apply([], [change("large", adds={"a1b": 9 * 10**15}, abs_total=9 * 10**15)], NOW)
+    (overflow,) = scores.apply([], [change("large", abs_total=10**13)], NOW)
+    assert overflow.reason is CancelReason.CONDITION
 
 
 def test_a_rewrite_needs_the_version_that_was_read(scores: DynamoScores) -> None:
@@ -120,9 +116,9 @@ def test_an_image_is_read_as_it_was_written(scores: DynamoScores) -> None:
     assert scores.image(("b", "m")) == gone
 
 
-def test_a_removed_member_expires_unless_it_returns(scores: DynamoScores, client: Any, tables: dict[str, str]) -> None:
+def test_a_removed_member_expires_unless_it_returns(scores: DynamoScores, client: Any) -> None:
     def expiry() -> int | None:
-        (item,) = client.scan(TableName=tables["ScoresTable"])["Items"]
+        (item,) = client.scan(TableName="Scores")["Items"]
         return int(item["e"]["N"]) if "e" in item else None
 
     scores.apply([], [Rewrite(image(7, values={}, removed=True), None)], NOW)
@@ -141,11 +137,15 @@ def test_only_known_members_of_a_registered_board(scores: DynamoScores) -> None:
     assert scores.apply([Event("1", 0, (), b"x")], [change(known=True)], NOW) == []
 
 
-def test_images_of_more_members_than_one_request_reads(scores: DynamoScores) -> None:
+def test_more_members_than_one_request_reads(scores: DynamoScores, profiles: DynamoProfiles) -> None:
     for start in range(0, 130, 65):
         scores.apply([], [change(f"m{n}") for n in range(start, start + 65)], NOW)
+    members = [f"u{number}" for number in range(101)]
+    for member in members:
+        profiles.change(member, {"name": member})
 
     assert len(scores.images([("b", f"m{n}") for n in range(140)])) == 130
+    assert profiles.profiles(members) == {member: Profile(member) for member in members}
 
 
 def test_an_invalid_request_is_refused(scores: DynamoScores) -> None:
@@ -228,14 +228,6 @@ def test_names_are_found_in_order_and_read_on_from_a_match(profiles: DynamoProfi
     assert [one.member for one in profiles.matches("bo", None, 10)] == ["u6", "u4"]
 
 
-def test_more_than_a_hundred_profiles_are_read(profiles: DynamoProfiles) -> None:
-    members = [f"u{number}" for number in range(101)]
-    for member in members:
-        profiles.change(member, {"name": member})
-
-    assert profiles.profiles(members) == {member: Profile(member) for member in members}
-
-
 CURSOR = {"generation": 0, "stage": "members", "slot": 3, "after": "用户"}
 
 
@@ -250,10 +242,8 @@ SETTLEMENTS = (DynamoSettlePositions, Position(1), Position(2, "b", CURSOR, 1, N
 
 
 @pytest.mark.parametrize(("made", "first", "later"), [AUDITS, SETTLEMENTS], ids=["audits", "settlements"])
-def test_a_position_replaces_only_the_version_before(
-    client: Any, tables: dict[str, str], made: Any, first: Any, later: Any
-) -> None:
-    positions = made(client, tables["RankingsTable"])
+def test_a_position_replaces_only_the_version_before(client: Any, made: Any, first: Any, later: Any) -> None:
+    positions = made(client, "Rankings")
 
     assert positions.read() == type(first)()
     assert not positions.put(later)

@@ -52,7 +52,7 @@ def test_entries_and_tiers_move_together(rankings: DynamoRankings, reader: Dynam
 
 
 def test_a_conflict_has_the_stored_entry(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:
-    rankings.commit(ranking(), [move("m", None, 5, 7), move("left", None, 5, 7)])
+    rankings.commit(ranking(), [move("m", None, 5, 7), move("left", None, 5, 7), move("gap", None, 5, 7)])
     rankings.commit(ranking(), [move("left", 5, None, 8)])
     conflicts = rankings.commit(
         ranking(),
@@ -61,6 +61,7 @@ def test_a_conflict_has_the_stored_entry(rankings: DynamoRankings, reader: Dynam
             move("m", 5, 6, 7),  # stale
             move("left", None, 6, 8),  # stale: the member left
             move("never", 4, 6, 9),  # a gap: there is no entry
+            move("gap", 6, 9, 8),  # a gap: the entry stands elsewhere
         ],
     )
 
@@ -68,15 +69,9 @@ def test_a_conflict_has_the_stored_entry(rankings: DynamoRankings, reader: Dynam
         (1, CancelReason.CONDITION, RankingRow(Place(5), 7)),
         (2, CancelReason.CONDITION, RankingRow(None, 8)),
         (3, CancelReason.CONDITION, None),
+        (4, CancelReason.CONDITION, RankingRow(Place(5), 7)),
     ]
     assert entry(reader, "fine") is None
-
-
-def test_a_gap_has_the_stored_entry(rankings: DynamoRankings) -> None:
-    rankings.commit(ranking(), [move("m", None, 5, 7)])
-    (conflict,) = rankings.commit(ranking(), [move("m", 6, 9, 8)])
-
-    assert conflict.found == RankingRow(Place(5), 7)
 
 
 def test_spans_in_both_directions_together_with_nodes(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:
@@ -98,8 +93,7 @@ def test_spans_in_both_directions_together_with_nodes(rankings: DynamoRankings, 
     assert reader.counts(ranking(), 1, [(first[1].key, rest[1].key)], 100) == [5]
 
 
-def test_a_span_of_several_answers(rankings: DynamoRankings, reader: DynamoRankingsReader, client: Any) -> None:
-    del client
+def test_a_span_of_several_answers(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:
     names = [f"{n:04}" + "x" * 250 for n in range(60)]
     assert rankings.commit(ranking(), [move(name, None, 0) for name in names]) == []
     (entries,), _ = reader.spans(ranking(), [Span(0, None, 1000)], [])
@@ -108,9 +102,8 @@ def test_a_span_of_several_answers(rankings: DynamoRankings, reader: DynamoRanki
 
 
 def test_entries_are_in_shards_and_the_root_has_their_number(
-    rankings: DynamoRankings, reader: DynamoRankingsReader, client: Any, tables: dict[str, str]
+    rankings: DynamoRankings, reader: DynamoRankingsReader
 ) -> None:
-    del client, tables
     three = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
     spread_over = three.family("b")
     assert spread_over is not None
@@ -135,15 +128,15 @@ def test_entries_are_in_shards_and_the_root_has_their_number(
 
 
 def test_lanes_are_counted_summed_and_removed(
-    rankings: DynamoRankings, reader: DynamoRankingsReader, client: Any, tables: dict[str, str]
+    rankings: DynamoRankings, reader: DynamoRankingsReader, client: Any
 ) -> None:
-    trees = DynamoTrees(client, tables["RankingsTable"], faulty_client.Time(NOW).clock())
+    trees = DynamoTrees(client, "Rankings", faulty_client.Time(NOW).clock())
     assert rankings.commit(ranking(), [move("m", None, 300)]) == []
     for number in (2, 4):
         rankings._lanes.put(ranking().key, _Lane(of=number // 2, conflicts=CONFLICTS))
         assert rankings.commit(ranking(), [move(f"n{number}", None, 300)]) == []
     # A process that does not know the number of lanes reads it from the root.
-    other = DynamoRankings(client, tables["RankingsTable"], faulty_client.Time(NOW).clock())
+    other = DynamoRankings(client, "Rankings", faulty_client.Time(NOW).clock())
     other._lanes.put(ranking().key, lane := _Lane(conflicts=CONFLICTS))
     assert other.commit(ranking(), [move("o", None, 5)]) == []
     assert (lane.number, lane.of) == (2, 4)
@@ -163,14 +156,12 @@ def test_lanes_are_counted_summed_and_removed(
     assert reader.nodes([(ranking(), ROOT)])[ranking(), ROOT].counters == {65: 4}
 
 
-def test_entries_of_a_period_expire_after_it_can_no_longer_be_read(
-    rankings: DynamoRankings, client: Any, tables: dict[str, str]
-) -> None:
+def test_entries_of_a_period_expire_after_it_can_no_longer_be_read(rankings: DynamoRankings, client: Any) -> None:
     day = ranking("day")
     rankings.commit(day, [Move(day, "m", None, Place(5), 1, NOW)])
     rankings.commit(ranking(), [move("left", None, 5), move("stays", None, 5)])
     rankings.commit(ranking(), [move("left", 5, None, 2)])
-    items = {item["pk"]["S"]: item for item in client.scan(TableName=tables["RankingsTable"])["Items"]}
+    items = {item["pk"]["S"]: item for item in client.scan(TableName="Rankings")["Items"]}
     until = day.readable_until
 
     assert until is not None

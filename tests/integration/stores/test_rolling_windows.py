@@ -83,11 +83,9 @@ def test_entries_and_counts_are_those_of_each_period(
     assert entries[WINDOW.at(TODAY + 3), "m"].place == Place(-100)
 
 
-def test_a_row_that_changed_since_it_was_read_cancels_everything(
-    windows: DynamoRollingWindows, client: Any, tables: dict[str, str]
-) -> None:
+def test_a_row_that_changed_since_it_was_read_cancels_everything(windows: DynamoRollingWindows, client: Any) -> None:
     commit(windows, {"m": steps((0, 7, -5)), "n": steps()}, version=7)
-    before = log(client, tables["RankingsTable"])
+    before = log(client, "Rankings")
     rows = [
         RowChange("new", RollingRow(1, steps()), NOW, None),
         RowChange("m", RollingRow(9, steps()), NOW, 6),  # another attempt has written version 7
@@ -98,7 +96,7 @@ def test_a_row_that_changed_since_it_was_read_cancels_everything(
 
     assert [(each.position, each.reason) for each in conflicts] == [(at, CancelReason.CONDITION) for at in (1, 2, 3)]
     assert windows.rows(WINDOW, ["new", "m", "never"]) == {"m": RollingRow(7, steps((0, 7, -5)))}
-    assert log(client, tables["RankingsTable"]) == before
+    assert log(client, "Rankings") == before
 
 
 def test_a_list_has_a_step_in_its_periods(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
@@ -152,7 +150,7 @@ def test_a_newer_list_item_stays(windows: DynamoRollingWindows, reader: DynamoRa
 
 
 def test_a_list_in_shards_and_every_number_of_them(
-    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader, tables: dict[str, str]
+    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader
 ) -> None:
     members = {f"m{number}": steps((0, 7, number)) for number in range(30)}
     for version, shards in enumerate((1, 3, 2), start=1):
@@ -166,26 +164,19 @@ def test_a_list_in_shards_and_every_number_of_them(
         entries, _ = reader.spans(rankings.at(TODAY), spans, [])
         assert sorted(entry.member for part in entries for entry in part) == sorted(members)
         assert shards == 1 or all(len(part) > 2 for part in entries)
-    first = log(client, tables["RankingsTable"])
+    first = log(client, "Rankings")
     assert first is not None
     assert set(first["n"]["NS"]) == {"1", "2", "3"}
 
 
 @pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
 def test_a_damaged_row_says_so(
-    client: Any,
-    windows: DynamoRollingWindows,
-    reader: DynamoRankingsReader,
-    tables: dict[str, str],
-    damage: str,
+    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader, damage: str
 ) -> None:
     commit(windows, {"m": steps((0, 7, -5)), "n": steps((0, 7, -6))})
     key = {"pk": {"S": entry_key(WINDOW.key, "m")}}
     client.update_item(
-        TableName=tables["RankingsTable"],
-        Key=key,
-        UpdateExpression="SET p = :p",
-        ExpressionAttributeValues={":p": {"S": damage}},
+        TableName="Rankings", Key=key, UpdateExpression="SET p = :p", ExpressionAttributeValues={":p": {"S": damage}}
     )
     rows = windows.rows(WINDOW, ["m", "n"])
 
@@ -209,27 +200,25 @@ def test_what_is_below_zero_in_one_log_counts_only_in_sum(
     assert counts(reader, -5) == {ROOT: {path(-5)[0]: 2}, path(-5)[:1]: {path(-6)[1]: 2}}
 
 
-def test_steps_of_no_place_are_a_row_and_no_entry(
-    client: Any, windows: DynamoRollingWindows, tables: dict[str, str]
-) -> None:
+def test_steps_of_no_place_are_a_row_and_no_entry(client: Any, windows: DynamoRollingWindows) -> None:
     assert commit(windows, {"m": Steps(TODAY)}) == []
     windows.list(WINDOW, [ListItem("m", TODAY, None, 1, NOW)])
 
-    assert log(client, tables["RankingsTable"]) is None
+    assert log(client, "Rankings") is None
     assert windows.rows(WINDOW, ["m"]) == {"m": RollingRow(1, Steps(TODAY))}
 
 
 def test_a_fold_takes_the_entries_into_the_nodes(
-    client: Any, table: str, windows: DynamoRollingWindows, reader: DynamoRankingsReader
+    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader
 ) -> None:
     two_members(windows)
-    before = stored_log(client, table)
+    before = stored_log(client, "Rankings")
     assert int(before["z"]["N"]) == sum(len(entry["S"]) for entry in before["l"]["L"]) > 0
     windows.fold(WINDOW, 10_000)
-    assert stored_log(client, table) == before
+    assert stored_log(client, "Rankings") == before
     for _ in range(2):
         windows.fold(WINDOW, 0)
-        after = stored_log(client, table)
+        after = stored_log(client, "Rankings")
         assert (after["l"], after["z"]) == ({"L": []}, {"N": "0"})
         assert int(after["b"]["N"]) == int(before["b"]["N"]) + 2
         assert counts(reader, -5, -300) == deltas(TWO)
@@ -238,9 +227,7 @@ def test_a_fold_takes_the_entries_into_the_nodes(
 
 
 @pytest.mark.parametrize("brought", [0, 1, 2, 5, 40])
-def test_a_purge_finds_the_nodes_of_a_fold_that_died(
-    client: Any, table: str, windows: DynamoRollingWindows, brought: int
-) -> None:
+def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: DynamoRollingWindows, brought: int) -> None:
     def dies(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
         # Leaves come before their parents.
         yield from one_after_another(jobs[::-1][:brought])
@@ -253,28 +240,27 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(
         if version == 1:
             windows.fold(WINDOW, 0)
     with suppress(TimeoutError):
-        fold_log(client, table, Time(NOW).clock(), dies, WINDOW, 0)
-    purging = DynamoPurging(client, table, Time(NOW).clock())
+        fold_log(client, "Rankings", Time(NOW).clock(), dies, WINDOW, 0)
+    purging = DynamoPurging(client, "Rankings", Time(NOW).clock())
     code = WINDOW.metric.ranking_code(WINDOW.window)
     # Time is often over.
     while not purging.purge("b", [code], 0, partial(next, iter([False] * 25), True)):
         pass
 
-    assert client.scan(TableName=table)["Items"] == []
+    assert client.scan(TableName="Rankings")["Items"] == []
 
 
-def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, table: str, windows: DynamoRollingWindows) -> None:
+def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: DynamoRollingWindows) -> None:
     two_members(windows)
-    client.put_item(TableName=table, Item={**stored_log(client, table), "l": {"L": [{"S": "x"}]}})
+    client.put_item(TableName="Rankings", Item={**stored_log(client, "Rankings"), "l": {"L": [{"S": "x"}]}})
     code = WINDOW.metric.ranking_code(WINDOW.window)
 
-    assert DynamoPurging(client, table, Time(NOW).clock()).purge("b", [code], 0, lambda: False)
-    assert log(client, table) is None
+    assert DynamoPurging(client, "Rankings", Time(NOW).clock()).purge("b", [code], 0, lambda: False)
+    assert log(client, "Rankings") is None
 
 
 def test_a_fold_takes_so_many_entries_at_once(
     client: Any,
-    table: str,
     windows: DynamoRollingWindows,
     reader: DynamoRankingsReader,
     request: pytest.FixtureRequest,
@@ -286,45 +272,45 @@ def test_a_fold_takes_so_many_entries_at_once(
     two_members(windows)
     texts = [encode_entry(SHORT)] * (most + 3)
     item = {
-        **stored_log(client, table),
+        **stored_log(client, "Rankings"),
         "l": {"L": [{"S": text} for text in texts]},
         "z": {"N": str(sum(map(len, texts)))},
     }
-    client.put_item(TableName=table, Item=item)
+    client.put_item(TableName="Rankings", Item=item)
     windows.rows(WINDOW, ["m"])
     windows.fold(WINDOW, 0)
 
-    after = stored_log(client, table)
+    after = stored_log(client, "Rankings")
     assert after["l"]["L"] == item["l"]["L"][most:]
     assert int(after["z"]["N"]) == 3 * len(texts[0])
     assert counts(reader, -5) == deltas([(None, -5)] * (most + 3))
 
 
-def test_a_log_without_entries_or_without_an_item_folds_to_nothing(client: Any, table: str) -> None:
-    assert fold_log(client, table, Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
-    assert commit(DynamoRollingWindows(client, table, Time(NOW).clock()), {"m": steps((0, 7, -5))}) == []
-    assert fold_log(client, table, Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
-    before = stored_log(client, table)
-    assert fold_log(client, table, Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
-    assert stored_log(client, table) == before
+def test_a_log_without_entries_or_without_an_item_folds_to_nothing(client: Any) -> None:
+    assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
+    assert commit(DynamoRollingWindows(client, "Rankings", Time(NOW).clock()), {"m": steps((0, 7, -5))}) == []
+    assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
+    before = stored_log(client, "Rankings")
+    assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
+    assert stored_log(client, "Rankings") == before
 
 
-def test_periods_that_nobody_can_read_are_not_brought(client: Any, table: str, windows: DynamoRollingWindows) -> None:
+def test_periods_that_nobody_can_read_are_not_brought(client: Any, windows: DynamoRollingWindows) -> None:
     past = WINDOW.first_open(NOW) - 1
     row = RowChange("m", RollingRow(1, steps()), NOW, None)
     assert windows.commit(WINDOW, [row], Entry(NOW, [CountChange(past, past + 2, None, -5)])) == []
     windows.fold(WINDOW, 0)
 
-    periods = {item["pk"]["S"].split("/")[0] for item in client.scan(TableName=table)["Items"] if "p0" in item}
+    periods = {item["pk"]["S"].split("/")[0] for item in client.scan(TableName="Rankings")["Items"] if "p0" in item}
     assert periods == {WINDOW.at(past + 1).key}
 
 
 def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
-    client: Any, table: str, windows: DynamoRollingWindows, other: DynamoRollingWindows, reader: DynamoRankingsReader
+    client: Any, windows: DynamoRollingWindows, other: DynamoRollingWindows, reader: DynamoRankingsReader
 ) -> None:
     two_members(windows)
     assert commit(other, {"o": steps((0, 7, -5))}) == []
-    client.put_item(TableName=table, Item={**stored_log(client, table), "z": {"N": str(MAX_LOG)}})
+    client.put_item(TableName="Rankings", Item={**stored_log(client, "Rankings"), "z": {"N": str(MAX_LOG)}})
     # This process has read a short log.
     row = RowChange("p", RollingRow(1, steps((0, 7, -5))), NOW, None)
     (cancelled,) = windows.commit(WINDOW, [row], SHORT)
@@ -332,24 +318,24 @@ def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
     assert windows.rows(WINDOW, ["p"]) == {}
     assert windows.commit(WINDOW, [row], SHORT) == []
 
-    assert log_of(stored_log(client, table)).entries == (SHORT,)
+    assert log_of(stored_log(client, "Rankings")).entries == (SHORT,)
     assert counts(reader, -5, -300) == deltas([*TWO, (None, -5), (None, -5)])
 
 
 def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
-    client: Any, table: str, windows: DynamoRollingWindows, reader: DynamoRankingsReader
+    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader
 ) -> None:
     two_members(windows)
     windows.fold(WINDOW, 0)
-    before = stored_log(client, table)
-    client.delete_item(TableName=table, Key={"pk": before["pk"]})
+    before = stored_log(client, "Rankings")
+    client.delete_item(TableName="Rankings", Key={"pk": before["pk"]})
     (cancelled,) = commit(windows, {"m": steps((0, 7, -6))}, version=2)
     assert (cancelled.position, cancelled.reason) == (None, CancelReason.CONDITION)
     # Positions begin at the clock.
-    later = DynamoRollingWindows(client, table, Time(NOW + 60_000).clock())
+    later = DynamoRollingWindows(client, "Rankings", Time(NOW + 60_000).clock())
     assert commit(later, {"m": steps((0, 7, -6))}, version=2) == []
 
-    assert int(stored_log(client, table)["b"]["N"]) > int(before["b"]["N"]) + 2
+    assert int(stored_log(client, "Rankings")["b"]["N"]) > int(before["b"]["N"]) + 2
     assert commit(windows, {"m": steps((0, 7, -7))}, version=3) == []
     assert counts(reader, -5, -6, -7, -300) == deltas([(None, -7), (None, -300)])
 
@@ -362,25 +348,22 @@ def test_a_refused_entry_is_an_error(other: DynamoRollingWindows, faulty: Faulty
 
 @pytest.mark.parametrize("entry", [{"S": "x"}, {"S": "[1,2]"}, {"N": "5"}], ids=str)
 def test_a_damaged_log_is_neither_read_nor_folded(
-    client: Any, table: str, windows: DynamoRollingWindows, reader: DynamoRankingsReader, entry: dict[str, str]
+    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader, entry: dict[str, str]
 ) -> None:
     two_members(windows)
-    damaged = {**stored_log(client, table), "l": {"L": [entry]}}
-    client.put_item(TableName=table, Item=damaged)
+    damaged = {**stored_log(client, "Rankings"), "l": {"L": [entry]}}
+    client.put_item(TableName="Rankings", Item=damaged)
 
     with pytest.raises(StoreRefusedError, match="is damaged"):
         windows.fold(WINDOW, 0)
-    for read in (
-        lambda: reader.nodes([(WINDOW.at(TODAY), ROOT)]),
-        lambda: reader.entries([(WINDOW.at(TODAY), "m")]),
-    ):
+    for read in (lambda: reader.nodes([(WINDOW.at(TODAY), ROOT)]), lambda: reader.entries([(WINDOW.at(TODAY), "m")])):
         with pytest.raises(StoreRefusedError, match="is damaged"):
             read()
-    assert stored_log(client, table) == damaged
+    assert stored_log(client, "Rankings") == damaged
 
 
 def test_there_are_so_many_logs_and_no_more(
-    client: Any, table: str, other: DynamoRollingWindows, faulty: Faulty, reader: DynamoRankingsReader
+    client: Any, other: DynamoRollingWindows, faulty: Faulty, reader: DynamoRankingsReader
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     for version in range(2, 8):
@@ -389,10 +372,10 @@ def test_there_are_so_many_logs_and_no_more(
             assert commit(other, {"m": steps((0, 7, -version))}, version) != []
         assert commit(other, {"m": steps((0, 7, -version))}, version) == []
         assert counts(reader, *range(-8, 0)) == deltas([(None, -version)])
-    assert stored_log(client, table)["c"] == {"N": str(MAX_LOGS)}
-    assert log(client, table, MAX_LOGS) is None
+    assert stored_log(client, "Rankings")["c"] == {"N": str(MAX_LOGS)}
+    assert log(client, "Rankings", MAX_LOGS) is None
     # Another process learns the number when it has conflicts.
-    late = DynamoRollingWindows(faulty, table, Time(NOW).clock())  # type: ignore[arg-type]
+    late = DynamoRollingWindows(faulty, "Rankings", Time(NOW).clock())  # type: ignore[arg-type]
     late._log(WINDOW).conflicts = CONFLICTS
     assert commit(late, {"m": steps((0, 7, -9))}, 9) == []
     assert late._log(WINDOW).of == MAX_LOGS
@@ -400,28 +383,28 @@ def test_there_are_so_many_logs_and_no_more(
 
 
 def test_conflicts_on_rows_are_no_reason_for_another_log(
-    client: Any, table: str, other: DynamoRollingWindows, faulty: Faulty
+    client: Any, other: DynamoRollingWindows, faulty: Faulty
 ) -> None:
     faulty.steps = deque([conflict] * 5)
     for _ in range(5):
         (cancelled,) = commit(other, {"m": steps((0, 7, -5))})
         assert (cancelled.position, cancelled.reason) == (0, CancelReason.BUSY)
     assert commit(other, {"m": steps((0, 7, -5))}) == []
-    assert "c" not in stored_log(client, table)
+    assert "c" not in stored_log(client, "Rankings")
 
 
 def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
-    client: Any, table: str, other: DynamoRollingWindows, faulty: Faulty, reader: DynamoRankingsReader, time: Time
+    client: Any, other: DynamoRollingWindows, faulty: Faulty, reader: DynamoRankingsReader, time: Time
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     other.fold(WINDOW, 0)
     faulty.steps = deque([conflict_at_end] * CONFLICTS)
     for _ in range(CONFLICTS):
         commit(other, {"m": steps((0, 7, -6))}, 2)
-    client.delete_item(TableName=table, Key={"pk": stored_log(client, table)["pk"]})
+    client.delete_item(TableName="Rankings", Key={"pk": stored_log(client, "Rankings")["pk"]})
     time.milliseconds += 60_000
     tries = islice(iter(lambda: commit(other, {"m": steps((0, 7, -6))}, 2), []), 5)
     assert len(list(tries)) == 1
 
-    assert log_of(stored_log(client, table)).entries
+    assert log_of(stored_log(client, "Rankings")).entries
     assert counts(reader, -5, -6) == deltas([(None, -6)])

@@ -5,7 +5,7 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
@@ -16,41 +16,51 @@ KEYS: Final = Credentials("AKIDEXAMPLE", SECRET, "a session's token")
 
 
 class Raw(socketserver.ThreadingTCPServer):
-    """Keeps the bytes of requests, and gives the answers of a test. Status 0 hangs up, 1 hangs up within the body."""
+    """Keeps the bytes of requests and who sent them, and gives the answers of a test.
+
+    Status 0 hangs up, 1 hangs up within the body. With `keeps` a connection stays open, until `hangs_up`, unsaid.
+    """
 
     allow_reuse_address = True
     daemon_threads = True
+    keeps = False
+    hangs_up = False
 
     def __init__(self, *answers: tuple[int, str]) -> None:
         super().__init__(("127.0.0.1", 0), _Raw)
+        self.address = f"http://127.0.0.1:{self.server_address[1]}"
         self.requests: list[bytes] = []
         self.bodies: list[bytes] = []
+        self.peers: list[Any] = []
         self.answers = list(answers)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
 
 class _Raw(socketserver.StreamRequestHandler):
     server: Raw
 
     def handle(self) -> None:
+        while self._answer() and self.server.keeps and not self.server.hangs_up:
+            pass
+
+    def _answer(self) -> bool:
+        """Answer a request; return whether there was one."""
         request = b""
         while not request.endswith(b"\r\n\r\n"):
             line = self.rfile.readline()
             if not line:
-                return
+                return False
             request += line
         self.server.requests.append(request)
+        self.server.peers.append(self.client_address)
         if has_body := re.search(rb"Content-Length: ([0-9]+)", request):
             self.server.bodies.append(self.rfile.read(int(has_body[1])))
         status, body = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
-        if status == 0:
-            return
-        length = len(body.encode()) + (10 if status == 1 else 0)
-        head = f"HTTP/1.1 {status if status > 1 else 200} Said\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-        self.wfile.write(head.encode() + body.encode())
+        if status != 0:
+            length = len(body.encode()) + (10 if status == 1 else 0)
+            end = "" if self.server.keeps else "Connection: close\r\n"
+            head = f"HTTP/1.1 {status if status > 1 else 200} Said\r\nContent-Length: {length}\r\n{end}\r\n"
+            self.wfile.write(head.encode() + body.encode())
+        return True
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """What boards cost: counted events, bills, other services, options of the template; and what a deployment bears."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -9,32 +8,19 @@ import pytest
 
 from benchmarks.harness.results_file import Output
 from benchmarks.models import assumed, ceiling
-from benchmarks.models.cost import cost, counted, provisioned, services, spending
+from benchmarks.models.cost import cost, provisioned, services, spending
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
 from benchmarks.models.cost.spending import Load, counted_reads, of_event, of_month
 from tests.support.documents.pages import PROJECT
 
 ALL = Settings(windows=("all",))
-ALONE = Traffic(members=2_000, batch=1)
+ALONE = Traffic(members=2_000, batch=1, counted=80)
 BATCH = replace(ALONE, batch=20, daily=10.0)
 LOAD = Load(ALL, BATCH, 1, 100.0, 1_000.0)
 READS = counted_reads(Output())
 PRICES = read_prices()
 MONTH = assumed.MONTH
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _short() -> Iterator[None]:
-    """Let runs be short."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counted, "EVENTS", 80)
-        patch.setattr(counted, "POOL", 40)
-        yield
-    usage.cache_clear()
-
-
-# ---- what an event uses
 
 
 def test_an_event_is_a_receipt_an_item_an_entry_a_place_and_its_tiers() -> None:
@@ -48,39 +34,23 @@ def test_an_event_is_a_receipt_an_item_an_entry_a_place_and_its_tiers() -> None:
     assert usage(ALL, replace(ALONE, batch=100)).rankings < one.rankings - 1
 
 
-def test_events_of_one_member_in_a_batch_are_one_change() -> None:
-    used = usage(ALL, replace(ALONE, batch=50, active=1))
+def test_a_member_and_a_best_that_does_not_improve_share_what_they_can() -> None:
+    one_member = usage(ALL, replace(ALONE, batch=50, active=1))
+    no_better = usage(replace(ALL, aggregate="max"), replace(BATCH, improving=0.0))
 
-    assert used.receipts == 2
-    assert used.scores == used.records * 2 == pytest.approx(2 / 50)
-
-
-def test_a_best_that_does_not_improve_moves_nothing() -> None:
-    used = usage(replace(ALL, aggregate="max"), replace(BATCH, improving=0.0))
-
-    assert (used.write_units, used.read_units, used.moves) == (4, 0.5, 0)
+    assert one_member.receipts == 2
+    assert one_member.records == pytest.approx(1 / 50)
+    assert (no_better.write_units, no_better.read_units, no_better.moves) == (4, 0.5, 0)
 
 
-def test_the_first_event_of_a_day_is_a_new_place_which_costs_less() -> None:
+def test_longer_windows_change_and_store_more_and_a_first_event_of_a_day_costs_less() -> None:
+    short, long = (usage(Settings(windows=(name,)), BATCH) for name in ("last-3-days", "last-7-days"))
     rare, often = (usage(Settings(windows=("day",)), replace(BATCH, daily=daily)) for daily in (0.01, 1_000.0))
 
-    assert rare.places == pytest.approx(1, abs=0.05)
-    assert often.places == 2
-
-
-def test_a_longer_rolling_window_changes_more_steps_and_stores_more() -> None:
-    short, long = (usage(Settings(windows=(name,)), BATCH) for name in ("last-3-days", "last-7-days"))
-
-    run = counted._Run(Settings(windows=("last-3-days",)), BATCH, 1)
-    run.count()
-
-    assert run._is_folded()
-    assert short.moves == long.moves == 1
     assert 2 + 1 < short.rankings < long.rankings
     assert short.entries_bytes < long.entries_bytes
-
-
-# ---- dollars
+    assert rare.places == pytest.approx(1, abs=0.05)
+    assert often.places == 2
 
 
 def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
@@ -134,9 +104,6 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
         assert any(line.startswith(begin) for line in lines), begin
 
 
-# ---- options of the template
-
-
 def test_provisioned_units_are_those_of_events_and_reads() -> None:
     writes, reads = (sum(side) for side in zip(*provisioned.by_table(LOAD, READS).values(), strict=True))
     large = replace(LOAD, events_per_second=10_000.0, reads_per_second=100_000.0)
@@ -152,18 +119,6 @@ def test_provisioned_units_are_those_of_events_and_reads() -> None:
     assert provisioned.idle(PRICES, LOAD, READS) == pytest.approx(4 * 730 * 5 * (0.00065 + 0.00013), abs=0.01)
 
 
-@pytest.mark.parametrize(("name", "times"), [("steady", 1), ("daily wave", 9), ("daily rush", 10)])
-def test_units_cover_every_hour_of_a_day(name: str, times: float) -> None:
-    shape = provisioned.SHAPES[name]
-
-    assert sum(shape.hours) == pytest.approx(24)
-    assert max(shape.hours) == pytest.approx(times * min(shape.hours))
-    assert all(shape.covered(hour) >= load for hour, load in enumerate(shape.hours))
-    # The units of an hour are those that the busier one beside it needs, and those of a rush stay all day.
-    assert shape.covered(6) == {"steady": 1, "daily wave": shape.hours[7], "daily rush": max(shape.hours)}[name]
-    assert shape.covered(13) == max(shape.hours)
-
-
 def test_traces_and_keys_cost_what_aws_says() -> None:
     assert [spending.traced(runs) for runs in (0, 0.5, 1, 21, 10_001)] == pytest.approx([0, 0.5, 1, 2, 501])
     # 100 events a second in batches of 20 are 5 runs of the writer and of the projector.
@@ -172,59 +127,35 @@ def test_traces_and_keys_cost_what_aws_says() -> None:
     assert spending.of_own_key() == Bill(key_months=1, key_requests=(8 + 5) * 730 * 12)
 
 
-# ---- other services
-
-
-@pytest.mark.parametrize(
-    ("windows", "periods", "sums"), [("all", 1, 0), ("all day week", 3, 0), ("all day last-7-days", 2, 1)]
-)
-def test_every_window_is_a_set_and_a_rolling_one_adds_up_its_days(windows: str, periods: int, sums: int) -> None:
-    sets = services.sets_of(replace(LOAD, settings=Settings(windows=tuple(windows.split()))))
-
-    assert (sets.periods, sets.sums) == (periods, sums)
-    # All, and with a rolling window a sum of seven days and eight days.
-    assert sums == 0 or sets.entries == pytest.approx(10 * 2_000, rel=0.001)
-    assert sums == 0 or sets.shown == pytest.approx(3 * 2_000, rel=0.001)
-    assert sets.merged == pytest.approx(sums * 7 * 2_000 * MONTH / 86_400, rel=0.001)
-
-
-def test_what_a_service_does_not_bear_has_no_price() -> None:
+def test_every_window_is_a_set_and_what_a_service_does_not_bear_has_no_price() -> None:
     def asked(requests: float, members: int = 2_000) -> Load:
         return Load(ALL, replace(BATCH, members=members), 1, requests / 11, requests * 10 / 11)
 
+    sets = services.sets_of(replace(LOAD, settings=Settings(windows=("all", "day", "last-7-days"))))
+    # All, and with a rolling window a sum of seven days and eight days.
+    assert (sets.periods, sets.sums) == (2, 1)
+    assert sets.entries == pytest.approx(10 * 2_000, rel=0.001)
     assert services.durable_object(asked(999)) is not None
     assert services.durable_object(asked(1_001)) is None
     assert services.durable_object(asked(1, 2 * MILLION)) is None
     assert services.upstash(asked(6_000)) is None
-    quiet = services.durable_object(asked(0.1))
-    assert quiet is not None
-    assert PRICES.total(quiet) == 5  # Cloudflare's plan includes the rest
     servers = [services.one_server(asked(requests)) for requests in (199, 5_000, 11_000)]
     hours = [(bill.small_server_hours / services.HOURS, bill.large_server_hours / services.HOURS) for bill in servers]
     assert hours == [(1, 0), (0, 1), (0, 3)]
-    assert services.nodes(asked(1), 2).micro_node_hours == 2 * services.HOURS
 
-
-# ---- capacity
 
 TIERS = {(1, 100): 2_000.0, (4, 100): 6_000.0, (8, 100): 6_000.0}
 SHIPPED_STACK = ceiling.Deployment()
 
 
-def test_lag_is_the_batching_window_and_little_more_while_all_keep_up() -> None:
-    scene = ceiling.Scene(400, 1, 1)
-    usual, slower = (ceiling.lag_of(scene, replace(SHIPPED_STACK, window=window), TIERS) for window in (1.0, 3.0))
-
-    assert usual is not None
-    assert slower is not None
-    assert 0.5 < usual.average < 1 < usual.most < 2
-    assert slower.most > usual.most + 2
-
-
 def test_what_falls_behind_and_what_helps() -> None:
+    usual = ceiling.lag_of(ceiling.Scene(400, 1, 1), SHIPPED_STACK, TIERS)
     hot, many = ceiling.Scene(1_000, 1, 1), ceiling.Scene(1_000, 1_000, 3, single_writes=2.5)
     found = ceiling.least(hot, TIERS)
 
+    # The batching window and little more, while all keep up.
+    assert usual is not None
+    assert 0.5 < usual.average < 1 < usual.most < 2
     assert ceiling.lag_of(hot, SHIPPED_STACK, TIERS) is None
     assert ceiling.lag_of(hot, replace(SHIPPED_STACK, shards=2), TIERS)
     assert ceiling.lag_of(many, SHIPPED_STACK, TIERS) is None

@@ -1,22 +1,17 @@
-"""Tools of the benchmarks: the clock of round trips, sorted lists, members' histories, and what units are for."""
+"""Tools of the benchmarks: `make bench`, the clock of round trips, sorted lists and members' histories."""
 
 from decimal import Decimal
 from random import Random
 
 import pytest
 
-from benchmarks.harness import population, shapes
-from benchmarks.harness.capacity_units import Units
-from benchmarks.harness.meter import Snapshot
-from benchmarks.harness.population import BOUND, member, tree_of
+from benchmarks import __main__ as bench
+from benchmarks.harness.population import member, tree_of
+from benchmarks.harness.results_file import REPOSITORY
 from benchmarks.harness.trips import SideBySide, Ticks
-from benchmarks.harness.truth import ByName, MemberTruth, Truth
-from benchmarks.measure.units import SHIPPED
-from benchmarks.members.breakdown import breakdown
-from benchmarks.members.histories import LIVES, ONE_DAY, TWO_OF_SEVEN, fine_points, points
-from standings.aws.dynamodb.keys import entry_key, log_key, node_key
-from standings.domain.boards.definitions import Ranking
-from standings.domain.rolling.rolling_rankings import RollingRankings
+from benchmarks.harness.truth import MemberTruth, Truth
+from benchmarks.measure.speed import starts
+from benchmarks.members.histories import LIVES, TWO_OF_SEVEN
 from tests.support.oracle.model import Listing, Placed
 
 
@@ -61,66 +56,32 @@ def test_the_quick_lists_give_the_answers_of_the_slow_one(seed: int) -> None:
     assert by_number.score_at(1) == named[order[0]]
 
 
-@pytest.mark.parametrize("shape", shapes.SHAPES)
-def test_scores_of_a_shape_are_drawn_in_descending_order(shape: str) -> None:
-    scores = shapes.SHAPES[shape](10_000)
-
-    assert list(scores) == sorted(scores, reverse=True)
-    assert min(scores) >= 1
-    assert list(ByName(scores).items())[7] == (member(7), scores[7])
-    hot = sum(shapes.MIDDLE <= score < shapes.MIDDLE + shapes.TIER for score in scores)
-    assert shape != "one hot tier" or 9_400 < hot < 9_600
-
-
 def test_scores_of_a_life_are_the_sums_of_a_periods_days() -> None:
-    histories = LIVES[TWO_OF_SEVEN](Random(1), 50, 7, points)
+    histories = LIVES[TWO_OF_SEVEN](Random(1), 50, 7)
     days = histories.of(range(50))
     scores = {offset: found[:] for offset, found in histories.scores(7, range(-5, 7))}
-    trees = {**histories.trees(7, [-3, 1]), **histories.trees(None, [0])}
-    ways = {offset: {node for node in tree if not node or node[0] % 2} for offset, tree in trees.items()}
-    chosen = {**histories.nodes(7, {one: ways[one] for one in (-3, 1)}), **histories.nodes(None, {0: ways[0]})}
+    assert histories.totals() == [sum(days[number].values()) for number in range(50)]
 
     for offset, found in scores.items():
         assert found == [sum(days[number].get(age, 0) for age in range(-offset, 7 - offset)) for number in range(50)]
-    summed = {-3: scores[-3], 1: scores[1], 0: histories.totals()}
-    assert trees == {offset: tree_of(filter(None, found)) for offset, found in summed.items()}
-    assert histories.totals() == [sum(days[number].values()) for number in range(50)]
-    assert chosen == {offset: {node: trees[offset][node] for node in ways[offset]} for offset in ways}
+    for size, found, offset in ((7, scores[-3], -3), (7, scores[1], 1), (None, histories.totals(), 0)):
+        tree = tree_of(filter(None, found))
+        ways = {node for node in tree if not node or node[0] % 2}
+        assert histories.nodes(size, {offset: ways}) == {offset: {node: tree[node] for node in ways}}
 
 
-def test_members_live_as_their_life_says() -> None:
-    days = LIVES[TWO_OF_SEVEN](Random(3), 200, 7, points).of(range(200))
-    fine = LIVES[TWO_OF_SEVEN](Random(5), 2_000, 7, fine_points)
+def test_a_benchmark_that_fails_or_lacks_a_program_is_named_and_the_others_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(bench, "run", lambda name, _: ran.append(name) or name == "reads")  # type: ignore[func-returns-value]
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/chromium")
+    monkeypatch.setattr(starts, "BUILDER", REPOSITORY / "missing")
 
-    assert {tuple(sums) for sums in LIVES[ONE_DAY](Random(4), 100, 7, points).of(range(100)).values()} == {(0,)}
-    for sums in days.values():
-        assert {sum(age in range(first, first + 14) for age in sums) for first in range(10)} <= {2, 3, 4, 5, 6}
-    assert sum(0 in sums for sums in days.values()) == pytest.approx(200 * 2 / 7, rel=0.25)
-    assert max(max(scores) for _, scores in fine.scores(7, range(-6, 7))) < BOUND
-
-
-METRIC = population.family(SHIPPED.definition).metrics["points"]
-ALL, DAY, LAST_7 = METRIC.windows
-ROLLING = RollingRankings(population.BOARD, METRIC, LAST_7)
-ITEMS = {
-    ("Scores", "berlin-2026#07"): "writer",
-    ("Receipts", "event#1"): "writer",
-    ("Rankings", entry_key(Ranking(population.BOARD, METRIC, ALL, 0).key, "m#/log")): "all",
-    ("Rankings", node_key(Ranking(population.BOARD, METRIC, DAY, 20_000).key, (1, 2))): "day",
-    ("Rankings/places", Ranking(population.BOARD, METRIC, DAY, 20_000).key): "day",
-    ("Rankings", entry_key(ROLLING.key, "m/1")): "rows",
-    ("Rankings", log_key(ROLLING.key, 3)): "log",
-    ("Rankings", node_key(ROLLING.at(20_000).key, ())): "nodes",
-    ("Rankings", entry_key(ROLLING.at(20_000).key, "m")): "list",
-    ("Rankings/places", ROLLING.at(20_000).key): "list",
-}
-
-
-@pytest.mark.parametrize(("target", "part"), ITEMS.items())
-def test_every_item_belongs_to_a_part(target: tuple[str, str], part: str) -> None:
-    assert breakdown(METRIC, Snapshot({}, {target: Units(write=2.0)})) == {part: Units(write=2.0)}
-
-
-def test_a_key_of_another_window_is_an_error() -> None:
-    with pytest.raises(ValueError, match="expected a key of one of the windows"):
-        breakdown(METRIC, Snapshot({}, {("Rankings", "berlin-2026#zzz#m"): Units(write=1.0)}))
+    assert bench.main(["--size", "small"]) == 1
+    assert ran == [name for name in (*bench.MODULES, "safeguards") if name != "speed"]
+    printed = capsys.readouterr()
+    first = printed.out.splitlines()[0]
+    assert first.startswith("speed will be left out: expected ")
+    assert printed.err.splitlines() == ["failed: reads", first.replace("will be", "was")]
+    assert bench.main(["--size", "small", "units", "lanes"]) == 0
