@@ -150,34 +150,6 @@ def test_what_keeps_a_period_from_being_settled(
     assert (stack.bucket.results, stack.bus.events) == ({}, [])
 
 
-@pytest.mark.parametrize("hidden", ["m001", "m039"])
-def test_who_is_hidden_between_audit_and_files_stops_it(
-    stack: Stack, hidden: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settlement, "PART", 1)
-    scores = play_until_final(stack, 8)
-    written = stack.bucket.put_object
-
-    def hide_first(**request: Any) -> None:
-        monkeypatch.setattr(stack.bucket, "put_object", written)
-        written(**request)
-        hide(stack, hidden)
-        # The next part of the list is read after this one was written.
-
-    monkeypatch.setattr(stack.bucket, "put_object", hide_first)
-    (told,) = settle_whole(stack)["rankings"]
-    first = sorted_lines(scores)[0]["member"]
-
-    assert told["settled"] is (hidden == first)
-    if hidden != first:
-        assert "hidden, removed or brought back meanwhile" in told["why"]
-        assert f"{PREFIX}summary.json" not in stack.bucket.results
-        assert stack.bus.events == []
-        del scores[hidden]
-        assert settle_whole(stack)["rankings"][0]["settled"]
-        assert lines_in(stack.bucket.results) == sorted_lines(scores)
-
-
 def test_again_replaces_the_files_and_sends_what_was_not_sent(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settlement, "PART", 5)
     scores = play_until_final(stack, 9)
@@ -246,20 +218,6 @@ def test_a_prize_with_too_many_winners_is_in_the_files_alone(stack: Stack, monke
 def step(stack: Stack, cursor: Any = None) -> dict[str, Any]:
     """A call with so little time that it does one step."""
     return settle(stack, seconds=0, cursor=cursor)
-
-
-def test_many_short_calls_settle_as_one_long_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settlement, "PART", 10)
-    scores = play_until_final(stack, 1)
-    stages, answer = [], step(stack)
-    while not answer["done"]:
-        stages.append(answer["rankings"][0]["stage"])
-        answer = step(stack, answer["cursor"])
-
-    assert answer["rankings"][0]["settled"]
-    assert list(dict.fromkeys(stages)) == ["audit", "files", "seal", "events"]
-    assert lines_in(stack.bucket.results) == sorted_lines(scores)
-    assert won(stack) == winners(scores)
 
 
 @pytest.mark.parametrize("stage", ["audit", "files", "seal", "events"])
