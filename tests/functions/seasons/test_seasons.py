@@ -47,36 +47,6 @@ def test_a_season_by_its_name_a_day_in_it_or_none(stack: Stack) -> None:
         assert problem(stack, period=period) == BAD
 
 
-def test_an_event_counts_in_the_season_that_holds_it_and_in_a_gap_in_all_alone(stack: Stack) -> None:
-    at(stack, "2026-11-05T10:00")
-    post(stack, "2026-10-31T22:59", a=1)
-    post(stack, "2026-10-31T23:00", b=2)  # midnight in Berlin
-    post(stack, "2026-08-31T21:59", c=4)
-    assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"a": 1}, {"b": 2})
-
-    at(stack, "2026-11-07T22:59")
-    post(stack, "2026-10-31T10:00", a=8)
-    at(stack, "2026-11-07T23:00")
-    post(stack, "2026-10-31T10:00", a=16)
-    assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"a": 9}, {"b": 2})
-    at(stack, "2027-03-10T10:00")
-    post(stack, "2027-03-10T09:00", a=32)
-    assert scores(stack) == scores(stack, "winter") == {"b": 2}
-    total = {entry["member"]: entry["score"] for entry in stack.entries("/boards/b/points/all")}
-    assert total == {"a": 1 + 8 + 16 + 32, "b": 2, "c": 4}
-
-
-def test_the_season_before_in_ranks_and_history(stack: Stack) -> None:
-    post(stack, "2026-10-20T09:00", a=5, b=7)
-    at(stack, "2026-12-01T10:00")
-    post(stack, "2026-12-01T09:00", a=9, b=1)
-
-    rank = stack.get(f"{LIST}/rank", member="a", previous="true")[1]
-    assert (rank["rank"], rank["previous_rank"]) == (1, 2)
-    periods = stack.get(f"{LIST}/history", member="a")[1]["periods"]
-    assert [(one["period"]["name"], one["rank"]) for one in periods] == [("winter", 1), ("autumn", 2)]
-
-
 def test_before_the_first_season(stack: Stack) -> None:
     at(stack, "2026-02-01T10:00")
     post(stack, "2026-02-01T09:00", a=5)
@@ -110,14 +80,6 @@ def test_a_forged_cursor_of_no_season_is_no_failure(stack: Stack, back: int) -> 
     cursor = cursors.Cursor(period, True, "", "competition")
 
     assert problem(stack, cursor=cursors.encode_cursor(cursor, Ranking("b", metric, window, period))) == BAD
-
-
-def test_a_season_is_kept_until_the_one_after_it_has_ended(stack: Stack) -> None:
-    post(stack, "2026-10-20T09:00", a=5)
-    at(stack, "2027-03-07T22:59")
-    assert scores(stack, "autumn") == {"a": 5}
-    at(stack, "2027-03-07T23:00")
-    assert problem(stack, period="autumn") == GONE
 
 
 def test_a_season_that_is_added_later_lets_the_one_before_be_read_again(engine: Any, clock: ManualClock) -> None:

@@ -211,6 +211,9 @@ def compare_positions(ranking: Asked, method: str) -> None:
         if page["previous"] is not None and lines:
             what, before = ranking.read(method=method, cursor=page["previous"], limit=limit)
             _compare_page(ranking, what, before, lines, max(0, start - limit), start)
+            if before["next"] is not None:
+                what, again = ranking.read(method=method, cursor=before["next"], limit=limit)
+                _compare_page(ranking, what, again, lines, start, start + limit)
 
 
 def compare_around(ranking: Asked, method: str) -> None:
