@@ -1,6 +1,5 @@
 """The announcer's handler, what the projector asks it to look at, and what was last announced."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -35,12 +34,6 @@ ends = "2026-12-01"
 [boards."quiet"]
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 """
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 def events(stack: Stack, board: str = "b", **points: float) -> list[dict[str, Any]]:

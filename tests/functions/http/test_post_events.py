@@ -16,10 +16,34 @@ from standings.ingest.post_events import parse_documents
 from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.posting import ALL, EVENT, count_them, raw, results
+from tests.support.builders.querying import ALL
+from tests.support.builders.stages.streaming import project
 
+BOARDS = """
+[boards."*"]
+metrics.points = { aggregate = "sum", precision = 3, windows = ["all", "day"] }
+"""
+EVENT = {"id": "1", "board": "b", "member": "m", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 3}}
 TIMELESS: Final = {name: value for name, value in EVENT.items() if name != "at"}
 AGAIN: Final = "post it again with the same id"
+
+
+def results(stack: Stack, body: Any) -> list[dict[str, Any]]:
+    status, answer = stack.post("/events", body)
+    assert status == 202, answer
+    found: list[dict[str, Any]] = answer["results"]
+    assert all(set(result) == {"id", "status", "detail"} for result in found)
+    return found
+
+
+def count_them(stack: Stack) -> list[dict[str, Any]]:
+    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
+    project(stack)
+    return stack.entries(ALL)
+
+
+def raw(number: int, part: str = '"metrics":{"points":1}', member: str = "m") -> str:
+    return f'{{"id":"{number}","board":"b","member":"{member}",{part}}}'
 
 
 def statuses(found: list[dict[str, Any]]) -> list[str]:

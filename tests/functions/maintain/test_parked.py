@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 from unittest import mock
@@ -16,8 +15,7 @@ from standings.domain.boards.definitions import Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.parked import ParkedCare
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
 from tests.support.builders.failures.maintenance import before, call, calls, throttle
@@ -31,12 +29,6 @@ BOARDS: Final = """
 metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
 """
 EVERYWHERE: Final = ("all 0", "day 0", "last-3-days 0", "last-3-days 1", "last-3-days 2")
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 def listed(stack: Stack, **chosen: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import gc
 import gzip
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final
 
@@ -15,12 +15,11 @@ from benchmarks.models.cost import settlements
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.domain.errors import InvalidArgumentError
 from standings.maintain.settle import prize_events, settlement
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.builders.failures.maintenance import call, calls, finish
+from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import (
     BOARD,
-    BOARDS,
     DAY,
     FINAL,
     PREFIX,
@@ -36,15 +35,9 @@ from tests.support.builders.settling.leagues import (
 )
 from tests.support.builders.stages.streaming import project
 
+BOARDS: Final = leagues.BOARDS
 GONE: Final = FINAL + 39 * 86_400_000 - 5 * 60_000
 """When the day cannot be read any more."""
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    """A stack with boards that settle, on a day that is not final yet."""
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 def play_until_final(stack: Stack, seed: int, board: str = BOARD) -> dict[str, float]:

@@ -27,6 +27,7 @@ def problem(stack: Stack, path: str = LIST, **arguments: Any) -> tuple[int, str]
     return status, answer["type"].removeprefix("urn:standings:")
 
 
+BOARDS = FOUR
 BAD = (400, "bad-argument")
 NOT_BUILT = (404, "not-built")
 GONE = (404, "period-gone")
