@@ -196,22 +196,16 @@ REFUSED: Final = [
     ('"]},{["', "body: expected a JSON object"),
     ("{}", "id: is missing"),
     ('{"id":7}', "id: expected text, got 7"),
-    (raw(9, '"metrics":{"points":"1"}'), "metrics.points: expected a number"),
     (raw(9, '"metrics":{"points":1e999}'), "metrics.points: expected at most ±(2^53 - 1) units"),
     (raw(9, f'"metrics":{{"points":{"9" * 5000}}}'), "metrics.points: expected at most 15 significant digits"),
     (raw(9, f'"metrics":{{"points":{"9" * 30}}}'), "significant digits"),
-    (raw(9, '"metrics":{"points":1.0000000000000001}'), "significant digits"),
-    (raw(9, '"metrics":{"points":0.1234}'), "at most 3 decimals"),
-    (raw(9, '"metrics":{"points":1e-400}'), "at most 3 decimals"),
     (raw(9, member="\\ud800"), "body: cannot be read"),
     (raw(9, '"\\udfff":1'), "body: cannot be read"),
     (raw(9, f'"metrics":{"[" * 900}{"]" * 900}'), "metrics: expected an object"),
     (raw(9, f'"metrics":{"[" * 5000}{"]" * 5000}'), "body: cannot be read"),
     (raw(9, f'"at":{"[" * 100_000}{"]" * 100_000}'), "body: cannot be read"),
-    (raw(9, member="m" * 257), "member: expected 1 to 256 bytes"),
     (raw(9, f'"metrics":{{"points":1}}{" " * MAX_BYTES}'), "body: expected at most"),
     (raw(9, '"at":"2026-11-21T10:21:00Z","metrics":{"points":1}'), "at: expected an instant at most 5 minutes ahead"),
-    (raw(9, '"at":"2026-11-21T10:00:00Z","metrics":{"points":1},"hidden":true'), "hidden: no such field"),
 ]
 
 

@@ -17,7 +17,6 @@ from standings.project.projector import Projector, ProjectResult, Record
 from tests.support.builders.catalogs import catalog
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.faults import faulty_client
-from tests.support.thoroughness import seeds
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards("""
@@ -321,46 +320,3 @@ def test_rankings_go_side_by_side(subject: Subject) -> None:
         assert subject.project(*batch).stale_moves > 0
 
     assert subject.scores("rolling") == {member: points for member, (points, _) in latest.items()}
-
-
-FAULTS = (
-    *[faulty_client.passes] * 8,
-    faulty_client.conflict,
-    faulty_client.lost_answer,
-    faulty_client.error("InternalServerError"),
-)
-
-
-@pytest.mark.parametrize("seed", seeds(5, 30))
-def test_random_histories_under_crashes_and_redelivery(subject: Subject, seed: int) -> None:
-    """Two shards; batches are cut anew at each attempt, die before or after any call, and come again."""
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    latest: dict[str, Image] = {}
-    shards: list[list[Record]] = [[], []]
-    for _ in range(120):
-        member = f"m{rng.randrange(6)}"
-        old = latest.get(member)
-        version = old.version + 1 if old is not None else 1
-        points = rng.choice([0, 1, 2, 127, 128, 300, -5])
-        new = image(member, version, points, board="rolling", hidden=rng.random() < 0.1)
-        latest[member] = new
-        shards[int(member[1:]) % 2].append(record(old, new))
-    position = [0, 0]
-    while any(position[n] < len(shards[n]) for n in (0, 1)):
-        shard = rng.randrange(2)
-        start = max(0, position[shard] - (rng.randrange(8) if rng.random() < 0.2 else 0))
-        batch = shards[shard][start : start + rng.randint(1, 9)]
-        if not batch:
-            continue
-        subject.client.steps = deque(rng.choices(FAULTS, k=40))
-        projected = subject.project(*batch, patience=rng.choice([0.0, 0.05, 30.0]))
-        if projected.failed is None:
-            position[shard] = max(position[shard], start + len(batch))
-        else:
-            position[shard] = start + [one.sequence for one in batch].index(projected.failed)
-
-    subject.client.steps.clear()
-    expected = {member: new.values[next(iter(new.values))] for member, new in latest.items() if not new.hidden}
-    assert subject.scores("rolling") == expected
-    assert all({m: -o for m, o in placed.items()} == expected for placed in entries(subject.client).values())
