@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from standings.aws.sqs.messages import MAX_BYTES
 from standings.domain.errors import RequestError
 from standings.ingest.post_events import parse_documents
-from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.querying import ALL
@@ -113,23 +112,6 @@ def test_another_event_under_the_id_is_refused_whoever_filled_in_at(stack: Stack
         assert count_them(stack) == [{"rank": 1, "member": "m", "score": 3}]
 
     assert ["was used before" in reason for reason in stack.dead_letters.reasons()] == [True, True]
-
-
-def test_who_filled_in_at_survives_dead_letters_and_a_redrive(stack: Stack) -> None:
-    results(stack, TIMELESS)
-    (record,) = stack.activity.records()
-    with mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug")):
-        stack.writer({"Records": [record]}, Context())
-    results(stack, TIMELESS)
-    assert count_them(stack) == [{"rank": 1, "member": "m", "score": 3}]
-    (letter,) = stack.dead_letters.messages
-    stack.clock.milliseconds += 86_400_000
-    redriven = delivered(0, letter)
-
-    assert redriven["body"] == record["body"]
-    assert stack.writer({"Records": [redriven]}, Context()) == {"batchItemFailures": []}
-    assert len(stack.dead_letters.messages) == 1
-    assert stack.entries(ALL) == [{"rank": 1, "member": "m", "score": 3}]
 
 
 def test_amounts_and_characters_reach_the_queue_as_they_were_written(stack: Stack) -> None:

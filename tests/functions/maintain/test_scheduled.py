@@ -101,14 +101,14 @@ def lose_a_row(stack: Stack, board: str) -> None:
     stack.dynamodb.delete_item(TableName="Rankings", Key={"pk": key})
 
 
-def break_at(engine: Any, board: str) -> None:
-    """Let whatever queries a board meet a bug."""
+def fail_at(engine: Any, board: str, error: BaseException) -> None:
+    """Let whatever queries a board fail, as at a bug, or die, as at a leaf that takes too long."""
 
-    def before(operation: str, request: dict[str, Any]) -> None:
-        if operation == "Query" and f"'{board}" in str(request["ExpressionAttributeValues"]):
-            raise KeyError(board)
+    def fail(operation: str, request: dict[str, Any]) -> None:
+        if operation == "Query" and f"'{board}#" in str(request["ExpressionAttributeValues"]):
+            raise error
 
-    engine.before.append(before)
+    engine.before.append(fail)
 
 
 def logged(caplog: pytest.LogCaptureFixture, message: str) -> list[dict[str, Any]]:
@@ -127,16 +127,6 @@ def meanwhile(engine: Any, do: Callable[[], Any], *words: str) -> list[Any]:
 
     engine.before.append(before)
     return results
-
-
-def die_at(engine: Any, board: str) -> None:
-    """Let a run die whenever it queries a board, as at a leaf that takes longer than the function may run."""
-
-    def die(operation: str, request: dict[str, Any]) -> None:
-        if operation == "Query" and f"'{board}#" in str(request["ExpressionAttributeValues"]):
-            raise Killed
-
-    engine.before.append(die)
 
 
 # ---- audits in turn
@@ -290,7 +280,7 @@ def test_a_board_that_fails_twice_is_left_out_and_what_was_found_before_counts(
 ) -> None:
     fill(stack, "a", "b", "c")
     lose_a_row(stack, "a")
-    break_at(engine, "b#")
+    fail_at(engine, "b", KeyError("b"))
     drift()
 
     with pytest.raises(KeyError):
@@ -319,7 +309,7 @@ def die_twice(stack: Stack, run: Callable[[Stack], dict[str, Any]]) -> dict[str,
 @pytest.mark.parametrize("board", ["a", "b"])
 def test_an_audit_that_dies_twice_at_a_board_holds_up_no_other(stack: Stack, engine: Any, board: str) -> None:
     fill(stack, "a", "b", "c")
-    die_at(engine, board)
+    fail_at(engine, board, Killed())
 
     answer = die_twice(stack, audit)
 
@@ -334,7 +324,7 @@ def test_a_settlement_that_dies_twice_at_a_board_holds_up_no_other(
     for board in ("league-1", "league-2"):
         play(settling, 4, board=board)
     settling.clock.milliseconds = FINAL
-    die_at(engine, "league-1")
+    fail_at(engine, "league-1", Killed())
 
     answer = die_twice(settling, settle)
 

@@ -2,7 +2,6 @@
 
 import random
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,8 +13,8 @@ from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.ports.errors import StoreUnavailableError
 from standings.project.projector import Projector, ProjectResult, Record
-from tests.support.builders.catalogs import catalog
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
+from tests.support.builders.stages.writers import catalog
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000
@@ -301,22 +300,3 @@ def test_items_of_no_member_are_passed_over(subject: Subject) -> None:
     assert subject.project(Record("1", None)).failed is None
     assert subject.project().failed is None
     assert rows(subject.client, "Rankings") == []
-
-
-def test_rankings_go_side_by_side(subject: Subject) -> None:
-    pool = ThreadPoolExecutor(8)
-    subject.projector.run_parallel = lambda jobs: pool.map(lambda job: job(), jobs)
-    rng = random.Random(5)
-    latest: dict[str, tuple[int, int]] = {}
-    for _ in range(10):
-        batch = []
-        for member in {f"m{rng.randrange(40)}" for _ in range(20)}:
-            before, version = latest.get(member, (0, 0))
-            points = rng.randrange(1000)
-            old = image(member, version, before, board="rolling") if version else None
-            batch.append(record(old, image(member, version + 1, points, board="rolling")))
-            latest[member] = (points, version + 1)
-        assert subject.project(*batch).failed is None
-        assert subject.project(*batch).stale_moves > 0
-
-    assert subject.scores("rolling") == {member: points for member, (points, _) in latest.items()}
