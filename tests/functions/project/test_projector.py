@@ -99,15 +99,6 @@ def test_entries_and_tiers_move_together(subject: Subject) -> None:
     assert len(subject.client.transactions) == 1
 
 
-def test_a_rolling_window_is_moved_ahead(subject: Subject) -> None:
-    projected = subject.project(*history("m", 10, board="rolling"))
-
-    assert projected.moves == 3
-    assert len(subject.client.transactions) == 3
-    assert subject.scores("rolling") == {"m": 10}
-    assert len(entries(subject.client)) == 5
-
-
 @pytest.mark.parametrize(
     ("points", "deliveries", "last"),
     [
@@ -158,21 +149,6 @@ def test_done_not_acknowledged_and_cut_anew(subject: Subject) -> None:
     assert healed.gaps == 2
     assert subject.scores("rolling") == {"m": 15}
     assert {-o for placed in entries(subject.client).values() for o in placed.values()} == {15}
-
-
-def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps = deque([faulty_client.lost_answer])
-    projected = subject.project(*history("m", 10), *history("n", 20))
-
-    assert (projected.failed, projected.stale_moves) == (None, 2)
-    assert subject.scores() == {"m": 10, "n": 20}
-
-
-def test_conflicts_are_tried_again(subject: Subject) -> None:
-    subject.client.steps = deque([faulty_client.conflict, faulty_client.error("ThrottlingException")])
-
-    assert subject.project(*history("m", 10)).failed is None
-    assert subject.scores() == {"m": 10}
 
 
 def test_a_conflict_and_a_condition_in_one_cancellation(subject: Subject, engine: Any) -> None:

@@ -88,13 +88,6 @@ def test_whoever_is_just_registered_is_not_refused_by_an_old_look(
     assert subject.write(event("1", board="club-1", best=1)).applied == 1
 
 
-def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps.append(faulty_client.lost_answer)
-    written = subject.write(event("1", dated=3, best=3))
-
-    assert (written.applied + written.duplicates, subject.total(metric="dated")) == (1, 3)
-
-
 def test_bounds_hold_where_it_is_looked_first(subject: Subject) -> None:
     for number in range(1, 10):
         subject.write(event(f"e{number}", dated=10**15 - 1))

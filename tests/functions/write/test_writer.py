@@ -179,14 +179,6 @@ def test_what_the_store_refuses_is_found_and_takes_no_other_event_along(
     assert "13" not in subject.receipts()
 
 
-def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps = deque([faulty_client.lost_answer])
-    written = subject.write(event("1", 3), event("2", 4))
-
-    assert (written.applied, written.duplicates, written.failed) == (0, 2, {})
-    assert subject.total() == 7
-
-
 def test_a_transaction_still_going_on_is_waited_for(subject: Subject) -> None:
     subject.client.steps = deque([faulty_client.error("TransactionInProgressException")])
 
