@@ -94,16 +94,6 @@ def test_at_is_filled_in_where_it_is_absent(stack: Stack) -> None:
     assert results(stack, {**EVENT, "at": None})[0]["detail"] == "at: expected text, got null"
 
 
-def test_an_event_that_is_posted_again_without_at_counts_once(stack: Stack) -> None:
-    results(stack, [TIMELESS, TIMELESS])
-    count_them(stack)
-    stack.clock.milliseconds += 86_400_000
-    results(stack, TIMELESS)
-
-    assert count_them(stack) == [{"rank": 1, "member": "m", "score": 3}]
-    assert stack.dead_letters.messages == []
-
-
 def test_another_event_under_the_id_is_refused_whoever_filled_in_at(stack: Stack) -> None:
     results(stack, TIMELESS)
     count_them(stack)

@@ -12,6 +12,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
+from tests.support.builders.failures.maintenance import finish
 from tests.support.builders.seasons import AUTUMN, FOUR, LIST, SUMMER, WINTER, at, boards, milliseconds, post
 from tests.support.builders.stages.streaming import apply
 
@@ -103,7 +104,7 @@ def test_the_window_itself_is_added_by_a_rebuild_and_shows_what_has_not_begun(en
         post(stack, "2026-10-20T09:00", a=5)
     with running(engine, clock, FOUR) as stack:
         assert problem(stack) == NOT_BUILT
-        finish(stack, "rebuild")
+        finish(stack, "rebuild", board="b")
         assert problem(stack) == NOT_BUILT
         at(stack, "2026-11-20T10:00")
         post(stack, "2026-11-20T09:00", a=7)
@@ -132,7 +133,7 @@ def test_rebuild_audit_and_deletion_know_all_seasons(engine: Any, clock: ManualC
         post(stack, "2026-10-20T09:00", a=5, b=7)
         at(stack, "2026-11-05T10:00")
         post(stack, "2026-11-05T09:00", a=1, c=2)
-        finish(stack, "rebuild")
+        finish(stack, "rebuild", board="b")
         assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"b": 7, "a": 5}, {"c": 2, "a": 1})
         assert {key.partition("~")[2] for key in entries(engine)} == {"1"}
         assert_tiers_count_the_entries(engine)
@@ -142,10 +143,10 @@ def test_rebuild_audit_and_deletion_know_all_seasons(engine: Any, clock: ManualC
         (lost,) = (key for key in of_b if len(key["S"].split("#")[1]) > 10)  # of a season
         engine.delete_item(TableName="Rankings", Key={"pk": lost})
         assert audit(stack)[2] > 0
-        finish(stack, "rebuild")
+        finish(stack, "rebuild", board="b")
         assert audit(stack)[2] == 0
     with running(engine, clock, boards(SUMMER)) as stack:  # which does not know the others any more
-        finish(stack, "delete")
+        finish(stack, "delete", board="b")
         assert not [row for row in rows(engine, "Rankings") if "r" in row or "/" in row["pk"]["S"]]
 
 
@@ -154,12 +155,3 @@ def audit(stack: Stack) -> tuple[int, int, int]:
     answer = stack.maintenance({"audit": {"board": "b"}}, Context())
     (report,) = answer["boards"]
     return report["looked_at"]["members"], report["looked_at"]["rankings"], answer["drift"]
-
-
-def finish(stack: Stack, task: str) -> None:
-    """Run a job of the board to its end."""
-    answer = stack.maintenance({task: {"board": "b"}}, Context())
-    while not answer["done"]:
-        apply(stack, [])
-        stack.clock.milliseconds += round(answer["wait"] * 1000)
-        answer = stack.maintenance({task: {"board": "b", "begin": False}}, Context())

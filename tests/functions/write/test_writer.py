@@ -10,7 +10,6 @@ import pytest
 from standings.aws.dynamodb.keys import member_key
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.events.event_rules import parse_event
 from standings.domain.windows.calendar import DAY
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.writers import AT, BOARDS, NOW, Subject, event
@@ -133,21 +132,6 @@ def test_what_there_is_no_time_for_is_reported_and_the_rest_stays_done(subject: 
     assert (written.applied, len(written.failed), written.refused) == (150, 100, [])
     again = subject.write(*events, patience=100)
     assert (again.applied, again.duplicates) == (100, 150)
-
-
-def test_a_parser_that_breaks_costs_the_neighbours_nothing(subject: Subject) -> None:
-    def breaks(body: str, *given: Any, **said: Any) -> Any:
-        if "poison" in body:
-            raise ZeroDivisionError("a bug")
-        return parse_event(body, *given, **said)
-
-    with mock.patch("standings.write.writer.parse_event", breaks):
-        written = subject.write(event("1"), event("poison"), event("2"))
-
-    assert written.applied == 2
-    assert [(m.id, r.rule, str(r)) for m, r in written.refused] == [
-        ("message-1", "internal", "body: cannot be read: ZeroDivisionError('a bug')")
-    ]
 
 
 def refusing(event_id: str, refused: faulty_client.Step) -> faulty_client.Step:
