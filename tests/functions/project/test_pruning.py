@@ -19,9 +19,8 @@ from standings.project.prune_tiers import CHANCE, PrunedRankings, PruneResult, _
 from standings.read import member_ranks
 from standings.read.reader import Reader, Request
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
+from tests.support.builders.points import BOARDS, NOW
 from tests.support.builders.stages.cleaners import (
-    BOARDS,
-    NOW,
     RANKING,
     Worker,
     moved,

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings.rolling_items import (
     EXPIRY_MARGIN,
     ROW_LIFETIME,
@@ -16,8 +15,6 @@ from standings.aws.dynamodb.rankings.rolling_items import (
     log_bytes,
     log_count,
     log_of,
-    positions,
-    positions_known,
     row_item,
     row_of,
 )
@@ -139,17 +136,3 @@ def test_a_log_comes_back() -> None:
 def test_a_damaged_log_is_refused(damage: dict[str, Any]) -> None:
     with pytest.raises(StoreRefusedError, match=r"the log 'b#x/log' is damaged .* rebuild"):
         log_of({**log_item(), **damage})
-
-
-def test_positions_of_a_node_and_whether_the_logs_reach_them() -> None:
-    node = {
-        "pk": {"S": node_key(WINDOW.at(TODAY).key, (64,))},
-        **{name: {"N": "12"} for name in ("p0", "p3", "q0", "t", "e")},
-    }
-
-    assert positions(node) == {0: 12, 3: 12}
-    assert positions({}) == {}
-    assert positions_known([node], {0: Log(12), 3: Log(11, (Entry(1, []),))})
-    assert not positions_known([{}, node], {0: Log(11), 3: Log(12)})
-    assert not positions_known([node], {0: Log(12)})
-    assert positions_known([{}], {})

@@ -72,10 +72,10 @@ def post(stack: Stack, board: str, scores: Scores) -> None:
     apply(stack, [{**event, "at": f"{DAY}T12:00:00Z"} for event in events])
 
 
-def lose_a_row(stack: Stack) -> None:
-    """Delete a member's row in the day's ranking."""
-    items = stack.dynamodb.scan(TableName="Rankings")["Items"]
-    key = next(item["pk"] for item in items if "d20777#m003" in item["pk"]["S"])
+def lose_a_row(stack: Stack, *parts: str) -> None:
+    """Delete a row whose key has these parts; without any, a member's row in the day's ranking."""
+    keys = [item["pk"] for item in stack.dynamodb.scan(TableName="Rankings")["Items"]]
+    key = next(key for key in keys if all(part in key["S"] for part in parts or ("d20777#m003",)))
     stack.dynamodb.delete_item(TableName="Rankings", Key={"pk": key})
 
 
