@@ -24,7 +24,7 @@ from standings.project.outcome import one_by_one
 from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
-from tests.support.builders.audit.auditing import BOARD, Audited, family, findings, lag, populate, traffic
+from tests.support.builders.audit.auditing import BOARD, FAMILY, Audited, findings, lag, populate, traffic
 from tests.support.builders.audit.counters import NOW
 from tests.support.builders.audit.damages import KINDS, LOGS, Damages
 from tests.support.builders.failures.maintenance import before, finish
@@ -48,7 +48,7 @@ def board(seed: int, members: int = 25, events: int = 80) -> Iterator[Audited]:
     create_tables(engine)
     clock = ManualClock(NOW)
     rng = random.Random(seed)
-    text, boards = family(rng.choice([1, 3]), rng.choice(["member", "first"]))
+    text = FAMILY.format(shards=rng.choice([1, 3]), ties=rng.choice(["member", "first"]))
     with (
         mock.patch.object(report, "MAX_EXAMPLES", 10_000),
         mock.patch.object(projector, "run_parallel", return_value=one_by_one),
@@ -57,7 +57,7 @@ def board(seed: int, members: int = 25, events: int = 80) -> Iterator[Audited]:
         mock.patch("random.random", rng.random),
         running(engine, clock, text) as stack,
     ):
-        audited = Audited(stack, rng, boards)
+        audited = Audited(stack, rng, parse_boards(text))
         populate(audited, members, events)
         yield audited
 

@@ -1,9 +1,5 @@
 """Compares every read of a board over HTTP with the judge, a `BoardModel`. Call `compare_every_read`.
 
-    model = BoardModel({"points": Metric(windows=("all", "day"))}, Calendar(zone=BERLIN))
-    ...  # send the same events to the model and to the stack, and project them all
-    compare_every_read(stack, model, "b", now, random.Random(seed))
-
 It only reads, as a client does, so a test can call it at any time and any number of times. For every ranked metric and
 window it compares the current period and one earlier period that can be read. It compares whole lists by every ranking
 method, and a random sample of all other reads. At the first difference it raises an AssertionError. That gives the

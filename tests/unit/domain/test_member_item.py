@@ -139,4 +139,5 @@ def test_bounds_hold_in_every_window() -> None:
     assert beyond({monday: half}, monday) is None
     assert beyond({monday: half, tuesday: half}, tuesday) == "points in last-3-days"
     assert beyond({monday: -half, tuesday: half}, tuesday) is None
-    assert beyond({points.total(): MAX_UNITS + 1}, points.total()) == "points in all"
+    for units in (MAX_UNITS + 1, -MAX_UNITS - 1):
+        assert beyond({points.total(): units}, points.total()) == "points in all"
