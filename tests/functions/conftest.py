@@ -1,11 +1,14 @@
-"""Fixtures: the in-process engine, and a clock that tests set."""
+"""Fixtures: the in-process engine, a clock that tests set, and the functions over the boards of a module."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.builders.querying import BOARDS
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
@@ -24,3 +27,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     monkeypatch.setattr("time.monotonic", own.monotonic)
     monkeypatch.setattr("time.sleep", own.sleep)
     return own
+
+
+@pytest.fixture
+def stack(engine: Any, clock: ManualClock, request: pytest.FixtureRequest) -> Iterator[Stack]:
+    with running(engine, clock, getattr(request.module, "BOARDS", BOARDS)) as deployed:
+        yield deployed

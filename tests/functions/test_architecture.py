@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import apply
+from tests.support.dynamodb.requests import Requests
 from tests.support.faults import faulty_client
 
 TEXT: Final = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -32,34 +34,14 @@ ROLLING: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = 
 OPERATIONS: Final = {"get_item": "GetItem", "batch_get_item": "BatchGetItem", "query": "Query"}
 
 
-class Recorder:
-    """Records the reads of a client."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self.requests: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._client, name)
-        if name not in OPERATIONS:
-            return method
-
-        def recorded(**request: Any) -> Any:
-            tables = [request.get("IndexName") or request.get("TableName") or next(iter(request["RequestItems"]))]
-            self.requests.append(f"{OPERATIONS[name]} {tables[0]}")
-            return method(**request)
-
-        return recorded
+@pytest.fixture
+def requests(engine: Any) -> Requests:
+    return Requests(engine)
 
 
 @pytest.fixture
-def recorder(engine: Any) -> Recorder:
-    return Recorder(engine)
-
-
-@pytest.fixture
-def stack(recorder: Recorder) -> Iterator[Stack]:
-    with running(recorder, ManualClock(round(NOW.timestamp() * 1000)), BOARDS) as deployed:
+def stack(requests: Requests) -> Iterator[Stack]:
+    with running(requests, ManualClock(round(NOW.timestamp() * 1000)), BOARDS) as deployed:
         apply(deployed, EVENTS)
         deployed.put("/members", {"name": "Ádám", "country": "HU"}, id="u7")
         for _ in range(2):  # the first read fills the caches
@@ -68,12 +50,12 @@ def stack(recorder: Recorder) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def rolling(recorder: Recorder) -> Iterator[Stack]:
+def rolling(requests: Requests) -> Iterator[Stack]:
     """A board with `last-7-days`: u123 got 300 points two days ago and 12 today, u7 got 12 today."""
     first, second = EVENTS
     two_days_ago = NOW - timedelta(days=2)
     clock = ManualClock(round(two_days_ago.timestamp() * 1000))
-    with running(recorder, clock, ROLLING) as deployed:
+    with running(requests, clock, ROLLING) as deployed:
         apply(deployed, [{**first, "id": "0197f2c3", "at": two_days_ago.isoformat()}])
         clock.milliseconds = round(NOW.timestamp() * 1000)
         apply(deployed, [{**first, "metrics": {"points": 12}}, second])
@@ -121,28 +103,28 @@ def _fold(stack: Stack) -> None:
     assert fold_log(stack.dynamodb, "Rankings", clock, one_after_another, rankings, 0) == 0
 
 
-def test_the_requests_are_real(stack: Stack, recorder: Recorder) -> None:
-    assert _requests(stack, recorder, "requests") == 16
+def test_the_requests_are_real(stack: Stack, requests: Requests) -> None:
+    assert _requests(stack, requests, "requests") == 16
 
 
-def test_the_requests_on_a_rolling_window_are_real(rolling: Stack, recorder: Recorder) -> None:
-    assert _requests(rolling, recorder, "rolling requests") == 5
+def test_the_requests_on_a_rolling_window_are_real(rolling: Stack, requests: Requests) -> None:
+    assert _requests(rolling, requests, "rolling requests") == 5
     _fold(rolling)
-    assert _requests(rolling, recorder, "rolling requests") == 5
+    assert _requests(rolling, requests, "rolling requests") == 5
 
 
-def _requests(stack: Stack, recorder: Recorder, caption: str) -> int:
+def _requests(stack: Stack, requests: Requests, caption: str) -> int:
     """Check the requests of each question that the page shows below a caption; return the number of questions."""
     (block,) = re.findall(rf"<!-- {caption} -->\n(.*?)<!-- /{caption} -->", TEXT, re.DOTALL)
     shown = re.findall(r"^\| `(GET|POST) (\S+)` \| (.*) \|$", block, re.MULTILINE)
-    for method, address, requests in shown:
-        recorder.requests.clear()
+    for method, address, listed in shown:
+        requests.take()
         parts = urlsplit(address)
         if method == "GET":
             status, _ = stack.get(parts.path, **dict(parse_qsl(parts.query)))
         else:
             status, _ = stack.post(parts.path, {"members": ["u7", "u123"]})
         assert status == 200
-        # Parallel requests come in any order.
-        assert sorted(recorder.requests) == sorted(re.findall(r"`([^`]+)`", requests)), address
+        made = {f"{OPERATIONS[name]} {table}": count for (name, table), count in requests.take().items()}
+        assert made == Counter(re.findall(r"`([^`]+)`", listed)), address
     return len(shown)

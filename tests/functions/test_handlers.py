@@ -17,8 +17,7 @@ from botocore.exceptions import ClientError
 from standings.runtime.environment import required
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, http_event, running
+from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.faults.faulty_client import cancelled
@@ -27,12 +26,6 @@ NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 ALL: Final = "/boards/b/points/all"
 DONE: Final[dict[str, Any]] = {"batchItemFailures": []}
 BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }'
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 def event(event_id: str, member: str = "m") -> dict[str, Any]:

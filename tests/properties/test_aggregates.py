@@ -76,12 +76,3 @@ def test_what_was_counted_before_marks_were_kept_stands_first() -> None:
     assert aggregates.place_of(
         kind, aggregates.merge(kind, old, aggregates.aggregate_of_event(kind, 0, 7, "b"))
     ) == Place(-5, 7)
-
-
-def test_a_best_that_does_not_improve_changes_nothing() -> None:
-    kind = metric("max", "first")
-    best = total(kind, [(5, 10, "a")])
-
-    assert aggregates.merge(kind, best, aggregates.aggregate_of_event(kind, 4, 99, "b")) == best
-    assert aggregates.merge(kind, best, aggregates.aggregate_of_event(kind, 5, 99, "b")) == best
-    assert aggregates.merge(kind, best, aggregates.aggregate_of_event(kind, 5, 9, "b")).tie_key < best.tie_key

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key, sort_value
+from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import FANOUT, depth, path, sort_value_at
 
 numbers = st.integers(-MAX_UNITS, MAX_UNITS) | st.integers(-300, 300)
@@ -41,22 +41,6 @@ def test_paths_order_as_numbers_do_and_lead_back(listed: list[int]) -> None:
         assert number == sort_value_at(full_path)
         assert len(full_path) == 1 + depth(full_path[0])
         assert all(0 <= digit < FANOUT for digit in full_path)
-
-
-@given(numbers)
-def test_small_numbers_have_short_paths(number: int) -> None:
-    digits = 1
-    while abs(number) >= FANOUT**digits:
-        digits += 1
-
-    assert 1 + digits == len(path(number))
-
-
-@given(numbers, st.booleans())
-def test_an_ordinal_leads_back_to_its_score(score: int, descending: bool) -> None:
-    sorted_by = sort_value(score, descending=descending)
-
-    assert score == sort_value(sorted_by, descending=descending)
 
 
 def test_the_largest_sort_key_fits_dynamodb() -> None:

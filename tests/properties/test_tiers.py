@@ -1,6 +1,7 @@
-"""The tier tree against a sorted list: after any moves every question has the list's answer."""
+"""The tier tree against a sorted list: after any moves every question has the list's answer, also every histogram."""
 
 from bisect import bisect_left, insort
+from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
 from random import Random
@@ -9,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.tiers import tier_tree
+from standings.domain.scoring.sort_order import sort_value
+from standings.domain.tiers import distribution, tier_tree
+from standings.domain.tiers.distribution import Bucket
 from standings.domain.tiers.tier_path import Path, path
 
 scores = (
@@ -17,7 +20,12 @@ scores = (
     | st.integers(-400, 400)
     | st.integers(0, 2**28)
     | st.integers(-MAX_UNITS, MAX_UNITS)
-    | st.sampled_from([0, -1, 1, 127, 128, -127, -128, -129, 16383, 16384, MAX_UNITS, -MAX_UNITS])
+    | st.builds(
+        lambda sign, bits, beside: sign * min(2**bits + beside, MAX_UNITS),
+        st.sampled_from([-1, 1]),
+        st.integers(0, 53),
+        st.integers(-1, 1),
+    )
 )
 Tree = dict[Path, dict[int, int]]
 
@@ -116,8 +124,10 @@ def read_for_distinct(tree: Tree, numbers: list[int]) -> tuple[Tree, int]:
 many_scores = (
     st.lists(scores, max_size=60)
     | st.lists(st.integers(-300, 300), max_size=200)
+    | st.lists(st.integers(0, 20_000), max_size=200)
+    | st.lists(st.sampled_from([-129, -128, -127, -1, 0, 1, 127, 128]), max_size=6)
     | st.tuples(scores, st.integers(1, 50)).map(lambda tied: [tied[0]] * tied[1])
-    | st.lists(scores, max_size=20).map(lambda lone: [near for number in lone for near in (number, number ^ 1)])
+    | st.lists(scores, max_size=20).map(lambda lone: [near for one in lone for near in (one, max(one ^ 1, -MAX_UNITS))])
     | st.tuples(st.integers(0, 50), scores).map(lambda outlier: [3] * outlier[0] + [4] + [outlier[1]])
 )
 
@@ -197,23 +207,6 @@ def test_only_what_may_hold_two_ordinals_is_read() -> None:
     assert len(nodes) == 7 + 1 + 2 * 4
 
 
-@given(scores, st.data())
-def test_a_span_holds_what_goes_through_its_node(number: int, data: st.DataObject) -> None:
-    full_path = path(number)
-    low, high = tier_tree.span(full_path[: data.draw(st.integers(1, len(full_path)))])
-
-    assert low <= number <= high
-    assert tier_tree.span(full_path) == (number, number)
-    assert path(low)[0] == path(high)[0] == full_path[0]
-
-
-def test_spans_of_heads_follow_one_another() -> None:
-    heads = [tier_tree.span((head,)) for head in range(56, 73) if head != 64]
-
-    assert heads[7:10] == [(-127, -1), (0, 127), (128, 16383)]
-    assert all(before[1] + 1 == after[0] for before, after in pairwise(heads))
-
-
 @given(many_scores.filter(bool), st.integers(1, 100 * 10**9) | st.integers(1, 100).map(lambda p: p * 10**9))
 @settings(max_examples=300, deadline=None)
 def test_the_score_at_a_percentile_is_the_furthest_behind_that_has_it(listed: list[int], billionths: int) -> None:
@@ -236,3 +229,96 @@ def test_nothing_is_rounded_at_the_edge_of_a_percentile() -> None:
     assert [tier_tree.position_at(p, 1, 10) for p in (100, 91, 90, 11, 10, 9, 1)] == [0, 0, 1, 8, 9, 9, 9]
     assert tier_tree.position_at(1, 10**9, 2**40) == 2**40 - 11
     assert tier_tree.position_at(50, 1, 0) == 0
+
+
+# ---- histograms against counting one score after the other, at the finest width that fits
+
+
+def tree_in(listed: list[int], *, descending: bool) -> Tree:
+    return tree_of([sort_value(score, descending=descending) for score in listed])
+
+
+mosts = st.integers(1, 12) | st.sampled_from([50, 100, 127, 128, 129, 256, 1000])
+
+
+def ask(tree: Tree, most: int, *, descending: bool) -> tuple[list[Bucket], Tree, int]:
+    """The histogram, the nodes that were read for it, and in how many rounds."""
+    nodes: Tree = {}
+    rounds = 0
+    while missing := distribution.unread(most, nodes, descending=descending):
+        assert not nodes.keys() & set(missing)
+        assert len(missing) == len(set(missing))
+        nodes |= {node: tree.get(node, {}) for node in missing}
+        rounds += 1
+    return distribution.histogram(most, nodes, descending=descending), nodes, rounds
+
+
+def range_of(score: int, width: int) -> tuple[int, int]:
+    if score >= 0:
+        return score // width * width, score // width * width + width - 1
+    low, high = range_of(-score, width)
+    return -high, min(-low, -1)
+
+
+def count_ranges(listed: list[int], width: int) -> list[Bucket]:
+    """Every range of a width from the lowest score to the highest."""
+    buckets: list[Bucket] = []
+    members = Counter(range_of(score, width) for score in listed)
+    at, end = min(listed, default=0), max(listed, default=-1)
+    while at <= end:
+        low, high = range_of(at, width)
+        buckets.append(Bucket(low, high, members[low, high]))
+        at = high + 1
+    return buckets
+
+
+def brute_force(listed: list[int], most: int) -> list[Bucket]:
+    """At the finest power of two of which there are few enough; widths of which there are clearly more are passed."""
+    width = 1
+    while listed and (max(listed) - min(listed)) // width > most + 2:
+        width *= 2
+    while len(ranges := count_ranges(listed, width)) > most:
+        if most == 1 and len(ranges) == 2 and ranges[0].high == -1:
+            return [Bucket(ranges[0].low, ranges[1].high, len(listed))]
+        width *= 2
+    return ranges
+
+
+@given(many_scores, mosts, st.booleans())
+@settings(max_examples=600, deadline=None)
+def test_every_histogram_is_what_counting_gives(listed: list[int], most: int, descending: bool) -> None:
+    buckets, nodes, rounds = ask(tree_in(listed, descending=descending), most, descending=descending)
+
+    assert brute_force(listed, most) == buckets
+    assert len(buckets) <= most
+    assert all(-MAX_UNITS <= bucket.low <= bucket.high <= MAX_UNITS for bucket in buckets)
+    assert rounds <= 10
+    assert len(nodes) <= most // 2 + 20
+
+
+@given(many_scores, many_scores, mosts, st.booleans(), st.randoms(use_true_random=False))
+@settings(max_examples=300, deadline=None)
+def test_nodes_of_different_moments_end_in_some_histogram(
+    before: list[int], after: list[int], most: int, descending: bool, random: Random
+) -> None:
+    trees = [tree_in(listed, descending=descending) for listed in (before, after)]
+    trees.append({node: {1: -1, 3: -2} for node in trees[0]})
+    mixed = {node: random.choice(trees).get(node, {}) for node in {node for tree in trees for node in tree}}
+    buckets, nodes, rounds = ask(mixed, most, descending=descending)
+
+    assert len(buckets) <= most
+    assert rounds <= 10
+    assert len(nodes) <= most // 2 + 20
+    assert all(bucket.low <= bucket.high and bucket.members >= 0 for bucket in buckets)
+    assert all(one.high + 1 == other.low for one, other in pairwise(buckets))
+    assert all(-MAX_UNITS <= bucket.low <= bucket.high <= MAX_UNITS for bucket in buckets)
+
+
+def test_a_common_chart_takes_a_few_reads() -> None:
+    random = Random(7)
+    tree = tree_in([int(random.paretovariate(1.2) * 100) for _ in range(50_000)], descending=True)
+
+    for most in (50, 1000):
+        _, nodes, rounds = ask(tree, most, descending=True)
+        assert rounds <= 6
+        assert len(nodes) <= most // 2 + 8

@@ -1,6 +1,5 @@
 """The announcer's handler, what the projector asks it to look at, and what was last announced."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -38,12 +37,6 @@ metrics.points = { aggregate = "sum", windows = ["all"] }
 [boards."quiet"]
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 """
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 def events(stack: Stack, board: str = "b", **points: float) -> list[dict[str, Any]]:
@@ -257,17 +250,6 @@ def ranking_of(boards: str) -> Ranking:
     metric = family.metrics["points"]
     seasons = family.timetable.seasons.indexes
     return Ranking("b", metric, metric.windows[0], seasons[0] if seasons else 20_778)
-
-
-def test_all_but_the_index_is_read_strongly_consistently(stack: Stack, engine: Any) -> None:
-    """An older top may be equal to the one of now, and older counters may prove a top that is not."""
-    post(stack, ann=3, ben=2)
-    requests: list[str] = []
-    engine.before.append(lambda operation, request: requests.append(f"{operation} {request}"))
-    announce(stack)
-    gets = [one for one in requests if "GetItem" in one and "'Rankings'" in one]
-    assert {one.partition(" ")[0] for one in gets} == {"GetItem", "BatchGetItem"}
-    assert all("'ConsistentRead': True" in one for one in gets)
 
 
 def test_what_was_announced_survives_and_goes_with_its_period(engine: Any) -> None:

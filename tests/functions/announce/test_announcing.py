@@ -24,7 +24,9 @@ from tests.support.dynamodb.tables import create_tables
 from tests.support.thoroughness import seeds
 
 MEMBERS: Final = [f"m{number}" for number in range(12)]
+READS: Final = ("query", "get_item", "batch_get_item")  # They may see an old state
 STATES: Final = 6  # The index shows one of so many last states
+TROUBLED: Final = {*READS, "transact_get_items", "transact_write_items", "put_item"}
 FULL: Final = 10  # Messages that one call of the announcer gets at most
 PATIENCE: Final = 1_000  # Calls after which everything that waits must be done
 
@@ -43,14 +45,7 @@ class Trouble:
         self._is_beside = False
 
     def __getattr__(self, name: str) -> Any:
-        if name not in {
-            "query",
-            "get_item",
-            "batch_get_item",
-            "transact_get_items",
-            "transact_write_items",
-            "put_item",
-        }:
+        if name not in TROUBLED:
             return getattr(self.engine, name)
         return self.troubled(name, lambda **request: getattr(self._seen(name, request), name)(**request))
 
@@ -73,7 +68,7 @@ class Trouble:
             self._states = [*self._states, rows(self.engine, "Rankings")][-STATES:]
         if "get" in name and ("'ConsistentRead': True" in str(request) or "'Rankings'" not in str(request)):
             return self.engine
-        if name not in {"query", "get_item", "batch_get_item"} or request.get("TableName", "Rankings") != "Rankings":
+        if name not in READS or request.get("TableName", "Rankings") != "Rankings":
             return self.engine
         state = self.rng.choice([*self._states, None])
         return self.engine if state is None else _engine_of(state)

@@ -13,13 +13,36 @@ from hypothesis import strategies as st
 from standings.aws.sqs.messages import MAX_BYTES
 from standings.domain.errors import RequestError
 from standings.ingest.post_events import parse_documents
-from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.posting import ALL, EVENT, count_them, raw, results
+from tests.support.builders.querying import ALL
+from tests.support.builders.stages.streaming import project
 
+BOARDS = """
+[boards."*"]
+metrics.points = { aggregate = "sum", precision = 3, windows = ["all", "day"] }
+"""
+EVENT = {"id": "1", "board": "b", "member": "m", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 3}}
 TIMELESS: Final = {name: value for name, value in EVENT.items() if name != "at"}
 AGAIN: Final = "post it again with the same id"
+
+
+def results(stack: Stack, body: Any) -> list[dict[str, Any]]:
+    status, answer = stack.post("/events", body)
+    assert status == 202, answer
+    found: list[dict[str, Any]] = answer["results"]
+    assert all(set(result) == {"id", "status", "detail"} for result in found)
+    return found
+
+
+def count_them(stack: Stack) -> list[dict[str, Any]]:
+    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
+    project(stack)
+    return stack.entries(ALL)
+
+
+def raw(number: int, part: str = '"metrics":{"points":1}', member: str = "m") -> str:
+    return f'{{"id":"{number}","board":"b","member":"{member}",{part}}}'
 
 
 def statuses(found: list[dict[str, Any]]) -> list[str]:
@@ -71,16 +94,6 @@ def test_at_is_filled_in_where_it_is_absent(stack: Stack) -> None:
     assert results(stack, {**EVENT, "at": None})[0]["detail"] == "at: expected text, got null"
 
 
-def test_an_event_that_is_posted_again_without_at_counts_once(stack: Stack) -> None:
-    results(stack, [TIMELESS, TIMELESS])
-    count_them(stack)
-    stack.clock.milliseconds += 86_400_000
-    results(stack, TIMELESS)
-
-    assert count_them(stack) == [{"rank": 1, "member": "m", "score": 3}]
-    assert stack.dead_letters.messages == []
-
-
 def test_another_event_under_the_id_is_refused_whoever_filled_in_at(stack: Stack) -> None:
     results(stack, TIMELESS)
     count_them(stack)
@@ -89,23 +102,6 @@ def test_another_event_under_the_id_is_refused_whoever_filled_in_at(stack: Stack
         assert count_them(stack) == [{"rank": 1, "member": "m", "score": 3}]
 
     assert ["was used before" in reason for reason in stack.dead_letters.reasons()] == [True, True]
-
-
-def test_who_filled_in_at_survives_dead_letters_and_a_redrive(stack: Stack) -> None:
-    results(stack, TIMELESS)
-    (record,) = stack.activity.records()
-    with mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug")):
-        stack.writer({"Records": [record]}, Context())
-    results(stack, TIMELESS)
-    assert count_them(stack) == [{"rank": 1, "member": "m", "score": 3}]
-    (letter,) = stack.dead_letters.messages
-    stack.clock.milliseconds += 86_400_000
-    redriven = delivered(0, letter)
-
-    assert redriven["body"] == record["body"]
-    assert stack.writer({"Records": [redriven]}, Context()) == {"batchItemFailures": []}
-    assert len(stack.dead_letters.messages) == 1
-    assert stack.entries(ALL) == [{"rank": 1, "member": "m", "score": 3}]
 
 
 def test_amounts_and_characters_reach_the_queue_as_they_were_written(stack: Stack) -> None:
@@ -172,22 +168,16 @@ REFUSED: Final = [
     ('"]},{["', "body: expected a JSON object"),
     ("{}", "id: is missing"),
     ('{"id":7}', "id: expected text, got 7"),
-    (raw(9, '"metrics":{"points":"1"}'), "metrics.points: expected a number"),
     (raw(9, '"metrics":{"points":1e999}'), "metrics.points: expected at most ±(2^53 - 1) units"),
     (raw(9, f'"metrics":{{"points":{"9" * 5000}}}'), "metrics.points: expected at most 15 significant digits"),
     (raw(9, f'"metrics":{{"points":{"9" * 30}}}'), "significant digits"),
-    (raw(9, '"metrics":{"points":1.0000000000000001}'), "significant digits"),
-    (raw(9, '"metrics":{"points":0.1234}'), "at most 3 decimals"),
-    (raw(9, '"metrics":{"points":1e-400}'), "at most 3 decimals"),
     (raw(9, member="\\ud800"), "body: cannot be read"),
     (raw(9, '"\\udfff":1'), "body: cannot be read"),
     (raw(9, f'"metrics":{"[" * 900}{"]" * 900}'), "metrics: expected an object"),
     (raw(9, f'"metrics":{"[" * 5000}{"]" * 5000}'), "body: cannot be read"),
     (raw(9, f'"at":{"[" * 100_000}{"]" * 100_000}'), "body: cannot be read"),
-    (raw(9, member="m" * 257), "member: expected 1 to 256 bytes"),
     (raw(9, f'"metrics":{{"points":1}}{" " * MAX_BYTES}'), "body: expected at most"),
     (raw(9, '"at":"2026-11-21T10:21:00Z","metrics":{"points":1}'), "at: expected an instant at most 5 minutes ahead"),
-    (raw(9, '"at":"2026-11-21T10:00:00Z","metrics":{"points":1},"hidden":true'), "hidden: no such field"),
 ]
 
 

@@ -1,7 +1,6 @@
 """Dead letters are listed with their reasons, replayed after a fix, and never counted twice."""
 
 import random
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 from unittest import mock
@@ -22,7 +21,7 @@ from tests.support.builders.stages.streaming import project
 from tests.support.oracle.model import Model
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
-RIGHT: Final = """
+BOARDS: Final = """
 [boards."*"]
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 """
@@ -34,12 +33,6 @@ metrics.pionts = { aggregate = "sum", windows = ["all", "day"] }
 """
 TOO_OLD: Final = "first received more than 29 days ago: it might count twice"
 A_BUG: Final = mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug"))
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, RIGHT) as deployed:
-        yield deployed
 
 
 def event(event_id: str, member: str = "m", points: int = 1, board: str = "b", **more: Any) -> dict[str, Any]:
@@ -96,7 +89,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any, clock
     assert (first["event"], first["boards"], first["members"]) == ("e0", ["b"], [events[0]["member"]])
 
     clock.milliseconds += 3 * DAY
-    with running(engine, clock, RIGHT) as right:
+    with running(engine, clock, BOARDS) as right:
         # A producer has sent some of the events again.
         post(right, *rng.sample(events, 40))
         right.dead_letters.messages += refused.messages

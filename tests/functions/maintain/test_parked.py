@@ -1,8 +1,6 @@
 """Parked records are listed with their reasons; a replay days later places members as their items are then."""
 
 import json
-import random
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 from unittest import mock
@@ -16,14 +14,12 @@ from standings.domain.boards.definitions import Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.windows.calendar import DAY
 from standings.maintain.failures.parked import ParkedCare
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
 from tests.support.builders.failures.maintenance import before, call, calls, throttle
 from tests.support.builders.failures.parking import give_up, park, unprojected, write
 from tests.support.builders.stages.streaming import project
-from tests.support.thoroughness import seeds
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS: Final = """
@@ -31,12 +27,6 @@ BOARDS: Final = """
 metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
 """
 EVERYWHERE: Final = ("all 0", "day 0", "last-3-days 0", "last-3-days 1", "last-3-days 2")
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 def listed(stack: Stack, **chosen: Any) -> dict[str, Any]:
@@ -217,68 +207,3 @@ def test_a_store_that_is_down_leaves_everything_for_the_next_call(stack: Stack, 
         assert "SlowDown" in listed(stack, seconds=0.2)["why"]
     assert replay(stack, cursor=answer["cursor"])["removed"] == 1
     assert scores(stack)["all 0"] == {"m": 10}
-
-
-# ---- at random
-
-
-def anything(stack: Stack, rng: random.Random, number: int) -> None:
-    """An event, a ban, a return or a removal; nothing is projected."""
-    member = rng.choice("abcd")
-    what = rng.random()
-    if what < 0.8:
-        write(stack, f"e{number}", member, rng.choice([-1, 0, 1, 127, 128, 300]))
-    elif what < 0.9:
-        assert stack.put("/boards/b/member", {"hidden": rng.random() < 0.5}, id=member)[0] == 200
-    else:
-        assert stack.delete("/boards/b/member", id=member)[0] in {204, 404}
-    stack.clock.milliseconds += rng.choice([0, 1, 1000, 3_600_000])
-
-
-def lose(stack: Stack, rng: random.Random) -> list[Any]:
-    """Park some of the unprojected records, one by one or as a batch; return the others."""
-    found = unprojected(stack)
-    lost = [record for record in found if rng.random() < 0.4]
-    if len(lost) > 1 and rng.random() < 0.5:
-        give_up(stack, lost, as_text=rng.random() < 0.5)
-    else:
-        park(stack, *lost)
-    return [record for record in found if record not in lost]
-
-
-def by_the_items(stack: Stack) -> dict[str, dict[str, int]]:
-    """The expected rankings: the members' scores as their items have them."""
-    today = stack.clock() // DAY - int(NOW.timestamp() * 1000) // DAY
-    said: dict[str, dict[str, int]] = {}
-    for member in "abcd":
-        status, answer = stack.get("/boards/b/member", id=member)
-        for window in answer["metrics"][0]["windows"] if status == 200 and not answer["hidden"] else []:
-            name = f"{window['window']} {today if window['window'] != 'all' else 0}"
-            if window["score"] is not None:
-                said.setdefault(name, {})[member] = window["score"]
-    return said
-
-
-@pytest.mark.parametrize("seed", seeds(6, 30))
-def test_any_records_parked_and_replayed_at_any_time(stack: Stack, seed: int) -> None:
-    """The projector parks random records. Replays come at random, also twice and before the other records."""
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    for number in range(60):
-        anything(stack, rng, number)
-        if rng.random() < 0.4:
-            others = lose(stack, rng)
-            if rng.random() < 0.3:
-                replay(stack)
-            assert stack.projector({"Records": others}, Context()) == {"batchItemFailures": []}
-        if rng.random() < 0.1:
-            before_it = dict(stack.bucket.objects)
-            replay(stack)
-            stack.bucket.objects.update(before_it)
-    park(stack, *unprojected(stack))
-    replayed = replay(stack)
-    expected = by_the_items(stack)
-    found = scores(stack)
-
-    assert (replayed["done"], replayed["left"], stack.bucket.objects) == (True, 0, {})
-    assert {name: found.get(name) for name in expected} == expected

@@ -17,7 +17,7 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context, Killed
 from tests.support.builders.failures.maintenance import call, finish
 from tests.support.builders.settling import leagues
-from tests.support.builders.settling.leagues import FINAL, lines_in, play, sorted_lines
+from tests.support.builders.settling.leagues import FINAL, lines_in, lose_a_row, play, sorted_lines
 from tests.support.builders.stages.streaming import apply, event, project, write
 from tests.support.thoroughness import seeds
 
@@ -94,21 +94,14 @@ def settled(answer: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(one["board"], one["window"], one["period"]) for one in answer["rankings"] if one["settled"]]
 
 
-def lose_a_row(stack: Stack, board: str) -> None:
-    """Delete a row of the member m3."""
-    items = stack.dynamodb.scan(TableName="Rankings")["Items"]
-    key = next(item["pk"] for item in items if item["pk"]["S"].startswith(f"{board}#") and "#m3" in item["pk"]["S"])
-    stack.dynamodb.delete_item(TableName="Rankings", Key={"pk": key})
+def fail_at(engine: Any, board: str, error: BaseException) -> None:
+    """Let whatever queries a board fail, as at a bug, or die, as at a leaf that takes too long."""
 
+    def fail(operation: str, request: dict[str, Any]) -> None:
+        if operation == "Query" and f"'{board}#" in str(request["ExpressionAttributeValues"]):
+            raise error
 
-def break_at(engine: Any, board: str) -> None:
-    """Let whatever queries a board meet a bug."""
-
-    def before(operation: str, request: dict[str, Any]) -> None:
-        if operation == "Query" and f"'{board}" in str(request["ExpressionAttributeValues"]):
-            raise KeyError(board)
-
-    engine.before.append(before)
+    engine.before.append(fail)
 
 
 def logged(caplog: pytest.LogCaptureFixture, message: str) -> list[dict[str, Any]]:
@@ -127,16 +120,6 @@ def meanwhile(engine: Any, do: Callable[[], Any], *words: str) -> list[Any]:
 
     engine.before.append(before)
     return results
-
-
-def die_at(engine: Any, board: str) -> None:
-    """Let a run die whenever it queries a board, as at a leaf that takes longer than the function may run."""
-
-    def die(operation: str, request: dict[str, Any]) -> None:
-        if operation == "Query" and f"'{board}#" in str(request["ExpressionAttributeValues"]):
-            raise Killed
-
-    engine.before.append(die)
 
 
 # ---- audits in turn
@@ -217,7 +200,7 @@ def test_a_difference_is_counted_in_the_metric_and_named_in_the_log(
     stack: Stack, drift: Callable[[], float], caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(stack, "a", "b", "c")
-    lose_a_row(stack, "b")
+    lose_a_row(stack, "b#", "#m3")
     drift()
 
     answers = [audit(stack, TRIFLING)]
@@ -256,7 +239,7 @@ def test_boards_come_and_go_between_runs(meter: Meter, stack: Stack, clock: Manu
 
 def test_an_audit_beside_another_does_nothing(stack: Stack, engine: Any) -> None:
     fill(stack, "a", "b")
-    lose_a_row(stack, "b")
+    lose_a_row(stack, "b#", "#m3")
 
     beside = meanwhile(engine, lambda: audit(stack), "Query ", "'b#")
     answer = audit(stack)
@@ -289,8 +272,8 @@ def test_a_board_that_fails_twice_is_left_out_and_what_was_found_before_counts(
     stack: Stack, engine: Any, drift: Callable[[], float], caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(stack, "a", "b", "c")
-    lose_a_row(stack, "a")
-    break_at(engine, "b#")
+    lose_a_row(stack, "a#", "#m3")
+    fail_at(engine, "b", KeyError("b"))
     drift()
 
     with pytest.raises(KeyError):
@@ -319,7 +302,7 @@ def die_twice(stack: Stack, run: Callable[[Stack], dict[str, Any]]) -> dict[str,
 @pytest.mark.parametrize("board", ["a", "b"])
 def test_an_audit_that_dies_twice_at_a_board_holds_up_no_other(stack: Stack, engine: Any, board: str) -> None:
     fill(stack, "a", "b", "c")
-    die_at(engine, board)
+    fail_at(engine, board, Killed())
 
     answer = die_twice(stack, audit)
 
@@ -334,7 +317,7 @@ def test_a_settlement_that_dies_twice_at_a_board_holds_up_no_other(
     for board in ("league-1", "league-2"):
         play(settling, 4, board=board)
     settling.clock.milliseconds = FINAL
-    die_at(engine, "league-1")
+    fail_at(engine, "league-1", Killed())
 
     answer = die_twice(settling, settle)
 
@@ -382,7 +365,7 @@ def test_a_ranking_that_differs_holds_up_no_other(settling: Stack) -> None:
     for board in ("league-1", "league-2"):
         play(settling, 2, board=board)
     settling.clock.milliseconds = FINAL
-    leagues.lose_a_row(settling)
+    lose_a_row(settling)
 
     answer = settle(settling)
 

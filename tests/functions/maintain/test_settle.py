@@ -5,7 +5,7 @@ import gc
 import gzip
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final
 
@@ -15,12 +15,11 @@ from benchmarks.models.cost import settlements
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.domain.errors import InvalidArgumentError
 from standings.maintain.settle import prize_events, settlement
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.builders.failures.maintenance import call, calls, finish
+from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import (
     BOARD,
-    BOARDS,
     DAY,
     FINAL,
     PREFIX,
@@ -36,15 +35,9 @@ from tests.support.builders.settling.leagues import (
 )
 from tests.support.builders.stages.streaming import project
 
+BOARDS: Final = leagues.BOARDS
 GONE: Final = FINAL + 39 * 86_400_000 - 5 * 60_000
 """When the day cannot be read any more."""
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    """A stack with boards that settle, on a day that is not final yet."""
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 def play_until_final(stack: Stack, seed: int, board: str = BOARD) -> dict[str, float]:
@@ -112,34 +105,26 @@ def test_a_period_is_settled_once_and_listed(stack: Stack) -> None:
     assert listed["done"]
 
 
-def before_it_is_final(stack: Stack) -> None:
-    stack.clock.milliseconds -= 1
-
-
-def before_the_stream_came(stack: Stack) -> None:
-    stack.put(f"/boards/{BOARD}/member", {"hidden": True}, id="m001")
-
-
-def after_it_is_gone(stack: Stack) -> None:
-    stack.clock.milliseconds = GONE
-
-
-def after_the_board_was_deleted(stack: Stack) -> None:
-    finish(stack, "delete", board=BOARD)
+def wait(milliseconds: int) -> Callable[[Stack], None]:
+    return lambda stack: setattr(stack.clock, "milliseconds", stack.clock() + milliseconds)
 
 
 @pytest.mark.parametrize(
     ("happens", "drift", "why"),
     [
-        (before_it_is_final, 0, "the period is final at 2026-11-22T00:05:00.000Z: settle it then"),
-        (before_the_stream_came, 0, "the audit found 1 behind: the ranking is still catching up: try again later"),
+        (wait(-1), 0, "the period is final at 2026-11-22T00:05:00.000Z: settle it then"),
+        (
+            lambda stack: stack.put(f"/boards/{BOARD}/member", {"hidden": True}, id="m001"),
+            0,
+            "the audit found 1 behind: the ranking is still catching up: try again later",
+        ),
         (lose_a_row, 2, "the audit found 1 missing, 1 counter: rebuild the board"),
-        (after_it_is_gone, 0, "the period could be read until 2026-12-31T00:00:00.000Z: nothing is left to settle"),
-        (after_the_board_was_deleted, 0, "there is no such board, or it is being deleted"),
+        (wait(GONE - FINAL), 0, "the period could be read until 2026-12-31T00:00:00.000Z: nothing is left to settle"),
+        (lambda stack: finish(stack, "delete", board=BOARD), 0, "there is no such board, or it is being deleted"),
     ],
 )
 def test_what_keeps_a_period_from_being_settled(
-    stack: Stack, happens: Callable[[Stack], None], drift: int, why: str
+    stack: Stack, happens: Callable[[Stack], Any], drift: int, why: str
 ) -> None:
     play_until_final(stack, 3)
     happens(stack)
@@ -148,34 +133,6 @@ def test_what_keeps_a_period_from_being_settled(
 
     assert (told["settled"], told["why"], told["drift"]) == (False, why, drift)
     assert (stack.bucket.results, stack.bus.events) == ({}, [])
-
-
-@pytest.mark.parametrize("hidden", ["m001", "m039"])
-def test_who_is_hidden_between_audit_and_files_stops_it(
-    stack: Stack, hidden: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settlement, "PART", 1)
-    scores = play_until_final(stack, 8)
-    written = stack.bucket.put_object
-
-    def hide_first(**request: Any) -> None:
-        monkeypatch.setattr(stack.bucket, "put_object", written)
-        written(**request)
-        hide(stack, hidden)
-        # The next part of the list is read after this one was written.
-
-    monkeypatch.setattr(stack.bucket, "put_object", hide_first)
-    (told,) = settle_whole(stack)["rankings"]
-    first = sorted_lines(scores)[0]["member"]
-
-    assert told["settled"] is (hidden == first)
-    if hidden != first:
-        assert "hidden, removed or brought back meanwhile" in told["why"]
-        assert f"{PREFIX}summary.json" not in stack.bucket.results
-        assert stack.bus.events == []
-        del scores[hidden]
-        assert settle_whole(stack)["rankings"][0]["settled"]
-        assert lines_in(stack.bucket.results) == sorted_lines(scores)
 
 
 def test_again_replaces_the_files_and_sends_what_was_not_sent(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,20 +203,6 @@ def test_a_prize_with_too_many_winners_is_in_the_files_alone(stack: Stack, monke
 def step(stack: Stack, cursor: Any = None) -> dict[str, Any]:
     """A call with so little time that it does one step."""
     return settle(stack, seconds=0, cursor=cursor)
-
-
-def test_many_short_calls_settle_as_one_long_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settlement, "PART", 10)
-    scores = play_until_final(stack, 1)
-    stages, answer = [], step(stack)
-    while not answer["done"]:
-        stages.append(answer["rankings"][0]["stage"])
-        answer = step(stack, answer["cursor"])
-
-    assert answer["rankings"][0]["settled"]
-    assert list(dict.fromkeys(stages)) == ["audit", "files", "seal", "events"]
-    assert lines_in(stack.bucket.results) == sorted_lines(scores)
-    assert won(stack) == winners(scores)
 
 
 @pytest.mark.parametrize("stage", ["audit", "files", "seal", "events"])

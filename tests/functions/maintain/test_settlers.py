@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from standings.maintain.settle import settlement
+from standings.maintain.settle import prize_events, settlement
 from standings.maintain.turns.lease import LEASE_MARGIN
 from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
@@ -19,37 +19,45 @@ from tests.support.awslambda.pollers import Context
 from tests.support.builders.seasons import milliseconds
 from tests.support.builders.settling.leagues import (
     BOARD,
+    BOARDS,
     FINAL,
     PREFIX,
     Scores,
     lines_in,
     play,
-    running_under,
     settle,
     settle_whole,
-    small_steps,
     sorted_lines,
     winners,
     won,
 )
 from tests.support.builders.stages.streaming import apply, project
-from tests.support.faults.mortal import Fate
+from tests.support.faults.mortal import Fate, Mortal
 from tests.support.thoroughness import seeds
 
 WRITES: Final = frozenset(("put_item", "update_item", "transact_write_items", "delete_item"))
+OTHERS: Final = ("put_object", "get_object", "list_objects_v2", "delete_object", "put_events")
+ATTEMPT: Final = f"{PREFIX}attempt.json"
 CALLERS: Final = ("plain", "again", "schedule")
 
 
 @pytest.fixture
 def fate(monkeypatch: pytest.MonkeyPatch) -> Fate:
-    small_steps(monkeypatch)
+    """Files and lists of sent events are small, so that a settlement has many of them."""
+    monkeypatch.setattr(settlement, "PART", 5)
+    monkeypatch.setattr(prize_events, "REMEMBERED_TOGETHER", 10)
     return Fate()
 
 
 @pytest.fixture
 def stack(engine: Any, clock: ManualClock, fate: Fate) -> Iterator[Stack]:
-    with running_under(fate, engine, clock, WRITES) as deployed:
-        yield deployed
+    """The fate governs writes to tables, and all calls of the bucket and the bus."""
+    with running(Mortal(engine, fate, WRITES), clock, BOARDS) as stack:
+        for fake in (stack.bucket, stack.bus):
+            for name in OTHERS:
+                if hasattr(fake, name):
+                    setattr(fake, name, fate.governing(name, getattr(fake, name)))
+        yield stack
 
 
 class Callers:
@@ -135,6 +143,9 @@ def test_files_summary_and_prizes_fit_whoever_settles(
     callers.check(callers.histories)
     callers.end(again=True)
     callers.check(callers.histories[-1:])
+    files = dict(stack.bucket.results)
+    callers.end(again=True)
+    assert files | stack.bucket.results == files | {ATTEMPT: stack.bucket.results[ATTEMPT]}
 
 
 def test_an_older_call_cannot_settle_what_a_later_one_has_opened_again(

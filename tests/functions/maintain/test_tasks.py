@@ -1,23 +1,15 @@
 """The events of the maintenance function: tasks, their arguments, and errors."""
 
 import platform
-from collections.abc import Iterator
 from typing import Any
 
 import botocore
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(engine, clock, BOARDS) as deployed:
-        yield deployed
 
 
 def test_it_says_what_it_runs_on(stack: Stack) -> None:

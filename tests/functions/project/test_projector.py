@@ -2,7 +2,6 @@
 
 import random
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,10 +13,9 @@ from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.ports.errors import StoreUnavailableError
 from standings.project.projector import Projector, ProjectResult, Record
-from tests.support.builders.catalogs import catalog
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
+from tests.support.builders.stages.writers import catalog
 from tests.support.faults import faulty_client
-from tests.support.thoroughness import seeds
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards("""
@@ -101,15 +99,6 @@ def test_entries_and_tiers_move_together(subject: Subject) -> None:
     assert len(subject.client.transactions) == 1
 
 
-def test_a_rolling_window_is_moved_ahead(subject: Subject) -> None:
-    projected = subject.project(*history("m", 10, board="rolling"))
-
-    assert projected.moves == 3
-    assert len(subject.client.transactions) == 3
-    assert subject.scores("rolling") == {"m": 10}
-    assert len(entries(subject.client)) == 5
-
-
 @pytest.mark.parametrize(
     ("points", "deliveries", "last"),
     [
@@ -160,21 +149,6 @@ def test_done_not_acknowledged_and_cut_anew(subject: Subject) -> None:
     assert healed.gaps == 2
     assert subject.scores("rolling") == {"m": 15}
     assert {-o for placed in entries(subject.client).values() for o in placed.values()} == {15}
-
-
-def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps = deque([faulty_client.lost_answer])
-    projected = subject.project(*history("m", 10), *history("n", 20))
-
-    assert (projected.failed, projected.stale_moves) == (None, 2)
-    assert subject.scores() == {"m": 10, "n": 20}
-
-
-def test_conflicts_are_tried_again(subject: Subject) -> None:
-    subject.client.steps = deque([faulty_client.conflict, faulty_client.error("ThrottlingException")])
-
-    assert subject.project(*history("m", 10)).failed is None
-    assert subject.scores() == {"m": 10}
 
 
 def test_a_conflict_and_a_condition_in_one_cancellation(subject: Subject, engine: Any) -> None:
@@ -302,65 +276,3 @@ def test_items_of_no_member_are_passed_over(subject: Subject) -> None:
     assert subject.project(Record("1", None)).failed is None
     assert subject.project().failed is None
     assert rows(subject.client, "Rankings") == []
-
-
-def test_rankings_go_side_by_side(subject: Subject) -> None:
-    pool = ThreadPoolExecutor(8)
-    subject.projector.run_parallel = lambda jobs: pool.map(lambda job: job(), jobs)
-    rng = random.Random(5)
-    latest: dict[str, tuple[int, int]] = {}
-    for _ in range(10):
-        batch = []
-        for member in {f"m{rng.randrange(40)}" for _ in range(20)}:
-            before, version = latest.get(member, (0, 0))
-            points = rng.randrange(1000)
-            old = image(member, version, before, board="rolling") if version else None
-            batch.append(record(old, image(member, version + 1, points, board="rolling")))
-            latest[member] = (points, version + 1)
-        assert subject.project(*batch).failed is None
-        assert subject.project(*batch).stale_moves > 0
-
-    assert subject.scores("rolling") == {member: points for member, (points, _) in latest.items()}
-
-
-FAULTS = (
-    *[faulty_client.passes] * 8,
-    faulty_client.conflict,
-    faulty_client.lost_answer,
-    faulty_client.error("InternalServerError"),
-)
-
-
-@pytest.mark.parametrize("seed", seeds(5, 30))
-def test_random_histories_under_crashes_and_redelivery(subject: Subject, seed: int) -> None:
-    """Two shards; batches are cut anew at each attempt, die before or after any call, and come again."""
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    latest: dict[str, Image] = {}
-    shards: list[list[Record]] = [[], []]
-    for _ in range(120):
-        member = f"m{rng.randrange(6)}"
-        old = latest.get(member)
-        version = old.version + 1 if old is not None else 1
-        points = rng.choice([0, 1, 2, 127, 128, 300, -5])
-        new = image(member, version, points, board="rolling", hidden=rng.random() < 0.1)
-        latest[member] = new
-        shards[int(member[1:]) % 2].append(record(old, new))
-    position = [0, 0]
-    while any(position[n] < len(shards[n]) for n in (0, 1)):
-        shard = rng.randrange(2)
-        start = max(0, position[shard] - (rng.randrange(8) if rng.random() < 0.2 else 0))
-        batch = shards[shard][start : start + rng.randint(1, 9)]
-        if not batch:
-            continue
-        subject.client.steps = deque(rng.choices(FAULTS, k=40))
-        projected = subject.project(*batch, patience=rng.choice([0.0, 0.05, 30.0]))
-        if projected.failed is None:
-            position[shard] = max(position[shard], start + len(batch))
-        else:
-            position[shard] = start + [one.sequence for one in batch].index(projected.failed)
-
-    subject.client.steps.clear()
-    expected = {member: new.values[next(iter(new.values))] for member, new in latest.items() if not new.hidden}
-    assert subject.scores("rolling") == expected
-    assert all({m: -o for m, o in placed.items()} == expected for placed in entries(subject.client).values())

@@ -1,26 +1,29 @@
-"""Dead nodes are removed, and whatever happens at the same time, the counters are those of the entries."""
+"""Dead nodes of tiers are removed, and busy tiers count in lanes: the counters are those of the entries."""
 
 import random
-import threading
-from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
 
 from benchmarks.measure import rising
+from standings.aws.dynamodb.keys import node_key
+from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
-from standings.domain.tiers.tier_path import ROOT, Path
+from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
-from standings.ports.rankings import Removal
-from standings.project.prune_tiers import CHANCE, PrunedRankings, PruneResult
-from tests.support.builders.checks import assert_tiers_count_the_entries, entries, lanes, nodes
+from standings.ports.rankings import MAX_ACTIONS, Lane, Node, Removal
+from standings.project.commit_moves import cut
+from standings.project.prune_tiers import CHANCE, PrunedRankings, PruneResult, _dead
+from standings.read import member_ranks
+from standings.read.reader import Reader, Request
+from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
+from tests.support.builders.points import BOARDS, NOW
 from tests.support.builders.stages.cleaners import (
-    NOW,
     RANKING,
     Worker,
     moved,
-    out_of_reach,
     ranking,
     reading,
     tier_conflict,
@@ -28,7 +31,6 @@ from tests.support.builders.stages.cleaners import (
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.faults import faulty_client
-from tests.support.thoroughness import seeds
 
 
 @pytest.fixture
@@ -58,6 +60,12 @@ def test_the_root_stays_when_everyone_has_left(engine: Any, worker: Worker) -> N
 
     assert {way for _, way, lane, _ in nodes(engine) if way or not lane} == {ROOT}
     assert lanes(engine) == {RANKING.key: 2}
+
+
+def test_members_in_any_lane_keep_a_node() -> None:
+    for counts in ((0, 1), (1, 0)):
+        lanes_ = {lane: Lane({44: count}, 1, NOW) for lane, count in enumerate(counts)}
+        assert (66, 2) not in _dead({(66, 2): lanes_, (66,): {}, ROOT: {}})
 
 
 def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: Worker) -> None:
@@ -121,119 +129,6 @@ def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> N
     assert_tiers_count_the_entries(engine)
 
 
-class Turns:
-    """Lets one thread run at a time. `rng` chooses the next thread before each call."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
-        self._changed = threading.Condition()
-        self._turn: str | None = None
-        self._live: set[str] = set()
-
-    def run(self, jobs: list[Callable[[], None]]) -> None:
-        """Run each job in a thread, and wait for all of them."""
-        names = [f"job-{number}" for number in range(len(jobs))]
-        self._live = set(names)
-        threads = [
-            threading.Thread(target=self._go, args=(name, job), name=name)
-            for name, job in zip(names, jobs, strict=True)
-        ]
-        for thread in threads:
-            thread.start()
-        self._next()
-        for thread in threads:
-            thread.join(60)
-            assert not thread.is_alive()
-
-    def pause(self) -> None:
-        """Give the turn to a random thread and wait for the next turn. Call it before each call."""
-        if threading.current_thread().name in self._live:
-            self._next()
-            self._wait()
-
-    def _go(self, name: str, job: Callable[[], None]) -> None:
-        self._wait()
-        try:
-            job()
-        finally:
-            self._live.discard(name)
-            self._next()
-
-    def _wait(self) -> None:
-        name = threading.current_thread().name
-        with self._changed:
-            self._changed.wait_for(lambda: self._turn == name)
-
-    def _next(self) -> None:
-        with self._changed:
-            self._turn = self._rng.choice(sorted(self._live)) if self._live else None
-            self._changed.notify_all()
-
-
-class Slow:
-    """Reads give others a turn as well."""
-
-    def __init__(self, client: Any, turns: Any) -> None:
-        self._client = client
-        self._turns = turns
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def batch_get_item(self, **request: Any) -> Any:
-        self._turns.pause()
-        return self._client.batch_get_item(**request)
-
-
-def paused(turns: Any, rng: random.Random) -> faulty_client.Step:
-    def step(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
-        client.steps.append(step)
-        turns.pause()
-        chance = rng.random()
-        if chance < 0.3:
-            return tier_conflict(client, request)
-        if chance < 0.35:
-            return faulty_client.lost_answer(client, request)
-        return client.client.transact_write_items(**request)
-
-    return step
-
-
-@pytest.mark.parametrize("seed", seeds(10, 25))
-def test_lanes_and_cleaning_beside_each_other(engine: Any, seed: int) -> None:
-    """Workers move members by turns, call by call in the order that a seed decides, and clean after every commit."""
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    turns = Turns(rng)
-    workers = [Worker(engine, seed * 10 + number) for number in range(3)]
-    for worker in workers:
-        worker.client.steps.append(paused(turns, rng))
-        worker.trees._client = Slow(worker.client, turns)  # type: ignore[assignment]
-    members = [f"m{number}" for number in range(6)]
-
-    def job(worker: Worker, mine: list[str]) -> Callable[[], None]:
-        places: dict[str, int | None] = dict.fromkeys(mine)
-
-        def go() -> None:
-            for version in range(1, 9):
-                moves = []
-                for member in mine:
-                    new = rng.choice([None, 5, 100, 300, 301, 20_000, 40_000, 2**30])
-                    moves.append(moved(member, places[member], new, version))
-                    places[member] = new
-                worker.move(*moves)
-
-        return go
-
-    turns.run([job(worker, members[number::3]) for number, worker in enumerate(workers)])
-    for worker in workers:
-        worker.client.steps.clear()
-    assert_tiers_count_the_entries(engine)
-    assert out_of_reach(engine) == set()
-    there = reading(engine).nodes([(RANKING, ROOT)])
-    assert sum(there[RANKING, ROOT].counters.values()) == len(entries(engine).get(RANKING.key, {}))
-
-
 STEPS: Final = (100, 2_500)
 ROUNDS: Final = 20
 
@@ -249,3 +144,132 @@ def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) 
     create_tables(never)
     needed, _ = rising.rise(never, STEPS, 0, ROUNDS)
     assert rising.nodes(never) > 2 * needed
+
+
+# ---- lanes: counters are spread over them after conflicts, and every reader sums all of them
+
+
+SHARDED = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
+
+
+def test_everyone_counts_in_the_first_lane_until_conflicts_follow_one_another(engine: Any, worker: Worker) -> None:
+    worker.client.steps.extend([tier_conflict, faulty_client.passes, tier_conflict, faulty_client.passes])
+    worker.move(moved("a", None, 5, 1))
+    worker.move(moved("b", None, 6, 1))
+    assert lanes(engine) == {}
+
+    for member, known in (("c", 2), ("d", 4), ("e", 4)):
+        worker.client.steps.extend([tier_conflict] * 2)
+        worker.move(moved(member, None, 7, 1))
+        assert lanes(engine) == {RANKING.key: known}
+    assert_tiers_count_the_entries(engine)
+
+
+def test_a_conflict_on_an_entry_is_no_reason_for_a_lane(engine: Any, worker: Worker) -> None:
+    worker.client.steps.extend([faulty_client.conflict] * 9)
+    worker.move(moved("a", None, 5, 1))
+
+    assert lanes(engine) == {}
+
+
+def test_a_lane_is_named_patiently_and_learned_from_whoever_named_it(engine: Any, worker: Worker) -> None:
+    worker.client.steps.extend([tier_conflict] * 7)  # the root is taken as well
+    outcome = worker.move(moved("a", None, 5, 1))
+    assert outcome.conflicts == 7
+    assert lanes(engine) == {RANKING.key: 2}
+
+    worker.client.steps.extend([tier_conflict] * 2)
+    worker.move(moved("a", 5, 6, 2))
+    other = Worker(engine, seed=2)
+    other.client.steps.extend([tier_conflict] * 2)
+    other.move(moved("b", None, 5, 1))
+    assert lanes(engine) == {RANKING.key: 4}
+    assert (lane := other.rankings._lanes.get(RANKING.key)) is not None
+    assert lane.of == 4
+
+
+def test_a_lost_answer_to_a_naming_is_asked_again(engine: Any, worker: Worker) -> None:
+    worker.client.steps.extend([tier_conflict, tier_conflict, faulty_client.lost_answer])
+    worker.move(moved("a", None, 5, 1))
+
+    assert lanes(engine) == {RANKING.key: 2}
+    assert_tiers_count_the_entries(engine)
+
+
+def test_lanes_of_a_period_go_with_it(engine: Any) -> None:
+    day = ranking("day")
+    for seed in range(4):
+        other = Worker(engine, seed)
+        other.client.steps.extend([tier_conflict] * 2)
+        other.move(Move(day, f"m{seed}", None, Place(seed), 1, NOW))
+
+    items = [item for _, _, _, item in nodes(engine)]
+    assert {lane for _, _, lane, _ in nodes(engine)} > {0}
+    assert len({item["e"]["N"] for item in items}) == 1
+    assert all(int(item["v"]["N"]) > NOW for item in items)
+
+
+def test_a_transaction_holds_a_lane_and_the_root_that_names_the_shards() -> None:
+    family = SHARDED.family("b")
+    assert family is not None
+    metric = family.metrics["points"]
+    spread = Ranking("b", metric, metric.windows[0], 0)
+    rng = random.Random(1)
+    found = [Move(spread, f"m{n}", None, Place(rng.randrange(2**40)), 1, NOW) for n in range(400)]
+    for chunk in cut(found):
+        ways = {way for move in chunk if move.new for way in prefixes(path(move.new.sort_value))}
+        assert len(chunk) + len(ways) + 1 <= MAX_ACTIONS
+
+
+def test_a_rank_is_the_sum_over_lanes(engine: Any) -> None:
+    rng = random.Random(1)
+    workers = [Worker(engine, seed) for seed in range(8)]
+    scores: dict[str, int] = {}
+    for number in range(150):
+        other = rng.choice(workers)
+        if rng.random() < 0.3:
+            other.client.steps.extend([tier_conflict] * 2)
+        member, score = f"m{rng.randrange(40)}", rng.randrange(40_000)
+        old = scores.get(member)
+        other.move(moved(member, None if old is None else -old, -score, number + 1))
+        scores[member] = score
+    assert lanes(engine) == {RANKING.key: 4}
+    assert {lane for _, _, lane, _ in nodes(engine)} == {0, 1, 2, 3}
+    assert_tiers_count_the_entries(engine)
+
+    asked = Request(Reader(BOARDS, reading(engine), workers[0].tools)).question("b", "points", "all")
+    for member, score in scores.items():
+        answer = member_ranks.rank(asked, member=member)
+        assert answer["rank"] == 1 + sum(other > score for other in scores.values())
+        assert answer["total"] == len(scores)
+
+
+def test_lanes_that_are_not_known_are_learned_from_the_root_at_any_read(engine: Any, worker: Worker) -> None:
+    worker.move(moved("a", None, 300, 1))
+    worker.client.steps.extend([tier_conflict] * 2)
+    worker.move(moved("b", None, 300, 1))
+    assert lanes(engine) == {RANKING.key: 2}
+    time = faulty_client.Time(NOW)
+    reader = reading(engine, time)
+
+    for _ in range(2):
+        assert reader.nodes([(RANKING, (66,))]) == {(RANKING, (66,)): Node({2: 2}, NOW)}
+        # Whoever sets the clock back makes it forget, also between two reads of one question.
+        time.milliseconds -= 1
+
+
+def test_a_lane_whose_counters_are_below_zero_for_a_moment_counts_nobody(engine: Any, worker: Worker) -> None:
+    worker.move(moved("a", None, 5, 1))
+    for lane, count in ((0, "-2"), (1, "1")):
+        key = {"pk": {"S": node_key(RANKING.key, (65,), lane)}}
+        engine.put_item(TableName="Rankings", Item={**key, "q0": {"N": count}})
+    engine.update_item(
+        TableName="Rankings",
+        Key={"pk": {"S": node_key(RANKING.key, ROOT)}},
+        UpdateExpression="SET l = :l REMOVE t",
+        ExpressionAttributeValues={":l": {"N": "2"}},
+    )
+
+    found = reading(engine).nodes([(RANKING, (65,)), (RANKING, ROOT)])
+    assert found[RANKING, (65,)].counters == {0: 0}
+    assert found[RANKING, ROOT].written_at_ms is None

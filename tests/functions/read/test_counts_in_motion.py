@@ -12,15 +12,12 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings import log_folds, rolling_reads, rolling_windows
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.rankings.rolling_items import positions
-from standings.aws.dynamodb.rankings.rolling_reads import TRIES, RollingReads
+from standings.aws.dynamodb.rankings.rolling_reads import TRIES
 from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
 from standings.domain.boards.definitions import Ranking
-from standings.domain.rolling import count_log
-from standings.domain.rolling.count_log import Entry, Log, node_deltas
+from standings.domain.rolling.count_log import Entry, node_deltas
 from standings.domain.rolling.steps import Step, Steps, count_changes
 from standings.domain.scoring.sort_order import Place as Score
 from standings.domain.tiers.tier_path import ROOT, Path
@@ -324,55 +321,3 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     assert sum(nodes[other.ranking, ROOT].counters.values()) == 1
     # Only the logs and the nodes of the window that was folded are read again.
     assert {key.split("#")[0] for batch in client.batches[2:] for key in batch} == {"b"}
-
-
-_nodes = RollingReads.nodes
-
-
-def nodes_first(self: RollingReads, wanted: Any) -> Any:
-    """Read the nodes, and then the logs."""
-    wanted = list(wanted)
-    keys = [node_key(ranking.key, path) for ranking, path in wanted]
-    before, read = self._read(keys), self._read
-    self._read = lambda some: before if list(some) == keys else read(some)
-    return _nodes(self, wanted)
-
-
-def only_known_logs(nodes: Any, logs: Any) -> bool:
-    """A log that was not read counts as read."""
-    found = [pair for node in nodes for pair in positions(node).items()]
-    return all(position <= logs[number].end for number, position in found if number in logs)
-
-
-def joined_across_a_cut(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> Mapping[int, Log] | None:
-    """What was cut in between is not missed."""
-    both = count_log.joined(earlier, later)
-    return later if both is None and later.keys() <= earlier.keys() else both
-
-
-def joined_with_a_new_log(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> Mapping[int, Log] | None:
-    """A log that was not known at the first reading had nothing."""
-    return count_log.joined({**later, **earlier}, later)
-
-
-AMONG: Final = "a move and a fold among nodes"
-RULES: Final[dict[str, tuple[Any, str, Any, str]]] = {
-    "logs are read before nodes": (RollingReads, "nodes", nodes_first, "a move and a fold before nodes"),
-    "a node that is ahead makes it read again": (rolling_reads, "positions_known", lambda *_: True, AMONG),
-    "also where nothing was cut": (rolling_reads, "positions_known", lambda *_: True, "a fold that dies halfway"),
-    "a log that was not read counts as behind": (rolling_reads, "positions_known", only_known_logs, "a new log"),
-    "nodes are read again if entries were cut": (rolling_reads, "joined", joined_across_a_cut, AMONG),
-    "nodes are read again if a log is new": (rolling_reads, "joined", joined_with_a_new_log, "a new log"),
-    "a node is given only what it lacks": (rolling_reads, "positions", lambda _: {}, "a fold of known entries"),
-    "a node is given what it lacks": (rolling_reads, "node_deltas", lambda *_: {}, "nothing"),
-    "all logs are read": (rolling_reads, "log_count", lambda _: 1, "entries in another log"),
-}
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_without_the_rule_counts_are_of_no_moment(engine: Any, rule: str) -> None:
-    where, name, instead, schedule = RULES[rule]
-    window = MovingWindow(engine)
-    reading = Reading(window, SCHEDULES[schedule].begin(window))
-    with mock.patch.object(where, name, instead), pytest.raises(AssertionError):
-        reading.check()

@@ -50,44 +50,6 @@ def noted(stack: Stack, place: str = "best/all") -> Any:
     return answer["score"], answer["note"]
 
 
-KEEPING: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
-    "a better score brings its note, and a worse one leaves it": (
-        [
-            {"metrics": {"best": 5}, "note": {"n": 1}},
-            {"metrics": {"best": 7}, "note": {"n": 2}},
-            {"metrics": {"best": 6}, "note": {"n": 3}},
-        ],
-        {"best/all": (7, {"n": 2})},
-    ),
-    "a score whose event had no note has none": (
-        [{"metrics": {"best": 5}, "note": {"n": 1}}, {"metrics": {"best": 7}}],
-        {"best/all": (7, None)},
-    ),
-    "of equals the earliest keeps its note, then the smallest id": (
-        [
-            {"id": "b", "at": YESTERDAY, "metrics": {"best": 5}, "note": {"n": 1}},
-            {"id": "a", "metrics": {"best": 5}, "note": {"n": 2}},
-            {"id": "c", "at": YESTERDAY, "metrics": {"best": 5}, "note": {"n": 3}},
-        ],
-        {"best/all": (5, {"n": 1}), "best/day": (5, {"n": 2}), "best/last-3-days": (5, {"n": 1})},
-    ),
-    "numbers and letters are as they were sent": (
-        [{"metrics": {"best": 5}, "note": {"z": 1, "a": [12345678901234567890, 0.1, "</script>é"]}}],
-        {"best/all": (5, {"z": 1, "a": [12345678901234567890, 0.1, "</script>é"]})},
-    ),
-}
-
-
-@pytest.mark.parametrize("turn", [1, -1], ids=["in order", "backwards"])
-@pytest.mark.parametrize("story", KEEPING)
-def test_a_score_has_the_note_of_the_event_that_it_came_with(stack: Stack, story: str, turn: int) -> None:
-    events, expected = KEEPING[story]
-    numbered = [{"id": str(number), **event} for number, event in enumerate(events)]
-    assert send(stack, *numbered[::turn]) == []
-
-    assert {place: noted(stack, place) for place in expected} == expected
-
-
 def test_every_read_that_shows_scores_shows_notes(stack: Stack) -> None:
     send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"n": 1}})
     send(stack, {"id": "2", "member": "other", "metrics": {"best": 4}})
@@ -124,23 +86,6 @@ def test_a_note_of_another_score_than_the_one_shown_is_not_shown(stack: Stack) -
     assert noted(stack) == (5, None)
     project(stack)
     assert noted(stack) == (7, {"n": 2})
-
-
-def test_a_note_survives_hiding_and_a_rebuild(stack: Stack) -> None:
-    send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"n": 1}})
-    stack.put("/boards/b/member", {"hidden": True}, id="m")
-    stack.put("/boards/b/member", {"hidden": False}, id="m")
-    project(stack)
-    assert noted(stack) == (5, {"n": 1})
-
-    begin = True
-    while not (answer := stack.maintenance({"rebuild": {"board": "b", "begin": begin}}, Context()))["done"]:
-        begin = False
-        stack.clock.milliseconds += round(answer["wait"] * 1000)
-        project(stack)
-    stack.clock.milliseconds += 61_000  # the generation that is read is cached for a minute
-
-    assert noted(stack) == (5, {"n": 1})
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""Pages of a list: each is a part of the sorted list, by cursors, positions and neighbours, also while members move."""
+"""Pages of a list while members move, cursors, and what `me` costs."""
 
 import json
 from collections.abc import Mapping
-from itertools import chain, pairwise
+from itertools import chain
 from random import Random
 from typing import Any, Final
 
@@ -15,64 +15,13 @@ from standings.domain.boards.definitions import Ranking
 from standings.domain.windows.calendar import DAY as A_DAY
 from standings.read import cursors
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, http_event, running
+from tests.support.aws.stack import Stack, running
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
-from tests.support.builders.stages.streaming import apply, project
-
-YESTERDAY: Final = "2026-11-20"
-
-
-def numbered(scores: Mapping[str, int], method: str = "competition") -> list[dict[str, Any]]:
-    """The sorted list with its ranks."""
-    ordered = sorted(scores.items(), key=lambda one: (-one[1], one[0]))
-    lines = []
-    for place, (member, score) in enumerate(ordered):
-        better = [other for _, other in ordered[:place] if other > score]
-        ahead = {"competition": len(better), "ordinal": place, "dense": len(set(better))}[method]
-        lines.append({"rank": 1 + ahead, "member": member, "score": score})
-    return lines
+from tests.support.builders.stages.streaming import project
 
 
 def members(page: Mapping[str, Any]) -> list[str]:
     return [entry["member"] for entry in page["entries"]]
-
-
-def test_a_list_with_ties(stack: Stack) -> None:
-    post(stack, {"a": 5, "c": 7, "b": 7, "d": -1, "e": 0})
-
-    assert stack.get(ALL) == (
-        200,
-        {
-            "board": "b",
-            "metric": "points",
-            "window": "all",
-            "period": {"start": None, "end": None},
-            "state": "open",
-            "final_at": None,
-            "order": "descending",
-            "method": "competition",
-            "as_of": "2026-11-21T10:15:00.000Z",
-            "total": 5,
-            "entries": [
-                {"rank": 1, "member": "b", "score": 7},
-                {"rank": 1, "member": "c", "score": 7},
-                {"rank": 3, "member": "a", "score": 5},
-                {"rank": 4, "member": "e", "score": 0},
-                {"rank": 5, "member": "d", "score": -1},
-            ],
-            "next": None,
-            "previous": None,
-        },
-    )
-
-
-def test_the_lowest_leads_and_decimals_are_exact(stack: Stack) -> None:
-    post(stack, {"a": 71.5, "b": 70.25, "c": 90071992547409.91, "d": -0.01}, board="golf-1", metric="strokes")
-    raw = stack.query(http_event("/boards/golf-1/strokes/all"), None)["body"]
-
-    assert members(stack.get("/boards/golf-1/strokes/all")[1]) == ["d", "b", "a", "c"]
-    assert '"score":70.25' in raw
-    assert '"score":-0.01' in raw
 
 
 def test_an_answer_is_as_of_the_latest_event_that_changed_it(stack: Stack) -> None:
@@ -85,61 +34,13 @@ def test_an_answer_is_as_of_the_latest_event_that_changed_it(stack: Stack) -> No
     assert stack.get(f"{ALL}/rank", member="a")[1]["as_of"] == "2026-11-21T10:16:00.000Z"
 
 
-def test_a_board_without_events_has_an_empty_list(stack: Stack) -> None:
-    status, page = stack.get("/boards/nobody/points/day")
-
-    assert status == 200
-    assert (page["entries"], page["total"], page["next"], page["previous"], page["as_of"]) == ([], 0, None, None, None)
-    assert page["period"] == {"start": "2026-11-21T00:00:00Z", "end": "2026-11-22T00:00:00Z"}
-
-
-@pytest.mark.parametrize("method", ["competition", "ordinal", "dense"])
-@pytest.mark.parametrize("limit", [1, 3, 7, 40])
-def test_every_page_is_a_part_of_the_sorted_list(stack: Stack, limit: int, method: str) -> None:
-    rng = Random(limit)
-    scores = {f"m{n:02}": rng.choice([0, 1, 1, 2, 5, 200, 201, 20000]) for n in range(40)}
-    post(stack, scores)
-    expected = numbered(scores, method)
-    _, first = stack.get(ALL, limit=limit, method=method)
-    pages = [first]
-    # A cursor keeps the method.
-    while cursor := pages[-1]["next"]:
-        pages.append(stack.get(ALL, limit=limit, cursor=cursor)[1])
-    assert [entry for page in pages for entry in page["entries"]] == expected
-    assert {(page["total"], page["method"]) for page in pages} == {(40, method)}
-    assert first["previous"] is None
-    for page, following in reversed([*pairwise(pages)]):
-        _, back = stack.get(ALL, limit=limit, cursor=following["previous"])
-        assert back["entries"] == page["entries"]
-        assert (back["previous"] is None) == (page is first)
-        assert stack.get(ALL, limit=limit, cursor=back["next"])[1]["entries"] == following["entries"]
-    for place in (0, 1, 2, 20, 39, 40):
-        _, page = stack.get(ALL, rank=place + 1, limit=limit, method=method)
-        assert page["entries"] == expected[place : place + limit]
-        before = stack.get(ALL, limit=limit, cursor=page["previous"])[1]["entries"] if page["previous"] else []
-        assert before == expected[max(0, place - limit) : place]
-    for place in range(0, 40, 3):
-        line = expected[place]
-        _, around = stack.get(ALL, around=line["member"], radius=limit, method=method, me=line["member"])
-        begin, end = max(0, place - limit), place + limit + 1
-        assert around["entries"] == expected[begin:end]
-        for cursor, beyond in (
-            (around["previous"], expected[max(0, begin - limit) : begin]),
-            (around["next"], expected[end : end + limit]),
-        ):
-            assert (stack.get(ALL, limit=limit, cursor=cursor)[1]["entries"] if cursor else []) == beyond
-        percentile = stack.get(f"{ALL}/rank", member=line["member"])[1]["percentile"]
-        ahead = expected[place - 1] if place else None
-        assert around["me"] == {**line, "percentile": percentile, "ahead": ahead}
-
-
 def test_a_thousand_entries_at_once(engine: Any) -> None:
     scores = {f"m{n:04}": n % 300 for n in range(1_001)}
     population.place_members(engine, population.ranking_of(population.family()), scores)
     with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
         _, page = stack.get(f"/boards/{population.BOARD}/points/all", limit=1_000)
 
-    assert page["entries"] == numbered(scores)[:1_000]
+    assert members(page) == sorted(scores, key=lambda member: (-scores[member], member))[:1_000]
     assert page["next"] is not None
 
 
@@ -182,25 +83,6 @@ def test_an_emptied_ranking_has_no_previous_page(stack: Stack) -> None:
     _, page = stack.get(ALL, rank=2)
 
     assert (page["total"], page["entries"], page["next"], page["previous"]) == (0, [], None, None)
-
-
-def test_past_periods_while_they_are_kept(stack: Stack) -> None:
-    post(stack, {"a": 5})
-    post(stack, {"a": 1, "b": 2}, days_ago=3)
-
-    def listed(window: str, **arguments: Any) -> list[str]:
-        return members(stack.get(f"/boards/b/points/{window}", **arguments)[1])
-
-    assert listed("day") == ["a"]
-    assert listed("day", period="2026-11-18") == ["b", "a"]
-    assert listed("day", period="2026-11-19") == []
-    assert listed("last-7-days") == ["a", "b"]
-    assert listed("last-7-days", period="2026-11-18") == ["b", "a"]
-    assert listed("week", period="2026-11-16") == ["a", "b"]
-    assert listed("hour", period="2026-11-21T10") == ["a"]
-    stack.clock.milliseconds += 40 * A_DAY
-    assert stack.get(DAY, period="2026-11-18")[1]["type"] == "urn:standings:period-gone"
-    assert listed("last-7-days") == []
 
 
 def test_a_window_that_came_after_the_first_event_is_not_built(engine: Any) -> None:
@@ -302,25 +184,6 @@ def test_me_is_on_every_kind_of_page_that_asks_for_it(stack: Stack) -> None:
     _, second = stack.get(ALL, limit=1, cursor=first["next"], me="d")
     for arguments in ({"cursor": second["previous"], "limit": 1}, {"rank": 99}, {"around": "a", "radius": 0}):
         assert stack.get(ALL, **arguments, me="d")[1]["me"] == second["me"] == expected
-
-
-def test_me_is_of_the_pages_period_and_null_where_the_member_is_not_ranked(stack: Stack) -> None:
-    post(stack, {"a": 5, "b": 7})
-    post(stack, {"a": 3, "c": 4}, days_ago=1)
-
-    def me(member: str, path: str = DAY, **arguments: Any) -> Any:
-        return stack.get(path, me=member, **arguments)[1]["me"]
-
-    found = me("a", period=YESTERDAY)
-    assert (found["rank"], found["score"], found["ahead"]["member"]) == (2, 3, "c")
-    cursor = stack.get(DAY, period=YESTERDAY, limit=1)[1]["next"]
-    assert me("a", cursor=cursor) == found
-    assert me("b", period=YESTERDAY) is None
-    assert me("nobody") is None
-    assert me("nobody", "/boards/nobody/points/all") is None
-    stack.put(MEMBER, {"hidden": True}, id="a")
-    apply(stack, [])
-    assert me("a") is None
 
 
 def test_a_text_that_is_no_member_is_refused_before_anything_is_read(

@@ -20,46 +20,6 @@ from tests.support.thoroughness import seeds
 ANOTHER: Final = "ask for another method"
 
 
-def test_a_rank(stack: Stack) -> None:
-    post(stack, {"a": 5, "c": 7, "b": 7})
-    status, answer = stack.get(f"{ALL}/rank", member="a")
-
-    assert status == 200
-    assert {name: answer[name] for name in ("member", "rank", "score", "percentile", "total")} == {
-        "member": "a",
-        "rank": 3,
-        "score": 5,
-        "percentile": 33.33,
-        "total": 3,
-    }
-    assert stack.get(f"{ALL}/rank", member="c")[1]["percentile"] == 100
-
-
-def test_scores_percentiles_and_the_distribution(stack: Stack) -> None:
-    post(stack, {"a": 5, "c": 7, "b": 7, "d": -1})
-
-    def score(of: int, method: str = "competition") -> tuple[int, ...]:
-        answer = stack.get(f"{ALL}/rank", score=of, method=method)[1]
-        return tuple(answer[name] for name in ("rank", "above", "at", "below", "total"))
-
-    assert [score(7), score(6), score(-1)] == [(1, 0, 2, 2, 4), (3, 2, 0, 2, 4), (4, 3, 1, 0, 4)]
-    assert [score(7, "ordinal")[0], score(5, "ordinal")[0], score(5, "dense")[0]] == [3, 4, 2]
-    assert [stack.get(f"{ALL}/percentile", p=p)[1]["score"] for p in (100, 50.1, 50, 25.1, 25)] == [7, 7, 5, 5, -1]
-    buckets = stack.get(f"{ALL}/distribution", buckets=2)[1]["buckets"]
-    assert [bucket["members"] for bucket in buckets] == [1, 3]
-    post(stack, {"a": 70.25, "b": 71}, board="golf-1", metric="strokes")
-    answer = stack.get("/boards/golf-1/strokes/all/rank", score="7.03e1")[1]
-    assert (answer["score"], answer["rank"], answer["below"]) == (70.3, 2, 1)
-
-
-def test_a_percentile_is_rounded_half_up(stack: Stack) -> None:
-    post(stack, {f"m{n:02}": n for n in range(32)})
-
-    # 100/32 = 3.125 and 500/32 = 15.625: a half is rounded up, whatever the digit before it.
-    for member, expected in {"m00": 3.13, "m04": 15.63, "m02": 9.38, "m31": 100}.items():
-        assert stack.get(f"{ALL}/rank", member=member)[1]["percentile"] == expected, member
-
-
 def test_hostile_names_are_only_names(stack: Stack) -> None:
     names = ["images/1.jpg", "a,b", "用户", "<script>", "x y+z&w=1", "%2F", "\u0000", "\ufffd", "a#b", "x" * 256]
     post(stack, {name: n for n, name in enumerate(names)})
@@ -67,30 +27,6 @@ def test_hostile_names_are_only_names(stack: Stack) -> None:
     for n, name in enumerate(names):
         status, answer = stack.get(f"{ALL}/rank", member=name)
         assert (status, answer["member"], answer["score"]) == (200, name, n)
-
-
-def test_a_member_card(stack: Stack) -> None:
-    post(stack, {"a": 5, "b": 7})
-    post(stack, {"a": 1}, days_ago=1)
-    post(stack, {"a": 70.5}, board="golf-1", metric="strokes")
-    status, answer = stack.get(MEMBER, id="a", ranks="true")
-
-    assert status == 200
-    ((metric),) = answer["metrics"]
-    assert (answer["hidden"], metric["metric"], metric["score"]) == (False, "points", 6)
-    assert {window["window"]: (window["score"], window["rank"], window["total"]) for window in metric["windows"]} == {
-        "all": (6, 2, 2),
-        "day": (5, 2, 2),
-        "week": (6, 2, 2),
-        "hour": (5, 2, 2),
-        "last-7-days": (6, 2, 2),
-        "last-24-hours": (5, 2, 2),
-    }
-    golf = stack.get("/boards/golf-1/member", id="a")[1]["metrics"]
-    assert [(one["metric"], one["score"], len(one["windows"])) for one in golf] == [
-        ("strokes", 70.5, 2),
-        ("rounds", None, 0),
-    ]
 
 
 def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:

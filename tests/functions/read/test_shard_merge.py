@@ -9,13 +9,7 @@ import pytest
 from standings.domain.tiers.tier_path import Path
 from standings.ports.rankings import Entry, Node, Span
 from standings.read import shard_merge
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
-from tests.support.builders.stages.streaming import apply, event
 from tests.support.thoroughness import seeds
-
-NOW = 1_795_256_100_000
-FAMILY = '[boards."*"]\nshards = {}\nmetrics.points = {{ aggregate = "sum", ties = "{}", windows = ["all", "day"] }}'
 
 
 class Shards:
@@ -120,39 +114,3 @@ def test_a_member_that_moves_between_two_rounds_of_one_read_leaves_the_others_in
 
     assert set(page) & set(following) == set()
     assert page == sorted(page)
-
-
-@pytest.mark.parametrize("ties", ["member", "first"])
-def test_lists_are_whole_while_the_number_of_shards_changes(engine: Any, ties: str) -> None:
-    rng = Random(ties)
-    scores: dict[str, int] = {}
-    projected: dict[int, int] = {}
-    path = "/boards/b/points/all"
-
-    def deployed(shards: int) -> Any:
-        return running(engine, ManualClock(NOW), FAMILY.format(shards, ties))
-
-    for number, shards in enumerate((1, 4, 2, 1, 7, 3)):
-        with deployed(shards) as stack:
-            stack.projected.update(projected)
-            events = []
-            for count in range(25):
-                member, points = f"m{rng.randrange(60)}", rng.randrange(-2, 9)
-                scores[member] = scores.get(member, 0) + points
-                events.append({**event(member, points), "id": f"{number}-{count}"})
-            apply(stack, events)
-            projected.update(stack.projected)
-            expected = sorted(scores, key=lambda member: (-scores[member], member))
-            for limit in (1000, 7):
-                assert [entry["member"] for entry in stack.entries(path, limit)] == expected
-            for position in (1, 9, len(expected)):
-                page = stack.get(path, rank=position, limit=5)[1]
-                assert [entry["member"] for entry in page["entries"]] == expected[position - 1 : position + 4]
-            member = expected[len(expected) // 2]
-            rank = stack.get(f"{path}/rank", member=member, method="ordinal")[1]["rank"]
-            assert rank == expected.index(member) + 1
-        # Functions with the old boards.toml read everything too: the root names the number of shards.
-        with deployed(1) as unaware:
-            assert [entry["member"] for entry in unaware.entries(path, 7)] == expected
-            dense = unaware.get(f"{path}/rank", score=-100, method="dense")[1]["rank"]
-            assert dense == len(set(scores.values())) + 1

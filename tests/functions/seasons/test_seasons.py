@@ -12,6 +12,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
+from tests.support.builders.failures.maintenance import finish
 from tests.support.builders.seasons import AUTUMN, FOUR, LIST, SUMMER, WINTER, at, boards, milliseconds, post
 from tests.support.builders.stages.streaming import apply
 
@@ -27,6 +28,7 @@ def problem(stack: Stack, path: str = LIST, **arguments: Any) -> tuple[int, str]
     return status, answer["type"].removeprefix("urn:standings:")
 
 
+BOARDS = FOUR
 BAD = (400, "bad-argument")
 NOT_BUILT = (404, "not-built")
 GONE = (404, "period-gone")
@@ -45,36 +47,6 @@ def test_a_season_by_its_name_a_day_in_it_or_none(stack: Stack) -> None:
     assert scores(stack) == scores(stack, "autumn") == scores(stack, "2026-10-31") == {"b": 7, "a": 5}
     for period in ("winter", "2026-08-31", "fall"):
         assert problem(stack, period=period) == BAD
-
-
-def test_an_event_counts_in_the_season_that_holds_it_and_in_a_gap_in_all_alone(stack: Stack) -> None:
-    at(stack, "2026-11-05T10:00")
-    post(stack, "2026-10-31T22:59", a=1)
-    post(stack, "2026-10-31T23:00", b=2)  # midnight in Berlin
-    post(stack, "2026-08-31T21:59", c=4)
-    assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"a": 1}, {"b": 2})
-
-    at(stack, "2026-11-07T22:59")
-    post(stack, "2026-10-31T10:00", a=8)
-    at(stack, "2026-11-07T23:00")
-    post(stack, "2026-10-31T10:00", a=16)
-    assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"a": 9}, {"b": 2})
-    at(stack, "2027-03-10T10:00")
-    post(stack, "2027-03-10T09:00", a=32)
-    assert scores(stack) == scores(stack, "winter") == {"b": 2}
-    total = {entry["member"]: entry["score"] for entry in stack.entries("/boards/b/points/all")}
-    assert total == {"a": 1 + 8 + 16 + 32, "b": 2, "c": 4}
-
-
-def test_the_season_before_in_ranks_and_history(stack: Stack) -> None:
-    post(stack, "2026-10-20T09:00", a=5, b=7)
-    at(stack, "2026-12-01T10:00")
-    post(stack, "2026-12-01T09:00", a=9, b=1)
-
-    rank = stack.get(f"{LIST}/rank", member="a", previous="true")[1]
-    assert (rank["rank"], rank["previous_rank"]) == (1, 2)
-    periods = stack.get(f"{LIST}/history", member="a")[1]["periods"]
-    assert [(one["period"]["name"], one["rank"]) for one in periods] == [("winter", 1), ("autumn", 2)]
 
 
 def test_before_the_first_season(stack: Stack) -> None:
@@ -112,14 +84,6 @@ def test_a_forged_cursor_of_no_season_is_no_failure(stack: Stack, back: int) -> 
     assert problem(stack, cursor=cursors.encode_cursor(cursor, Ranking("b", metric, window, period))) == BAD
 
 
-def test_a_season_is_kept_until_the_one_after_it_has_ended(stack: Stack) -> None:
-    post(stack, "2026-10-20T09:00", a=5)
-    at(stack, "2027-03-07T22:59")
-    assert scores(stack, "autumn") == {"a": 5}
-    at(stack, "2027-03-07T23:00")
-    assert problem(stack, period="autumn") == GONE
-
-
 def test_a_season_that_is_added_later_lets_the_one_before_be_read_again(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, boards(AUTUMN)) as stack:
         post(stack, "2026-10-20T09:00", a=5, b=7)
@@ -140,7 +104,7 @@ def test_the_window_itself_is_added_by_a_rebuild_and_shows_what_has_not_begun(en
         post(stack, "2026-10-20T09:00", a=5)
     with running(engine, clock, FOUR) as stack:
         assert problem(stack) == NOT_BUILT
-        finish(stack, "rebuild")
+        finish(stack, "rebuild", board="b")
         assert problem(stack) == NOT_BUILT
         at(stack, "2026-11-20T10:00")
         post(stack, "2026-11-20T09:00", a=7)
@@ -169,7 +133,7 @@ def test_rebuild_audit_and_deletion_know_all_seasons(engine: Any, clock: ManualC
         post(stack, "2026-10-20T09:00", a=5, b=7)
         at(stack, "2026-11-05T10:00")
         post(stack, "2026-11-05T09:00", a=1, c=2)
-        finish(stack, "rebuild")
+        finish(stack, "rebuild", board="b")
         assert (scores(stack, "autumn"), scores(stack, "winter")) == ({"b": 7, "a": 5}, {"c": 2, "a": 1})
         assert {key.partition("~")[2] for key in entries(engine)} == {"1"}
         assert_tiers_count_the_entries(engine)
@@ -179,10 +143,10 @@ def test_rebuild_audit_and_deletion_know_all_seasons(engine: Any, clock: ManualC
         (lost,) = (key for key in of_b if len(key["S"].split("#")[1]) > 10)  # of a season
         engine.delete_item(TableName="Rankings", Key={"pk": lost})
         assert audit(stack)[2] > 0
-        finish(stack, "rebuild")
+        finish(stack, "rebuild", board="b")
         assert audit(stack)[2] == 0
     with running(engine, clock, boards(SUMMER)) as stack:  # which does not know the others any more
-        finish(stack, "delete")
+        finish(stack, "delete", board="b")
         assert not [row for row in rows(engine, "Rankings") if "r" in row or "/" in row["pk"]["S"]]
 
 
@@ -191,12 +155,3 @@ def audit(stack: Stack) -> tuple[int, int, int]:
     answer = stack.maintenance({"audit": {"board": "b"}}, Context())
     (report,) = answer["boards"]
     return report["looked_at"]["members"], report["looked_at"]["rankings"], answer["drift"]
-
-
-def finish(stack: Stack, task: str) -> None:
-    """Run a job of the board to its end."""
-    answer = stack.maintenance({task: {"board": "b"}}, Context())
-    while not answer["done"]:
-        apply(stack, [])
-        stack.clock.milliseconds += round(answer["wait"] * 1000)
-        answer = stack.maintenance({task: {"board": "b", "begin": False}}, Context())

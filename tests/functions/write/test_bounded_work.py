@@ -1,6 +1,5 @@
 """The writer's requests have a bound, and so has the size of each, whatever a batch holds."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,9 @@ from standings.domain.events.instants import instant
 from standings.write import plan
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
+from tests.support.builders.querying import BOARDS
 from tests.support.builders.stages.streaming import deliver, project
+from tests.support.dynamodb.requests import Requests
 
 NEAR = MAX_UNITS // 10**6 * 10**6  # An amount may have 15 digits that count
 DAY = 24 * 60 * 60 * 1000
@@ -26,39 +27,6 @@ metrics.fastest = { aggregate = "max", notes = true, windows = ["all", "last-30-
 )
 
 
-class Counted:
-    """An engine that counts requests, and the items that they name."""
-
-    def __init__(self, engine: Any) -> None:
-        self.engine = engine
-        self.requests: Counter[str] = Counter()
-        self.seconds = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.engine, name)
-        if name not in {"get_item", "batch_get_item", "transact_write_items"}:
-            return method
-
-        def call(**request: Any) -> Any:
-            self.requests[name] += 1
-            return method(**request)
-
-        return call
-
-
-@pytest.fixture
-def counted(engine: Any) -> Counted:
-    return Counted(engine)
-
-
-@pytest.fixture
-def stack(counted: Counted, clock: ManualClock) -> Iterator[Stack]:
-    with running(
-        counted, clock, """[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }\n"""
-    ) as deployed:
-        yield deployed
-
-
 def write(stack: Stack, bodies: list[dict[str, Any]]) -> None:
     """Write events of now, in one batch."""
     deliver(stack, [{"at": instant(stack.clock()), **body} for body in bodies])
@@ -69,17 +37,24 @@ def events(count: int, points: int) -> list[dict[str, Any]]:
     return [{"id": f"e{n}", "board": "b", "member": "m", "metrics": {"points": points}} for n in range(count)]
 
 
+@pytest.fixture
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    with running(Requests(engine), clock, BOARDS) as deployed:
+        yield deployed
+
+
 @pytest.mark.parametrize("count", [5, 99])
-def test_events_beyond_the_bounds_take_as_many_requests_as_one(stack: Stack, counted: Counted, count: int) -> None:
+def test_events_beyond_the_bounds_take_as_many_requests_as_one(stack: Stack, count: int) -> None:
     write(stack, events(1, NEAR))
-    counted.requests.clear()
+    stack.dynamodb.take()
 
     # The first one was counted before, so it is a duplicate. Each other one would pass the bound.
     write(stack, events(count, NEAR))
 
     assert len(stack.dead_letters.messages) == count - 1
     # The item, eventually and strongly consistently, and the receipts. Nothing is left to write.
-    assert counted.requests == {"batch_get_item": 2, "get_item": 1}
+    reads = ("batch_get_item", "Scores"), ("get_item", "Scores"), ("batch_get_item", "Receipts")
+    assert stack.dynamodb.take() == dict.fromkeys(reads, 1)
 
 
 def test_a_member_who_comes_back_after_months_is_counted_and_old_accumulators_go(

@@ -8,6 +8,7 @@ import pytest
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
+from tests.support.builders.failures.maintenance import finish
 from tests.support.builders.stages.streaming import deliver, event, project
 
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "AGGREGATE", windows = ["all", "day", "last-7-days"] }\n'
@@ -68,9 +69,6 @@ def test_a_rebuild_leaves_a_damaged_item_out(stack: Stack) -> None:
     project(stack)
     damage(stack, "bob", "no version")
 
-    answer: dict[str, Any] = {"done": False, "wait": 0}
-    while not answer["done"]:
-        answer = stack.maintenance({"rebuild": {"board": "b"}}, Context(seconds=900))
-        stack.clock.milliseconds += round(answer["wait"] * 1000) + 1000
+    finish(stack, "rebuild", board="b")
 
     assert [entry["member"] for entry in stack.entries("/boards/b/points/all")] == ["ann"]

@@ -1,6 +1,5 @@
 """The writer where it reads items first (bests, lasts, ties by time, registered members), and members' registration."""
 
-import random
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from standings.domain.members.member_item import Image
 from standings.ports.scores import MemberKey
 from tests.support.builders.stages.writers import Subject
 from tests.support.faults import faulty_client
-from tests.support.thoroughness import seeds
 
 BOARDS = parse_boards("""
 [boards."*"]
@@ -71,27 +69,6 @@ def test_several_events_on_one_item_are_one_write(subject: Subject) -> None:
     assert [subject.total(metric=name) for name in ("best", "latest", "points")] == [9, 3, 3]
 
 
-@pytest.mark.parametrize("seed", seeds(8, 20))
-def test_the_order_of_arrival_does_not_matter(engine: Any, seed: int) -> None:
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    amounts = [{name: rng.randrange(4) for name in ("best", "least", "dated")} for _ in range(12)]
-    events = [event(f"e{n}", rng.randrange(4), "b", latest=n, **others) for n, others in enumerate(amounts)]
-    last = max(events, key=lambda one: (one["at"], one["id"]))["metrics"]["latest"]
-    subject = Subject(engine, BOARDS)
-    subject.write(*events)
-    in_order = member(subject)
-    rng.shuffle(events)
-    for part in range(0, 12, 3):
-        subject.write(*({**one, "id": f"again-{one['id']}", "member": "n"} for one in events[part : part + 3]))
-    shuffled = subject.scores.image(("b", "n"))
-
-    assert shuffled is not None
-    assert shuffled.values == in_order.values
-    assert {name: mark.replace("again-", "") for name, mark in shuffled.tie_keys.items()} == in_order.tie_keys
-    assert subject.total(metric="latest") == last
-
-
 def test_an_item_that_was_seen_too_early_is_looked_at_again(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     subject.write(event("1", best=5))
     stale = subject.scores.images([("b", "m")])
@@ -109,13 +86,6 @@ def test_whoever_is_just_registered_is_not_refused_by_an_old_look(
     keep_reading(subject, {}, monkeypatch)
 
     assert subject.write(event("1", board="club-1", best=1)).applied == 1
-
-
-def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps.append(faulty_client.lost_answer)
-    written = subject.write(event("1", dated=3, best=3))
-
-    assert (written.applied + written.duplicates, subject.total(metric="dated")) == (1, 3)
 
 
 def test_bounds_hold_where_it_is_looked_first(subject: Subject) -> None:

@@ -10,7 +10,6 @@ import pytest
 from standings.aws.dynamodb.keys import member_key
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.events.event_rules import parse_event
 from standings.domain.windows.calendar import DAY
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.writers import AT, BOARDS, NOW, Subject, event
@@ -79,12 +78,6 @@ def test_what_is_refused_costs_its_neighbours_nothing(
         assert refusal.rule != "id" or "was used before, for an event with other content" in str(refusal)
 
 
-def test_a_list_of_boards_counts_on_each(subject: Subject) -> None:
-    subject.write(event("1", 3, board=["b", "c"]), event("1", 3, board=["b", "c"]))
-
-    assert (subject.total(board="b"), subject.total(board="c")) == (3, 3)
-
-
 def test_the_first_event_puts_a_board_on_the_list(subject: Subject, engine: Any) -> None:
     subject.write(event("1"), event("2"))
     subject.write(event("3", board="demo-x"))
@@ -94,13 +87,6 @@ def test_the_first_event_puts_a_board_on_the_list(subject: Subject, engine: Any)
     assert family is not None
     assert listed == {"b", "demo-x"}
     assert subject.writer.catalog.records.records(["b"])["b"].coverage == coverage_of(family, NOW)
-
-
-def test_receipts_live_for_thirty_days(subject: Subject, engine: Any) -> None:
-    subject.write(event("1"))
-
-    receipt = engine.get_item(TableName="Receipts", Key={"pk": {"S": "1"}})["Item"]
-    assert int(receipt["e"]["N"]) == NOW // 1000 + 30 * 86_400
 
 
 def test_a_thousand_messages(subject: Subject) -> None:
@@ -119,16 +105,6 @@ def test_a_conflict_is_tried_again_after_a_random_wait(subject: Subject) -> None
 
     assert (written.applied, written.conflicts, subject.total()) == (1, 2, 1)
     assert subject.time.slept == [0.01, 0.02]
-
-
-@pytest.mark.parametrize(
-    "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "InternalServerError"]
-)
-def test_a_throttle_is_tried_again(subject: Subject, code: str) -> None:
-    subject.client.steps = deque([faulty_client.error(code)])
-
-    assert subject.write(event("1")).applied == 1
-    assert subject.total() == 1
 
 
 def test_what_stays_busy_fails_alone_and_in_time(subject: Subject) -> None:
@@ -158,21 +134,6 @@ def test_what_there_is_no_time_for_is_reported_and_the_rest_stays_done(subject: 
     assert (again.applied, again.duplicates) == (100, 150)
 
 
-def test_a_parser_that_breaks_costs_the_neighbours_nothing(subject: Subject) -> None:
-    def breaks(body: str, *given: Any, **said: Any) -> Any:
-        if "poison" in body:
-            raise ZeroDivisionError("a bug")
-        return parse_event(body, *given, **said)
-
-    with mock.patch("standings.write.writer.parse_event", breaks):
-        written = subject.write(event("1"), event("poison"), event("2"))
-
-    assert written.applied == 2
-    assert [(m.id, r.rule, str(r)) for m, r in written.refused] == [
-        ("message-1", "internal", "body: cannot be read: ZeroDivisionError('a bug')")
-    ]
-
-
 def refusing(event_id: str, refused: faulty_client.Step) -> faulty_client.Step:
     """A store that refuses each transaction with the receipt of an event."""
 
@@ -200,14 +161,6 @@ def test_what_the_store_refuses_is_found_and_takes_no_other_event_along(
     assert (written.applied, rules(written)) == (29, [("message-13", "store")])
     assert sum(subject.total(one) or 0 for one in {"m", member}) == 29
     assert "13" not in subject.receipts()
-
-
-def test_a_lost_answer_counts_once(subject: Subject) -> None:
-    subject.client.steps = deque([faulty_client.lost_answer])
-    written = subject.write(event("1", 3), event("2", 4))
-
-    assert (written.applied, written.duplicates, written.failed) == (0, 2, {})
-    assert subject.total() == 7
 
 
 def test_a_transaction_still_going_on_is_waited_for(subject: Subject) -> None:
@@ -304,38 +257,6 @@ def test_the_newest_stamp_on_an_item_decides_what_is_late(subject: Subject, engi
     day = family.timetable.index("d", NOW)
     assert image.values[points.total()] == 3
     assert points.bucket("d", day) not in image.values
-
-
-def test_a_stamp_that_moved_on_meanwhile_is_taken(subject: Subject, engine: Any) -> None:
-    subject.write(event("0", 1))
-
-    def meanwhile(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
-        other = Subject(engine)
-        other.time.milliseconds = NOW + 8 * DAY
-        other.write(event("other", 1))
-        return client.client.transact_write_items(**request)
-
-    subject.client.steps = deque([meanwhile])
-
-    assert subject.write(event("mine", 2)).applied == 1
-    pk, sk = member_key("b", "m")
-    item = engine.get_item(TableName="Scores", Key={"pk": {"S": pk}, "sk": {"S": sk}})["Item"]
-    assert int(item["t"]["N"]) == NOW + 8 * DAY
-    assert subject.total() == 4
-
-
-def test_what_can_no_longer_be_read_is_removed(subject: Subject) -> None:
-    subject.write(event("1"))
-    before = subject.image()
-    subject.time.milliseconds += 60 * DAY
-    subject.write(event("2", at="2027-01-20T10:15:00Z"))
-    after = subject.image()
-
-    assert before is not None
-    assert after is not None
-    assert len(before.values) == len(after.values) == 2
-    assert len(before.values.keys() & after.values.keys()) == 1
-    assert subject.total() == 2
 
 
 @pytest.mark.parametrize(("board", "limit"), [("berlin-2026", 1024), ("demo-berlin-2026", 2048)])

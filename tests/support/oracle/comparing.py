@@ -1,9 +1,5 @@
 """Compares every read of a board over HTTP with the judge, a `BoardModel`. Call `compare_every_read`.
 
-    model = BoardModel({"points": Metric(windows=("all", "day"))}, Calendar(zone=BERLIN))
-    ...  # send the same events to the model and to the stack, and project them all
-    compare_every_read(stack, model, "b", now, random.Random(seed))
-
 It only reads, as a client does, so a test can call it at any time and any number of times. For every ranked metric and
 window it compares the current period and one earlier period that can be read. It compares whole lists by every ranking
 method, and a random sample of all other reads. At the first difference it raises an AssertionError. That gives the
@@ -16,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Final
 
 from tests.support.aws.stack import Stack
@@ -27,15 +24,6 @@ MAX_GROUP: Final = 100
 """The most members that one request may name, and the largest radius."""
 FURTHEST: Final = 10**15 - 1
 """The largest score tried, in units. As a float it is exact with any number of decimals."""
-FIELDS: Final = {
-    "": ("entries", "next", "previous"),
-    "/rank": ("rank", "score"),
-    "/history": ("member", "periods"),
-    "/ranks": ("entries",),
-    "/percentile": ("p", "score"),
-    "/distribution": ("buckets",),
-}
-"""The fields that an answer must have, by the end of its path. More fields are allowed."""
 STRANGERS: Final = ("nobody", "m\U0001f600")
 """Members that no board has."""
 
@@ -79,8 +67,8 @@ class Asked:
     def exact(self, units: int) -> Decimal:
         return Decimal(units).scaleb(-self.rules.precision)
 
-    def lines(self, lines: Sequence[Line]) -> list[tuple[int, str, Decimal]]:
-        return [(rank, member, self.exact(score)) for rank, member, score in lines]
+    def entries(self, lines: Sequence[Line]) -> list[dict[str, Any]]:
+        return [{"rank": rank, "member": member, "score": self.exact(score)} for rank, member, score in lines]
 
     def members(self, most: int = SAMPLE) -> list[str]:
         """Return up to `most` random ranked members."""
@@ -116,32 +104,24 @@ class Asked:
         arguments.setdefault("period", self.period)
         what = describe("GET", self.path + rest, arguments, self.now)
         status, answer = self.stack.get(self.path + rest, **arguments)
-        return what, self.checked(what, rest, status, answer, arguments["method"])
+        return what, self.checked(what, status, answer, arguments["method"])
 
-    def checked(self, what: str, rest: str, status: int, answer: dict[str, Any], method: str) -> dict[str, Any]:
-        """Assert that an answer is 200, has every field of its kind and is about this ranking. Return it."""
+    def checked(self, what: str, status: int, answer: dict[str, Any], method: str) -> dict[str, Any]:
+        """Assert that an answer is 200 and about this ranking. Return it."""
         same(what, 200, status, answer)
-        same(f"{what}: missing fields", [], [name for name in FIELDS[rest] if name not in answer], answer)
-        bounds = self.model.calendar.bounds(self.window, self.on)
         expected = {
             "board": self.board,
             "metric": self.metric,
             "window": self.window,
-            "period": bounds,
+            "period": self.model.calendar.bounds(self.window, self.on),
             "state": self.model.calendar.state(self.window, self.on, self.now),
             "final_at": self.model.calendar.final_at(self.window, self.on),
             "order": "descending" if self.rules.descending else "ascending",
             "method": method,
             "total": self.listing.total,
+            "as_of": "text or null",
         }
-        actual = {
-            **{name: answer.get(name, "(missing)") for name in expected},
-            "period": instants_of(answer.get("period")),
-            "final_at": datetime.fromisoformat(final) if (final := answer.get("final_at")) else final,
-        }
-        same(what, expected, actual)
-        as_of = answer.get("as_of", 0)
-        same(f"{what}: as_of is text or null", True, as_of is None or isinstance(as_of, str), answer)
+        agrees(what, expected, answer)
         return answer
 
     def refused(self, kind: str, rest: str = "", **arguments: Any) -> None:
@@ -152,18 +132,39 @@ class Asked:
         same(what, (404, f"urn:standings:{kind}"), (status, answer.get("type")), answer)
 
 
-def exact(number: Any) -> Any:
-    """Return a JSON number as a decimal. The shortest text of a float equals the text of the answer."""
-    return Decimal(str(number)) if isinstance(number, int | float) and not isinstance(number, bool) else number
+def plain(value: Any, name: str = "") -> Any:
+    """Return a part of an answer with exact numbers and with instants, and of a cursor only whether there is one."""
+    found = value
+    match name, value:
+        case "period", {"start": start, "end": end}:
+            found = tuple(edge and datetime.fromisoformat(edge).astimezone(UTC) for edge in (start, end))
+        case "final_at", str():
+            found = datetime.fromisoformat(value)
+        case "as_of", str() | None:
+            found = "text or null"
+        case (("next" | "previous"), _):
+            found = value is not None
+        case _, dict():
+            found = {key: plain(part, key) for key, part in value.items()}
+        case _, list():
+            found = [plain(part) for part in value]
+        case _, int() | float() if not isinstance(value, bool):
+            found = Decimal(str(value))  # The shortest text of a float equals the text of the answer
+    return found
 
 
-def instants_of(period: Any) -> Any:
-    """Return start and end of an answer's period as instants in UTC."""
-    if not isinstance(period, dict) or period.keys() - {"name"} != {"start", "end"}:
-        return period
-    return tuple(
-        datetime.fromisoformat(period[end]).astimezone(UTC) if period[end] else None for end in ("start", "end")
-    )
+def like(expected: Any, found: Any) -> Any:
+    """Return what was found, of objects only the fields that are expected."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return {name: like(part, found.get(name, "(missing)")) for name, part in expected.items()}
+    if isinstance(expected, list) and isinstance(found, list):
+        return [like(*pair) for pair in zip(expected, found, strict=False)] + found[len(expected) :]
+    return found
+
+
+def agrees(what: str, expected: dict[str, Any], answer: dict[str, Any]) -> None:
+    """Fail if an answer differs in what is expected. It may have more fields."""
+    same(what, expected, like(expected, plain(answer)), answer)
 
 
 def describe(method: str, path: str, arguments: Mapping[str, Any], now: datetime) -> str:
@@ -211,6 +212,9 @@ def compare_positions(ranking: Asked, method: str) -> None:
         if page["previous"] is not None and lines:
             what, before = ranking.read(method=method, cursor=page["previous"], limit=limit)
             _compare_page(ranking, what, before, lines, max(0, start - limit), start)
+            if before["next"] is not None:
+                what, again = ranking.read(method=method, cursor=before["next"], limit=limit)
+                _compare_page(ranking, what, again, lines, start, start + limit)
 
 
 def compare_around(ranking: Asked, method: str) -> None:
@@ -234,16 +238,12 @@ def compare_me(ranking: Asked, method: str) -> None:
         what, page = ranking.read(method=method, rank=start + 1, limit=limit, me=member)
         _compare_page(ranking, what, page, lines, start, start + limit, beyond=start == len(lines))
         place = next((position for position, line in enumerate(lines) if line[1] == member), None)
-        if place is None:
-            same(what, None, page["me"])
-            continue
-        rank, _, score = lines[place]
-        expected = (rank, member, ranking.exact(score), ranking.listing.percentile(score))
-        me = page["me"]
-        same(what, expected, (me["rank"], me["member"], exact(me["score"]), exact(me["percentile"])))
-        before = ranking.lines(lines[max(0, place - 1) : place])
-        ahead = [me["ahead"]] if me["ahead"] is not None else []
-        same(what, before, [(entry["rank"], entry["member"], exact(entry["score"])) for entry in ahead])
+        expected = None
+        if place is not None:
+            (me,), ahead = ranking.entries(lines[place : place + 1]), ranking.entries(lines[max(0, place - 1) : place])
+            percentile = ranking.listing.percentile(lines[place][2])
+            expected = {**me, "percentile": percentile, "ahead": ahead[0] if ahead else None}
+        agrees(what, {"me": expected}, page)
 
 
 def compare_notes(ranking: Asked, method: str) -> None:
@@ -251,8 +251,8 @@ def compare_notes(ranking: Asked, method: str) -> None:
     if not ranking.rules.notes:
         return
     what, page = ranking.read(method=method, limit=1_000, notes="true")
-    notes = {entry["member"]: entry["note"] for entry in page["entries"]}
-    same(what, {member: ranking.note(member) for member in notes}, notes)
+    members = [entry["member"] for entry in page["entries"]]
+    agrees(what, {"entries": [{"member": member, "note": ranking.note(member)} for member in members]}, page)
 
 
 def _compare_page(
@@ -266,11 +266,8 @@ def _compare_page(
     beyond: bool = False,
 ) -> None:
     """Compare a page with `lines[start:stop]`: its entries, and whether it has a next and a previous page."""
-    actual = [(entry["rank"], entry["member"], exact(entry["score"])) for entry in page["entries"]]
-    same(what, ranking.lines(lines[start:stop]), actual)
-    same(f"{what}: has a next page", stop < len(lines), page["next"] is not None)
-    if lines or not beyond:
-        same(f"{what}: has a previous page", start > 0, page["previous"] is not None)
+    expected: dict[str, Any] = {"entries": ranking.entries(lines[start:stop]), "next": stop < len(lines)}
+    agrees(what, expected | ({"previous": start > 0} if lines or not beyond else {}), page)
 
 
 # ---- ranks, scores, percentiles and histograms
@@ -281,10 +278,8 @@ def compare_ranks(ranking: Asked, method: str) -> None:
     for member in ranking.members():
         with_previous = _may_ask_previous(ranking)
         what, answer = ranking.read("/rank", member=member, method=method, previous="true" if with_previous else None)
-        same(what, member, answer["member"])
-        same(
-            what, _rank(ranking, member, method, with_previous=with_previous), _numbers(answer, previous=with_previous)
-        )
+        agrees(what, {"member": member} | _rank(ranking, member, method, with_previous=with_previous), answer)
+        same(f"{what}: has a previous rank", with_previous, "previous_rank" in answer)
     for member, kind in ranking.unranked().items():
         ranking.refused(kind, "/rank", member=member, method=method)
 
@@ -301,16 +296,13 @@ def compare_history(ranking: Asked, method: str) -> None:
             ranking.refused("no-such-member", "/history", member=member, method=method, periods=most)
             continue
         what, answer = ranking.read("/history", member=member, method=method, periods=most)
-        expected = []
+        periods = []
         for on, listing in zip(instants, listings, strict=True):
             rank, _, score = listing.line(member, method) or (None, member, None)
             shown = None if score is None else ranking.exact(score)
-            expected.append((calendar.bounds(ranking.window, on), rank, shown, listing.total))
-        actual = [
-            (instants_of(each["period"]), each["rank"], exact(each["score"]), each["total"])
-            for each in answer["periods"]
-        ]
-        same(what, (member, expected), (answer["member"], actual))
+            bounds = calendar.bounds(ranking.window, on)
+            periods.append({"period": bounds, "rank": rank, "score": shown, "total": listing.total})
+        agrees(what, {"member": member, "periods": periods}, answer)
 
 
 def compare_group(ranking: Asked, method: str) -> None:
@@ -321,27 +313,21 @@ def compare_group(ranking: Asked, method: str) -> None:
     arguments = {"method": method, "period": ranking.period, "previous": "true" if with_previous else None}
     status, answer = ranking.stack.post(f"{ranking.path}/ranks", {"members": group}, **arguments)
     what = describe("POST", f"{ranking.path}/ranks {group}", arguments, ranking.now)
-    ranking.checked(what, "/ranks", status, answer, method)
+    ranking.checked(what, status, answer, method)
     within = ranking.listing.among(group, method)
     expected = [
         {"member": member, "group_rank": within.get(member)}
         | _rank(ranking, member, method, with_previous=with_previous)
         for member in group
     ]
-    actual = [
-        {"member": entry["member"], "group_rank": entry["group_rank"]} | _numbers(entry, previous=with_previous)
-        for entry in answer["entries"]
-    ]
-    same(what, expected, actual)
+    agrees(what, {"entries": expected}, answer)
 
 
 def compare_scores(ranking: Asked, method: str) -> None:
     """Compare the ranks of scores, some of which no member has."""
     for score in ranking.scores():
         what, answer = ranking.read("/rank", score=f"{ranking.exact(score):f}", method=method)
-        expected = {**ranking.listing.of_score(score, method)._asdict(), "score": ranking.exact(score)}
-        actual = {name: answer.get(name, "(missing)") for name in ("rank", "above", "at", "below")}
-        same(what, expected, {**actual, "score": exact(answer["score"])})
+        agrees(what, {**ranking.listing.of_score(score, method)._asdict(), "score": ranking.exact(score)}, answer)
 
 
 def compare_percentiles(ranking: Asked, method: str) -> None:
@@ -357,8 +343,7 @@ def compare_percentiles(ranking: Asked, method: str) -> None:
     for p in percentiles:
         what, answer = ranking.read("/percentile", p=f"{p:f}", method=method)
         score = ranking.listing.score_at(Decimal(p))
-        expected = (Decimal(p), None if score is None else ranking.exact(score))
-        same(what, expected, (exact(answer["p"]), exact(answer["score"])))
+        agrees(what, {"p": Decimal(p), "score": None if score is None else ranking.exact(score)}, answer)
 
 
 def compare_distribution(ranking: Asked, method: str) -> None:
@@ -366,7 +351,7 @@ def compare_distribution(ranking: Asked, method: str) -> None:
     most = ranking.rng.choice([1, 2, 3, 10, 50, 1000])
     what, answer = ranking.read("/distribution", buckets=most, method=method)
     step = ranking.exact(1)
-    buckets = [(exact(b["from"]), exact(b["to"]), b["members"]) for b in answer["buckets"]]
+    buckets = [(b["from"], b["to"], b["members"]) for b in plain(answer)["buckets"]]
     if not ranking.listing.total:
         same(what, [], buckets)
         return
@@ -413,15 +398,6 @@ def _rank(ranking: Asked, member: str, method: str, *, with_previous: bool) -> d
     return expected
 
 
-def _numbers(answer: Mapping[str, Any], *, previous: bool) -> dict[str, Any]:
-    """Return the figures of an answer about a rank, with `previous_rank` if it was requested or is present."""
-    numbers = {name: answer.get(name, "(missing)") for name in ("rank", "score", "percentile")}
-    numbers |= {name: exact(numbers[name]) for name in ("score", "percentile")}
-    if previous or "previous_rank" in answer:
-        numbers["previous_rank"] = answer.get("previous_rank", "(missing)")
-    return numbers
-
-
 # ---- members
 
 
@@ -445,18 +421,17 @@ def compare_members(
             same(what, (404, "urn:standings:no-such-member"), (status, answer.get("type")), answer)
             continue
         same(what, 200, status, answer)
-        expected = {
-            "board": board,
-            "member": member,
-            "hidden": model.members[member],
-            "metrics": {
-                name: _metric_of(model, name, member, now, (method or METHODS[0]) if ranks else None)
-                for name in model.metrics
-            },
-        }
-        actual = {name: answer.get(name, "(missing)") for name in ("board", "member", "hidden")}
-        metrics = {each["metric"]: _metric_found(each, ranks=ranks) for each in answer["metrics"]}
-        same(what, expected, {**actual, "metrics": metrics})
+        metrics = [
+            _metric_of(model, name, member, now, (method or METHODS[0]) if ranks else None) for name in model.metrics
+        ]
+        expected = {"board": board, "member": member, "hidden": model.members[member], "metrics": metrics}
+        agrees(what, _by_name(expected), _by_name(answer))
+
+
+def _by_name(card: dict[str, Any]) -> dict[str, Any]:
+    """A card whose metrics and windows are in the order of their names."""
+    metrics = [{**each, "windows": sorted(each["windows"], key=itemgetter("window"))} for each in card["metrics"]]
+    return {**card, "metrics": sorted(metrics, key=itemgetter("metric"))}
 
 
 def _metric_of(model: BoardModel, metric: str, member: str, now: datetime, method: str | None) -> dict[str, Any]:
@@ -466,31 +441,15 @@ def _metric_of(model: BoardModel, metric: str, member: str, now: datetime, metho
         placed = model.score(metric, window, now, member)
         return None if placed is None else Decimal(placed.score).scaleb(-rules.precision)
 
-    windows: dict[str, Any] = {}
+    windows = []
     for window in rules.windows:
-        windows[window] = {"period": model.calendar.bounds(window, now), "score": exact(window)}
-        if method is not None:
-            listing = model.listing(metric, window, now)
-            line = listing.line(member, method)
-            windows[window] |= {
-                "rank": line and line[0],
-                "percentile": line and listing.percentile(line[2]),
-                "total": line and listing.total,
-            }
-    return {"score": exact("all"), "windows": windows}
-
-
-def _metric_found(answer: Mapping[str, Any], *, ranks: bool) -> dict[str, Any]:
-    windows: dict[str, Any] = {}
-    for each in answer["windows"]:
-        windows[each["window"]] = {"period": instants_of(each["period"]), "score": exact(each["score"])}
-        if ranks:
-            windows[each["window"]] |= {
-                "rank": each["rank"],
-                "percentile": exact(each["percentile"]),
-                "total": each["total"],
-            }
-    return {"score": exact(answer["score"]), "windows": windows}
+        listing = model.listing(metric, window, now)
+        line = None if method is None else listing.line(member, method)
+        rank, percentile, total = (line[0], listing.percentile(line[2]), listing.total) if line else (None,) * 3
+        ranked = {} if method is None else {"rank": rank, "percentile": percentile, "total": total}
+        period = model.calendar.bounds(window, now)
+        windows.append({"window": window, "period": period, "score": exact(window), **ranked})
+    return {"metric": metric, "score": exact("all"), "windows": windows}
 
 
 # ---- every read

@@ -441,18 +441,9 @@ class Model(Calendar):
         return {one.member: one.score for one in self.board.listing("", window, on).placed}
 
     def standings(self, window: str, on: datetime, *, descending: bool = True) -> list[Line]:
-        """Return the list of the period that contains an instant, like the function `standings`."""
-        return standings(self.scores(window, on), descending=descending)
-
-
-def standings(scores: dict[str, int], *, descending: bool = True) -> list[Line]:
-    """Sort scores into (rank, member, score): by score, then by member. Equal scores share the best rank."""
-    ordered = sorted(scores.items(), key=lambda line: (-line[1] if descending else line[1], line[0]))
-    lines: list[Line] = []
-    for position, (member, score) in enumerate(ordered, start=1):
-        rank = lines[-1][0] if lines and lines[-1][2] == score else position
-        lines.append((rank, member, score))
-    return lines
+        """Return the list of the period that contains an instant. Equal scores share the best rank."""
+        self.board.metrics = {"": Metric(descending=descending)}
+        return self.board.listing("", window, on).lines()
 
 
 def _milliseconds(at: datetime) -> int:

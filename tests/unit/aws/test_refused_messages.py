@@ -4,7 +4,6 @@ import json
 from base64 import b64encode
 from typing import Any
 
-import orjson
 import pytest
 from botocore.exceptions import ClientError
 
@@ -92,15 +91,6 @@ def test_the_reason_is_cut_if_the_body_leaves_little_room(letters: DeadLetters, 
     assert queue.messages[0]["MessageBody"] == body
     assert queue.reasons[0] == "a lon"
     assert not bucket.objects
-
-
-def test_a_body_that_leaves_no_room_is_stored_in_the_bucket(letters: DeadLetters, queue: Queue, bucket: Bucket) -> None:
-    body = "x" * MAX_BYTES
-    letters.send([(record(1, body), "why")])
-
-    assert orjson.loads(bucket.objects["refused/id-1.json"])["record"]["body"] == body
-    assert "s3://failures/refused/id-1.json" in queue.messages[0]["MessageBody"]
-    assert queue.reasons[0] == "why"
 
 
 def test_large_messages_are_sent_in_several_batches(letters: DeadLetters, queue: Queue) -> None:

@@ -3,10 +3,8 @@
 from random import Random
 from typing import Any
 
-import orjson
 import pytest
 
-from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings.rolling_items import (
     EXPIRY_MARGIN,
     ROW_LIFETIME,
@@ -17,8 +15,6 @@ from standings.aws.dynamodb.rankings.rolling_items import (
     log_bytes,
     log_count,
     log_of,
-    positions,
-    positions_known,
     row_item,
     row_of,
 )
@@ -51,37 +47,27 @@ def test_steps_come_back_from_their_text(seed: int) -> None:
     assert decode_steps(encode_steps(steps)) == steps
 
 
-def test_steps_are_short_text() -> None:
-    steps = Steps(20_768, (Step(20_778, 20_784, Place(-150)), Step(20_784, 20_785, Place(-150))))
-
-    assert orjson.loads(encode_steps(steps)) == [20_768, [10, 6, -150], [0, 1, -150]]
-    assert encode_steps(Steps(5, (Step(6, 7, Place(1, 2)),))) == "[5,[1,1,1,2]]"
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "x",
-        "5",
-        "null",
-        "[]",
-        "{}",
-        '"12"',
-        "[null]",
-        "[1.5]",
-        "[true]",
-        '["1"]',
-        "[1,2]",
-        "[1,[]]",
-        "[1,[2,3]]",
-        "[1,[2,3,4,5,6]]",
-        "[1,[2,3,null]]",
-        '[1,[2,3,"x"]]',
-        "[1,[2,3,4.5]]",
-        "[1,[2,3,4,5.5]]",
-        "[1,[2,0,4]]",
-        '[1,"234"]',
+        *(
+            "",
+            "x",
+            "5",
+            "null",
+            "[]",
+            "{}",
+            '"12"',
+            "[null]",
+            "[1.5]",
+            "[true]",
+            '["1"]',
+            "[1,2]",
+            "[1,[]]",
+            "[1,[2,3]]",
+        ),
+        *("[1,[2,3,4,5,6]]", "[1,[2,3,null]]", '[1,[2,3,"x"]]', "[1,[2,3,4.5]]", "[1,[2,3,4,5.5]]", "[1,[2,0,4]]"),
+        *("[1,[2,3]]", '[1,"234"]'),
     ],
 )
 def test_any_other_text_is_no_steps(text: str) -> None:
@@ -150,17 +136,3 @@ def test_a_log_comes_back() -> None:
 def test_a_damaged_log_is_refused(damage: dict[str, Any]) -> None:
     with pytest.raises(StoreRefusedError, match=r"the log 'b#x/log' is damaged .* rebuild"):
         log_of({**log_item(), **damage})
-
-
-def test_positions_of_a_node_and_whether_the_logs_reach_them() -> None:
-    node = {
-        "pk": {"S": node_key(WINDOW.at(TODAY).key, (64,))},
-        **{name: {"N": "12"} for name in ("p0", "p3", "q0", "t", "e")},
-    }
-
-    assert positions(node) == {0: 12, 3: 12}
-    assert positions({}) == {}
-    assert positions_known([node], {0: Log(12), 3: Log(11, (Entry(1, []),))})
-    assert not positions_known([{}, node], {0: Log(11), 3: Log(12)})
-    assert not positions_known([node], {0: Log(12)})
-    assert positions_known([{}], {})

@@ -1,6 +1,5 @@
 """Steps are a member's place in every period of a rolling window, and follow from its item alone."""
 
-from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -10,7 +9,6 @@ from standings.domain.members import rolling_sum
 from standings.domain.members.open_rankings import AHEAD_MARGIN, SKIP_MARGIN
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import (
-    Step,
     Steps,
     count_changes,
     counted_from,
@@ -18,7 +16,6 @@ from standings.domain.rolling.steps import (
     firsts_to_write,
     steps_of,
 )
-from standings.domain.scoring.sort_order import Place
 from standings.domain.windows.calendar import DAY, HOUR
 from standings.domain.windows.window import MAX_SLAB
 from tests.support.builders.rolling.random_items import (
@@ -26,7 +23,6 @@ from tests.support.builders.rolling.random_items import (
     random_now,
     random_steps,
     random_window,
-    rolling_window,
     without_expired,
 )
 from tests.support.thoroughness import seeds
@@ -75,48 +71,6 @@ def test_steps_follow_from_the_item_whenever_it_is_read_and_whatever_has_expired
         assert later.low >= earlier.low
         assert not differ(earlier, later, later.low)
         image, earlier = rng.choice([(image, earlier), (swept, later)])
-
-
-def test_a_hidden_member_and_one_without_an_item_have_no_steps() -> None:
-    rng, rankings, now = drawn(3)
-    image = random_image(rng, rankings, now)
-    low, steps = steps_of(image, rankings, now)
-
-    assert steps
-    assert steps_of(replace(image, hidden=True), rankings, now) == Steps(low)
-    assert steps_of(replace(image, values={}), rankings, now) == Steps(low)
-    assert steps_of(None, rankings, now) == Steps(low)
-
-
-def test_one_activity_is_one_step_for_each_slab() -> None:
-    rankings = rolling_window("last-30-days")
-    bucket = MAX_SLAB * 2065 + 4
-    now = bucket * DAY
-    image = random_image(Random(0), rankings, now)
-    image = replace(image, values={rankings.metric.bucket("d", bucket): 5})
-
-    assert steps_of(image, rankings, now).steps == tuple(
-        Step(first, until, Place(-5))
-        for first, until in [
-            (bucket, bucket + 6),
-            (bucket + 6, bucket + 16),
-            (bucket + 16, bucket + 26),
-            (bucket + 26, bucket + 30),
-        ]
-    )
-
-
-def test_a_place_and_steps_by_first_period() -> None:
-    one, other = Step(3, 5, Place(-1)), Step(7, 9, Place(0))
-    steps = Steps(2, (one, other))
-
-    places = {3: Place(-1), 4: Place(-1), 7: Place(0), 8: Place(0)}
-    assert [steps.place(period) for period in range(2, 10)] == [places.get(period) for period in range(2, 10)]
-    assert steps.by_first(4) == {3: one, 7: other}
-    assert steps.by_first(5) == {7: other}
-    assert steps.by_first(9) == {}
-    assert differ(steps, Steps(2, (other,)), 4)
-    assert not differ(steps, Steps(2, (other,)), 5)
 
 
 # A row's steps are replaced: the counts and the list items that change, and the steps to store.

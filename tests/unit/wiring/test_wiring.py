@@ -1,12 +1,17 @@
-"""The assembled functions: their imports, and the connections and time limits of their clients."""
+"""The assembled functions: their imports, connections and time limits, and what `sam local` needs, without Docker."""
 
 import os
 import subprocess
 import sys
+from typing import Final
 
 import pytest
+from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 from benchmarks.measure.speed.handlers import ENVIRONMENT
+from demo import serve
+from demo.embedded import emulator
+from demo.embedded.stack import PROJECT
 from standings.aws.dynamodb.calls import UNPROCESSED_TIMEOUT_S
 from standings.aws.dynamodb.rankings.ranking_reads import SIDE_BY_SIDE
 from standings.read.reader import LAST_READ_S
@@ -61,3 +66,30 @@ def test_a_call_that_hangs_leaves_a_function_time_to_answer() -> None:
     assert READ_TIMEOUT_S < LAST_READ_S
     assert timeouts["QueryFunction"] > LAST_READ_S + UNPROCESSED_TIMEOUT_S + building_blocks.MAX_CALL_S
     assert timeouts["CommandFunction"] > READ_TIMEOUT_S + building_blocks.MAX_CALL_S
+
+
+# `sam local start-api` takes routes from the first resource of these types. From a function it would take the events of
+# functions, which have no routes (aws-sam-cli 1.170, lib/providers/api_provider.py).
+DECIDING: Final = ("AWS::Serverless::", "AWS::ApiGateway", "AWS::Lambda::Permission")
+IGNORED: Final = "AWS::Serverless::LayerVersion"
+
+
+def test_routes_are_found_since_the_api_stands_ahead_of_the_functions() -> None:
+    resources = yaml_parse((PROJECT / "template.yaml").read_text(encoding="utf-8"))["Resources"]
+    types = [resource["Type"] for resource in resources.values()]
+
+    deciding = [kind for kind in types if kind.startswith(DECIDING) and kind != IGNORED]
+    assert deciding[0] == "AWS::ApiGatewayV2::Api"
+
+
+def test_containers_are_told_an_address_that_they_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {
+        "WriterFunction": {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "QUEUE": "http://127.0.0.1:4566/0/q", "T": "t"}
+    }
+    desktop = {"AWS_ENDPOINT_URL": "http://host.docker.internal:4566", "QUEUE": "http://host.docker.internal:4566/0/q"}
+
+    assert serve.for_containers(variables, "darwin") == {"WriterFunction": {**desktop, "T": "t"}}
+    assert serve.for_containers(variables, "linux") == variables
+    monkeypatch.setattr(emulator, "HOST", "172.17.0.1")
+    bridged = {"WriterFunction": {"AWS_ENDPOINT_URL": "http://172.17.0.1:4566"}}
+    assert serve.for_containers(bridged, "linux") == bridged

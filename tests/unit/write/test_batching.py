@@ -32,16 +32,5 @@ def test_events_of_one_member_share_a_write() -> None:
     assert len(cut) == 13
 
 
-def test_a_clan_is_written_once_a_transaction() -> None:
-    events = [event(n, f"m{n}", "clan") for n in range(98)]
-    cut = transactions(events)
-
-    assert [actions(one) for one in cut] == [99, 99]
-
-
 def test_different_members_fill_transactions() -> None:
     assert [actions(one) for one in transactions([event(n, f"m{n}") for n in range(100)])] == [100, 100]
-
-
-def test_nothing() -> None:
-    assert transactions([]) == []

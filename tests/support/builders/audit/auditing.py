@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from standings.aws.dynamodb.keys import node_key
-from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards, Ranking
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.tiers.tier_path import ROOT
@@ -96,12 +95,6 @@ class Audited:
         return [
             report for answer in calls(self.stack, "audit", board=BOARD, seconds=seconds) for report in answer["boards"]
         ]
-
-
-def family(shards: int, ties: str) -> tuple[str, Boards]:
-    """A `boards.toml`, as text and read."""
-    text = FAMILY.format(shards=shards, ties=ties)
-    return text, parse_boards(text)
 
 
 def populate(audited: Audited, members: int, events: int) -> None:

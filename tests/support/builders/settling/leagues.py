@@ -2,20 +2,14 @@
 
 import gzip
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
-import pytest
 
-from standings.maintain.settle import prize_events, settlement
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack
 from tests.support.builders.failures.maintenance import call, finish
 from tests.support.builders.stages.streaming import apply
-from tests.support.faults.mortal import Fate, Mortal
 
 BOARDS: Final = """
 [boards."league-*"]
@@ -60,23 +54,6 @@ PREFIX: Final = f"results/{BOARD}/points/day/{DAY}/"
 Scores = dict[str, float]
 
 
-def small_steps(patches: pytest.MonkeyPatch) -> None:
-    """Let files and lists of sent events be small, so that a settlement has many of them."""
-    patches.setattr(settlement, "PART", 5)
-    patches.setattr(prize_events, "REMEMBERED_TOGETHER", 10)
-
-
-@contextmanager
-def running_under(fate: Fate, engine: Any, clock: ManualClock, tables: frozenset[str]) -> Iterator[Stack]:
-    """Run the stack where a fate governs some requests to tables, and all to the bucket and the bus."""
-    with running(Mortal(engine, fate, tables), clock, BOARDS) as stack:
-        for fake in (stack.bucket, stack.bus):
-            for name in ("put_object", "get_object", "list_objects_v2", "delete_object", "put_events"):
-                if hasattr(fake, name):
-                    setattr(fake, name, fate.governing(name, getattr(fake, name)))
-        yield stack
-
-
 def play(stack: Stack, seed: int, members: int = 40, board: str = BOARD) -> Scores:
     """Give members points on the day, many of them the same, and return them."""
     rng = random.Random(seed)
@@ -95,10 +72,10 @@ def post(stack: Stack, board: str, scores: Scores) -> None:
     apply(stack, [{**event, "at": f"{DAY}T12:00:00Z"} for event in events])
 
 
-def lose_a_row(stack: Stack) -> None:
-    """Delete a member's row in the day's ranking."""
-    items = stack.dynamodb.scan(TableName="Rankings")["Items"]
-    key = next(item["pk"] for item in items if "d20777#m003" in item["pk"]["S"])
+def lose_a_row(stack: Stack, *parts: str) -> None:
+    """Delete a row whose key has these parts; without any, a member's row in the day's ranking."""
+    keys = [item["pk"] for item in stack.dynamodb.scan(TableName="Rankings")["Items"]]
+    key = next(key for key in keys if all(part in key["S"] for part in parts or ("d20777#m003",)))
     stack.dynamodb.delete_item(TableName="Rankings", Key={"pk": key})
 
 

@@ -8,7 +8,6 @@ from standings.aws.dynamodb.keys import DIGITS
 from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rankings import DynamoRankings
 from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
@@ -17,16 +16,12 @@ from standings.project.commit_moves import move_in_ranking
 from standings.project.outcome import Outcome
 from standings.project.prune_tiers import PrunedRankings, PruneResult
 from tests.support.builders.checks import nodes
+from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
-
-NOW = 1_795_256_100_000
-BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
 
 
 def ranking(window: str = "all") -> Ranking:
-    family = BOARDS.family("b")
-    assert family is not None
-    metric = family.metrics["points"]
+    metric = family("b").metrics["points"]
     found = metric.window(window)
     assert found is not None
     return Ranking("b", metric, found, metric.timetable.current(found, NOW))

@@ -4,20 +4,26 @@ from typing import Any
 
 import orjson
 
+from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Boards
 from standings.domain.members.member_item import Image
 from standings.members.register_hide_remove import MemberAdmin
 from standings.runtime.environment import BOARDS_FILE
+from standings.runtime.retry import Clock
 from standings.write.writer import QueueMessage, Writer, WriteResult
-from tests.support.builders.catalogs import catalog
 from tests.support.builders.checks import rows
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
 AT = "2026-11-21T10:15:00Z"
 BOARDS = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
+
+
+def catalog(boards: Boards, client: Any, clock: Clock) -> BoardCatalog:
+    return BoardCatalog(boards, DynamoBoards(client, "Scores", clock), clock)
 
 
 class Subject:
