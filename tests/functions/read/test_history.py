@@ -72,4 +72,4 @@ def test_the_periods_share_the_limits_of_a_request(stack: Stack) -> None:
     status, problem = stack.get(f"{DAY}/history", member="m30", method="ordinal", periods=3)
     assert (status, problem["type"]) == (400, "urn:standings:too-far")
     assert rows(stack, DAY, "m30", method="ordinal", periods=2)[0][1] == 31
-    assert OPEN.shared(100) == Limits(10, 50, 50)
+    assert OPEN.shared(100) == Limits(10, 50, 50, 4)

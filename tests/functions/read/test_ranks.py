@@ -125,7 +125,7 @@ def test_anyone_who_may_read_reads_less(
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", open_reads)
     with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
         assert stack.query.__globals__["_reader"].limits == limits
-    assert (Limits(1_000, 5_000, 5_000), Limits(10_000, 100_000, 200_000)) == (OPEN, USUAL)
+    assert (Limits(1_000, 5_000, 5_000, 400), Limits(10_000, 100_000, 200_000, 100_000)) == (OPEN, USUAL)
 
 
 @pytest.mark.parametrize("step", [2**20, *(pytest.param(step, marks=pytest.mark.thorough) for step in (1, 128))])
@@ -140,6 +140,30 @@ def test_a_dense_rank_where_anyone_may_read_costs_at_most_a_hundred_units(engine
         assert board.rank("dense", member=names[OPEN.scores]) == (200, OPEN.scores + 1)
 
     assert (meter.snapshot() - before).total.read <= 100
+
+
+@pytest.mark.parametrize(("shards", "equals"), [(1, 2), (16, 2), (16, 60), (1, 3_000)])
+def test_no_rank_where_anyone_may_read_costs_more_than_some_hundred_units(
+    engine: Any, shards: int, equals: int
+) -> None:
+    """The limits are those of a request, whatever the members, the scores and the shards."""
+    definitions = population.sharded(shards)
+    meter = Meter(engine)
+    with running(meter, ManualClock(population.NOW), definitions) as stack:
+        board = Placed(stack)
+        board.limit(OPEN)
+        scores = {f"m{number:05}": -(number // equals) * 2**20 for number in range(6_000)}
+        population.place_members(engine, population.ranking_of(population.family(definitions)), scores)
+        costs: dict[str, float] = {}
+        for method in ("ordinal", "dense"):
+            for count in (1, 100):
+                before = meter.snapshot()
+                group = [f"m{number:05}" for number in range(5_999, 0, -60)][:count]
+                status, _ = stack.post(f"{board.path}/ranks", {"members": group}, method=method)
+                assert status in (200, 400)
+                costs[f"{method} {count}"] = (meter.snapshot() - before).total.read
+    # A query of one entry costs half a unit.
+    assert max(costs.values()) <= OPEN.equals / 2 + 150, costs
 
 
 @pytest.mark.parametrize("source", ["tiers", "entries"])

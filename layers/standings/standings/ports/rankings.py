@@ -106,6 +106,14 @@ class Span(NamedTuple):
     forward: bool = True
 
 
+class Part(NamedTuple):
+    """The entries of a shard whose keys are from `first` to `last`, both included."""
+
+    shard: int
+    first: str
+    last: str
+
+
 class RankingsReader(Protocol):
     """Rankings, and the items of Scores that a read needs. Each call reads all its items in parallel."""
 
@@ -123,8 +131,8 @@ class RankingsReader(Protocol):
     ) -> tuple[list[list[Entry]], dict[Path, Node]]:
         """Read the entries of each span, and nodes."""
 
-    def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
-        """Count the entries in each range of keys, both ends included, and in each shard up to `most`."""
+    def counts(self, ranking: Ranking, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
+        """Count up to `most` entries of each part, and say where its rest begins; None: all of it is counted."""
 
     def record(self, board: str) -> BoardRecord | None:
         """Read a board's record, strongly consistently; None for a board without events."""

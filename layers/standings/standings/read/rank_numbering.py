@@ -115,13 +115,15 @@ def _equals_ahead(reads: RankingReads, entries: Sequence[Entry], counters: tier_
         ranges.append((last_keys.get(number, encode_sortable(number)), entry.key))
         last_keys[number] = entry.key
     most = reads.limits.equals
-    counts = reads.counts(ranges, most + 2)
-    for entry, (start, key), count in zip(tied, ranges, counts, strict=True):
+    # The count of a range includes its last entry.
+    counts = reads.counts(ranges, most + len(ranges))
+    if counts is None:
+        whom, less = (repr(tied[0].member), "") if len(tied) == 1 else ("these members", "for fewer members, or ")
+        detail = f"method: more than {most:,} equals stand ahead of {whom}: ask {less}for another method"
+        raise TooFarError(detail)
+    for (start, key), count in zip(ranges, counts, strict=True):
         # The count includes the entry itself, unless it just moved.
         ahead[key] = ahead.get(start, 0) + max(0, count - 1)
-        if ahead[key] > most:
-            detail = f"method: more than {most:,} equals stand ahead of {entry.member!r}: ask for another method"
-            raise TooFarError(detail)
     return ahead
 
 
@@ -136,6 +138,8 @@ def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[P
     furthest = max(sort_values)
     counters = counters_of(nodes)
 
+    nodes_left = reads.limits.nodes
+
     def read(paths: Iterable[Path]) -> None:
         unread = [path for path in paths if path not in counters]
         if unread:
@@ -148,6 +152,8 @@ def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[P
         ahead = tier_tree.ahead(furthest, counters)
         if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, reads.limits.entries):
             return _distinct_entries_ahead(reads, sort_values, ahead)
+        if (nodes_left := nodes_left - len(undivided)) < 0:
+            raise TooFarError("method: too many different scores stand ahead, far apart: ask for another method")
         read(undivided)
     distinct = tier_tree.distinct_ahead(sort_values, counters)
     _check_scores(reads, max(distinct.values()))

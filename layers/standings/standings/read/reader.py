@@ -13,7 +13,7 @@ from standings.domain.windows.seasons import NO_SEASON
 from standings.domain.windows.window import Window
 from standings.ports.board_records import BOARD_TTL_S, BoardRecord
 from standings.ports.errors import StoreUnavailableError
-from standings.ports.rankings import Entry, Node, RankingsReader, Span
+from standings.ports.rankings import Entry, Node, Part, RankingsReader, Span
 from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, retrying
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
@@ -27,14 +27,16 @@ LAST_READ_S: Final = 12.0
 class Limits(NamedTuple):
     """How far a request reads where tiers do not help. Beyond, the answer is TooFarError.
 
-    - `equals`: members of equal score, for an ordinal rank or to reach a position among them.
+    - `equals`: members of equal score, for ordinal ranks or to reach a position among them: of all scores and shards.
     - `scores`: different scores ahead that a dense rank counts.
     - `entries`: entries that are read instead of nodes. More would take seconds, while nodes are read in parallel.
+    - `nodes`: nodes of the tiers that a dense rank reads, beside those on the way to a score.
     """
 
     equals: int = 10_000
     scores: int = 100_000
     entries: int = 200_000
+    nodes: int = 100_000
 
     def shared(self, rankings: int) -> "Limits":
         """The limits of each of so many rankings that one request numbers."""
@@ -42,7 +44,7 @@ class Limits(NamedTuple):
 
 
 USUAL: Final = Limits()
-OPEN: Final = Limits(1_000, 5_000, 5_000)
+OPEN: Final = Limits(1_000, 5_000, 5_000, 400)
 """Where anyone may read: a request costs some hundred read units at most, so that a few of them starve nobody."""
 
 
@@ -195,9 +197,28 @@ class RankingReads:
         """Parts of the sorted index and nodes of the tier tree, read in parallel."""
         return self._store.spans(self.ranking, spans, paths)
 
-    def counts(self, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
-        """The number of entries in each range of keys, ends included. Counting stops at `most` in each shard."""
-        return self._store.counts(self.ranking, self._shards, ranges, most)
+    def counts(self, ranges: Sequence[tuple[str, str]], most: int) -> list[int] | None:
+        """The number of entries in each range of keys, ends included; None if together they are more than `most`.
+
+        It reads a share of what is left in each range and shard, until all are counted: some `most` entries, with at
+        most `most` queries at a time.
+        """
+        found = [0] * len(ranges)
+        left = [(number, Part(shard, *part)) for number, part in enumerate(ranges) for shard in range(self._shards)]
+        while left:
+            share = -(-(most + 1 - sum(found)) // len(left))
+            if len(left) > most:
+                return None
+            counted = self._store.counts(self.ranking, [part for _, part in left], share)
+            rest: list[tuple[int, Part]] = []
+            for (number, part), (count, beyond) in zip(left, counted, strict=True):
+                found[number] += count
+                if beyond is not None:
+                    rest.append((number, part._replace(first=beyond)))
+            if sum(found) > most:
+                return None
+            left = rest
+        return found
 
     def shards(self, nodes: Mapping[Path, Node]) -> int:
         """The number of shards to read: the largest that `boards.toml` or a root node has named so far."""

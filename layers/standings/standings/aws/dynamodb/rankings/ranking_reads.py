@@ -18,7 +18,7 @@ from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
 from standings.ports.board_records import BoardRecord
-from standings.ports.rankings import Entry, Node, Span
+from standings.ports.rankings import Entry, Node, Part, Span
 from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
@@ -108,18 +108,19 @@ class DynamoRankingsReader:
         entries = [self._span(ranking, span) for span in first] + [other.result() for other in others]
         return entries, {path: node for (_, path), node in nodes.items()}
 
-    def counts(self, ranking: Ranking, shards: int, ranges: Sequence[tuple[str, str]], most: int) -> list[int]:
-        def count(part: tuple[str, str, int]) -> int:
-            first, last, shard = part
-            condition, values = " AND s BETWEEN :first AND :last", {":first": {"S": first}, ":last": {"S": last}}
+    def counts(self, ranking: Ranking, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
+        def count(part: Part) -> tuple[int, str | None]:
+            condition = " AND s BETWEEN :first AND :last"
+            values = {":first": {"S": part.first}, ":last": {"S": part.last}}
             if ranking.window.rolling:
-                return len(self._rolling.valid(ranking, shard, condition, values, most))
-            request = self._on_index(ranking, shard, condition, values)
-            return sum(answer["Count"] for answer in query(self._client, most, **request, Select="COUNT"))
+                found = self._rolling.valid(ranking, part.shard, condition, values, most)
+                return len(found), _beyond(found[-1].key) if len(found) == most else None
+            request = self._on_index(ranking, part.shard, condition, values)
+            answers = list(query(self._client, most, **request, Select="COUNT"))
+            last = answers[-1].get("LastEvaluatedKey")
+            return sum(answer["Count"] for answer in answers), None if last is None else _beyond(last["s"]["S"])
 
-        parts = [(first, last, shard) for first, last in ranges for shard in range(shards)]
-        counts = list(self._pool.map(count, parts))
-        return [sum(counts[start : start + shards]) for start in range(0, len(counts), shards)]
+        return list(self._pool.map(count, parts))
 
     def record(self, board: str) -> BoardRecord | None:
         return self._boards.records([board]).get(board)
@@ -144,6 +145,11 @@ class DynamoRankingsReader:
     def _on_index(self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
         values = {":r": {"S": index_key(ranking.key, shard)}, **values}
         return {"table": self._rankings, "condition": f"r = :r{condition}", "values": values, "IndexName": PLACES}
+
+
+def _beyond(key: str) -> str:
+    """The next sort key that there can be."""
+    return f"{key}\0"
 
 
 def _by_kind(wanted: Iterable[tuple[Ranking, T]]) -> tuple[list[tuple[Ranking, T]], list[tuple[Ranking, T]]]:
