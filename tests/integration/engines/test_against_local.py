@@ -147,7 +147,7 @@ UPDATES = """
     SET r = :o
     """.strip().splitlines()
 
-NUMBERS = ("0", "-0", "00012", "9" * 38, "abc", "", " 1", "1_0", "NaN", "1e")
+NUMBERS = ("0", "-0", "00012", "1e3", "1.0", "5.", "9" * 38, "abc", "", " 1", "1_0", "NaN", "1e")
 
 
 def _update(expression: str | None, values: dict[str, Any] | None = None, **more: Any) -> Request:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,7 +44,7 @@ def comparable(value: Any) -> Any:
     if not isinstance(value, dict):
         return [comparable(part) for part in value] if isinstance(value, list) else value
     if value.keys() == {"N"} and isinstance(value["N"], str):
-        return {"N": int(value["N"])}
+        return {"N": Decimal(value["N"])}
     return {name: sorted(part) if name in {"SS", "NS", "BS"} else comparable(part) for name, part in value.items()}
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
 
@@ -21,8 +22,7 @@ Value = Any
 Wire = Mapping[str, Any]
 Item = dict[str, Value]
 
-_WHOLE: Final = re.compile(r"-?[0-9]{1,38}")
-_OTHER_NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 TOO_LARGE: Final = 10**38
 ITEM_LIMIT: Final = 400 * 1024
 _NESTED: Final = 3
@@ -45,11 +45,12 @@ MISSING: Final = _Missing()
 @lru_cache(maxsize=1 << 16)
 def number_from(text: str) -> int:
     """Decode the text of an N."""
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    if _OTHER_NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text):
+        raise Invalid(f"The parameter cannot be converted to a numeric value: {text}")
+    number = Decimal(text)
+    if abs(number) >= TOO_LARGE or number != number.to_integral_value():
         raise NotImplementedError(f"the engine has whole numbers below 10^38 only, got {text}")
-    raise Invalid(f"The parameter cannot be converted to a numeric value: {text}")
+    return int(number)
 
 
 def _set_from(members: Any) -> frozenset[int]:
