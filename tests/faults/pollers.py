@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.support.awslambda import settings
-from tests.support.awslambda.batch_answers import BadAnswerError, failed_ids
-from tests.support.awslambda.queue import Message, record_of
+from tests.support.awslambda.pollers import BadAnswerError, Message, failed_ids, record_of
 
 from .clockwork import DAY, SECOND
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 # ---- the queue
 
 VISIBILITY: Final = settings.QUEUE.visibility * SECOND
-ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
 MAX_WRITERS: Final = 3
 
 
@@ -90,7 +88,7 @@ class Queue:
         if taken:
             self.hidden += len(taken)
             self._writers += 1
-            records = [record_of(message, ARN) for message in taken]
+            records = [record_of(message) for message in taken]
             events: dict[str, Sent] = {}
             for message in taken:
                 sent = self._world.bodies[message.body]

@@ -41,7 +41,7 @@ from .traps import FAULTS, TRAPS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tests.support.awslambda.queue import Message
+    from tests.support.awslambda.pollers import Message
     from tests.support.dynamodb.table import Index
     from tests.support.oracle.model import BoardModel
 

@@ -52,9 +52,7 @@ class Mapping:
         kept = self._keep if settings.STREAM.keeps_failures else lambda *_: None
         shards = pipeline.engine.stream("Scores")
         clock = lambda: pipeline.clock() / 1000  # noqa: E731
-        self.poller = StreamPoller.deployed(
-            settings.STREAM, self._invoke, shards, batch_size=100, clock=clock, on_failure=kept
-        )
+        self.poller = StreamPoller(self._invoke, shards, clock=clock, on_failure=kept)
         self.most = 100
         """A batch of more records takes the function more than its time."""
 
