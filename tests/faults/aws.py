@@ -116,7 +116,6 @@ class Call:
 
 
 def lost() -> Exception:
-    """Return the error of an answer that never arrives."""
     return ReadTimeoutError(endpoint_url="https://aws.invalid")
 
 
@@ -157,7 +156,6 @@ class Store:
         return Begun(self, request, identities)
 
     def writes(self) -> list[Write]:
-        """Return the writes since the last call."""
         done, self._writes = self._writes, []
         return done
 
@@ -301,7 +299,6 @@ class Sdk:
         return answer
 
     def _end(self, process: Process, fault: str) -> None:
-        """Let a process die, or hang until its timeout."""
         if fault == CRASH_BEFORE:
             self._clock.die(process)
         self._clock.sleep(3600 * SECOND)
@@ -371,7 +368,6 @@ class Server:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no transaction is left."""
         return not self._locks
 
     def throttle(self, span: int) -> None:
@@ -467,7 +463,6 @@ class Server:
         self._answer(call, answer)
 
     def _do(self, call: Call, busy: Mapping[Identity, str], begun: Begun | None = None) -> Any:
-        """Execute a call; return its answer or its error."""
         answer = self._world.services.perform(call, busy, begun)
         code = answer.response["Error"]["Code"] if isinstance(answer, ClientError) else "done"
         self._world.note(call.process.name, call.operation, code, busy)
@@ -478,7 +473,6 @@ class Server:
         return answer
 
     def _record_traps(self, call: Call, reasons: list[dict[str, Any]]) -> None:
-        """Record the traps that a cancelled transaction has met."""
         codes = {reason["Code"] for reason in reasons}
         if {"ConditionalCheckFailed", "TransactionConflict"} <= codes:
             self._world.trap("condition and conflict in one cancellation")

@@ -54,7 +54,6 @@ class Queue:
         return not self._visible and not self.hidden
 
     def send(self, body: str) -> None:
-        """Put a message into the queue."""
         self._sent += 1
         self._show(Message(body, {}, self._world.clock.now // 1000, f"message-{self._sent}"))
 
@@ -324,7 +323,6 @@ class Poller:
         return all(reader.is_drained for readers in self.readers for reader in readers)
 
     def take(self, stream: Any) -> None:
-        """Take the new records from the stream."""
         for number, shard in enumerate(stream):
             while self._taken[number] < len(shard):
                 record = self.record(shard[self._taken[number]])
@@ -335,7 +333,6 @@ class Poller:
                 reader.poke()
 
     def record(self, content: dict[str, Any]) -> Record:
-        """Parse a stream record and set its time."""
         detail = content["dynamodb"]
         keys = detail["Keys"]
         old, new = detail.get("OldImage"), detail.get("NewImage")
@@ -347,7 +344,6 @@ class Poller:
         return Record(content, (keys["pk"]["S"], keys["sk"]["S"]), before, version, _scores(old), _scores(new), at)
 
     def record_traps(self, batch: Batch) -> None:
-        """Record the traps that a batch meets."""
         firsts: dict[tuple[str, str], Record] = {}
         for record in batch.records:
             first = firsts.setdefault(record.key, record)

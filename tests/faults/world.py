@@ -131,7 +131,6 @@ class People:
         """The number of maintenance tasks that are not done."""
 
     def post(self, sent: Sent) -> None:
-        """Send an event, perhaps not for the first time."""
         if sent.body not in self._world.bodies:
             self._world.sent.setdefault(sent.id, []).append(sent)
             self._world.bodies[sent.body] = sent
@@ -140,7 +139,6 @@ class People:
         self._world.queue.send(sent.body)
 
     def edit(self, edit: Edit) -> None:
-        """Change a member over HTTP."""
         query = urlencode({"id": edit.member})
         path = f"/boards/{edit.board}/member"
         body = None if edit.hidden is None else {"hidden": edit.hidden}
@@ -152,7 +150,6 @@ class People:
         self._world.deployed += 1
 
     def delete_by_hand(self, board: str, member: str) -> None:
-        """Delete a member's item directly in the table."""
         partition, sort = member_key(board, member)
         if self._world.store.item("Scores", pk=partition, sk=sort) is None:
             return
@@ -166,13 +163,11 @@ class People:
         self._world.poller.take(self._world.store.stream)
 
     def rebuild(self) -> None:
-        """Rebuild a board, or in a few schedules delete it."""
         board = self._world.rng.choice([LEAGUE, LEAGUE, CLANS])
         task = "rebuild" if self._world.rng.random() < 0.85 else "delete"
         self.chore(task, {"board": board, "begin": True}, lambda _: self._world.trap(f"{task} beside events"))
 
     def expire(self) -> None:
-        """Let TTL delete most of the expired items."""
         deleted = []
         for table in ("Scores", "Receipts", "Rankings"):
             self._world.store.expire(table, lambda: self._world.rng.random() < 0.8)
@@ -185,7 +180,6 @@ class People:
         self._world.poller.take(self._world.store.stream)
 
     def dead_lettered(self, message: Message) -> None:
-        """Redrive a message from the dead-letter queue later."""
         self._world.trap("redriven")
         self._world.clock.after(self._world.rng.randint(HOUR, 3 * DAY), self._world.queue.send, message.body)
 
@@ -254,7 +248,6 @@ class Parked:
         return not self.objects and not self._replays
 
     def do(self, call: Call) -> Any:
-        """Execute a call to S3."""
         request = call.request
         assert request["Bucket"] == ENVIRONMENT["FAILURE_BUCKET"]
         if call.operation == "put_object":
@@ -292,7 +285,6 @@ class Parked:
         self._world.clock.after(self._world.rng.randint(MINUTE, 2 * DAY), self._replay)
 
     def _replay(self) -> None:
-        """Start a replay of everything that is parked."""
         for body, _ in self.objects.values():
             for record in _records(json.loads(body)):
                 parked = self._world.poller.record(record)
@@ -333,11 +325,9 @@ class Delays:
 
     @property
     def index(self) -> Index:
-        """The sorted index of Rankings."""
         return self._world.store.engine._tables["Rankings"].indexes["places"]
 
     def begin(self) -> None:
-        """Put the delays on the agenda."""
         if self._disabled:
             self._world.clock.after(self.rng.randint(0, 3 * SECOND), self._disable)
         self.index.behind = self._behind
@@ -364,12 +354,10 @@ class Watch:
         self._stale: dict[tuple[str, str], tuple[int, Any]] = {}
 
     def expired(self, key: tuple[str, str]) -> None:
-        """Take note that TTL has deleted a member's item."""
         self._world.trap("REMOVE record")
         self._expired.add(key)
 
     def met(self, call: Call, others: Sequence[Call]) -> None:
-        """Record the traps of a transaction that conflicts with others."""
         kinds = {call.process.kind, *(other.process.kind for other in others)}
         if kinds == {"writer"}:
             self._world.trap("writers meet on an item")
@@ -399,7 +387,6 @@ class Watch:
             self._world.judge.edited(Edit(board_of(item["pk"]), item["sk"], remove=True))
 
     def _record_ranking_traps(self, process: Process, new: Any) -> None:
-        """Record the traps that a write to Rankings meets."""
         if isinstance(process.detail, Batch):
             process.detail.commits += 1
             if new is None:
@@ -538,7 +525,6 @@ class World:
         self._build(rng)
 
     def _draw(self, rng: Random) -> None:
-        """Draw the kind of the schedule."""
         self.shape = shape(rng, changed=rng.random() < 0.3)
         self.fault_rate = rate if (rate := self.options.fault_rate) is not None else rng.choice([0.05, 0.1, 0.15])
         self.shape = self.shape.wider(self.fault_rate) if not self.options.notes else with_notes(self.shape)
@@ -557,7 +543,6 @@ class World:
         """The timeout of an invocation in this schedule, in seconds."""
 
     def _build(self, rng: Random) -> None:
-        """Build the services, and the pollers that invoke the functions."""
         shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
         if rng.random() < 0.05:
             factor = 10
@@ -640,7 +625,6 @@ class World:
         return process
 
     def _process(self, kind: str, instance: Instance, detail: Any, heard: Callable[[Process, Any], None]) -> Process:
-        """Create a process and schedule its timeout."""
         later = instance.definition != self.shape.text
         name = f"{kind}-{self.number()}/{'new' if later else 'old'}"
         process = Process(name, kind, self.clock.now, instance.skew, instance.definition, detail)
@@ -664,7 +648,6 @@ class World:
         self._answer(process, Died())
 
     def end(self, process: Process, answer: Any) -> None:
-        """End a process and pass its answer on."""
         process.done = True
         self.live.remove(process)
         self.clock.after(0, self._answer, process, answer)
@@ -684,7 +667,6 @@ class World:
             self._answer(process, TimeoutError())
 
     def run(self) -> None:
-        """Run the script to its end, then compare everything."""
         self.script.begin()
         self.delays.begin()
         try:

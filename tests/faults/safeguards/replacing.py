@@ -64,7 +64,6 @@ class Setting:
 
     @contextmanager
     def made(self) -> Iterator[None]:
-        """Let the simulated mapping or queue have the other value."""
         with mock.patch.object(settings, self.of, replace(getattr(settings, self.of), **self.values)):
             yield
 
@@ -101,7 +100,6 @@ class Safeguard:
 
     @contextmanager
     def removed(self) -> Iterator[None]:
-        """Disable this safeguard within the context."""
         with ExitStack() as changes:
             for change in self.changes:
                 changes.enter_context(change.made())
@@ -109,7 +107,6 @@ class Safeguard:
 
 
 def becomes(value: Any) -> Callable[[Any], Any]:
-    """Replace a constant by another value."""
     return lambda _: value
 
 

@@ -46,18 +46,15 @@ class Found:
 
 
 def read(out: Output) -> dict[str, Found]:
-    """Read the committed findings, by name of the safeguard."""
     return {name: Found(**each) for name, each in out.result(NAME).items()}
 
 
 def write(findings: Mapping[str, Found], out: Output) -> None:
-    """Write the findings to the results and to the page."""
     out.keep(NAME, {each.name: asdict(findings[each.name]) for each in SAFEGUARDS if each.name in findings})
     out.table(PAGE, "noticed", COMMAND, noticed(findings))
 
 
 def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
-    """Yield the table of the safeguards that schedules notice."""
     yield "| safeguard | without it | first schedule that fails | schedules that fail | written for it | replaced |"
     yield "|---|---|---|---|---|---|"
     for each in SAFEGUARDS:

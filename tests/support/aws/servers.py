@@ -5,7 +5,6 @@ import subprocess
 
 
 def free_port() -> int:
-    """Return a port that is free right now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

@@ -59,7 +59,6 @@ class Stack:
     """How many records of each stream shard the projector has received, by shard."""
 
     def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
-        """Send a GET request. Return the status and the JSON."""
         answer = self.query(http_event(path, _query(arguments)), None)
         return answer["statusCode"], orjson.loads(answer["body"])
 
@@ -72,7 +71,6 @@ class Stack:
         return self._write("PUT", path, body, arguments)
 
     def delete(self, path: str, **arguments: Any) -> tuple[int, Any]:
-        """Send a DELETE request, like `post`."""
         return self._write("DELETE", path, None, arguments)
 
     def _write(self, method: str, path: str, body: Any, arguments: Mapping[str, Any]) -> tuple[int, Any]:

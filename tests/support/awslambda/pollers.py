@@ -125,7 +125,6 @@ class Queue:
         self._visible.append(message)
 
     def delete(self, message: Message) -> None:
-        """Delete a message. With probability ``duplicates`` it comes back."""
         if self.duplicates and self.rng is not None and self.rng.random() < self.duplicates:
             self._visible.append(message)
 
@@ -138,7 +137,6 @@ def _event_attribute(attribute: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def record_of(message: Message, arn: str = ARN) -> dict[str, Any]:
-    """Return a message as a record of a Lambda event."""
     attributes = {
         "ApproximateReceiveCount": str(message.received),
         "SentTimestamp": str(message.sent),
@@ -175,11 +173,9 @@ class _Poller:
     invocations: int = 0
 
     def poll(self) -> bool:
-        """Deliver one batch. Return False if nothing is left."""
         raise NotImplementedError
 
     def drain(self, most: int = 100_000) -> None:
-        """Deliver until nothing is left. Fail after ``most`` batches."""
         for _ in range(most):
             if not self.poll():
                 return

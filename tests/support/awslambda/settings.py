@@ -34,7 +34,6 @@ class QueueSettings:
 
 
 def deployed_stream() -> StreamSettings:
-    """Return the settings of the projector's mapping in template.yaml."""
     mapping = _resource("ProjectorFunction")["Events"]["Scores"]["Properties"]
     return StreamSettings(
         max_record_age=mapping["MaximumRecordAgeInSeconds"],
@@ -46,7 +45,6 @@ def deployed_stream() -> StreamSettings:
 
 
 def deployed_queue() -> QueueSettings:
-    """Return the settings of the queue of events in template.yaml."""
     queue = _resource("ActivityQueue")
     return QueueSettings(
         visibility=queue["VisibilityTimeout"],

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def stored(client: Any, table: str, key: dict[str, Any]) -> dict[str, Any] | None:
-    """An item as it is now, or None."""
     item: dict[str, Any] | None = client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
     return item
 
@@ -49,7 +48,6 @@ def comparable(value: Any) -> Any:
 
 
 def outcome(client: Any, method: str, **request: Any) -> Any:
-    """The answer of an operation, or its error."""
     try:
         answer = getattr(client, method)(**request)
     except ClientError as error:
@@ -70,7 +68,6 @@ def outcome(client: Any, method: str, **request: Any) -> Any:
 
 
 def contents(client: Any, table: str = "Things") -> list[Any]:
-    """All items of a table, sorted by key."""
     items: list[Any] = []
     start: dict[str, Any] = {}
     while True:

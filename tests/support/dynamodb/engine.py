@@ -156,7 +156,6 @@ class Transaction:
         return list(self._left)
 
     def write(self, place: int) -> None:
-        """Write the item of the action at a place."""
         with self._engine._lock:
             self._left.remove(place)
             write, new = self._decided[place]

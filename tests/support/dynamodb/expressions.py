@@ -94,7 +94,6 @@ class Reader:
             raise self.unexpected()
 
     def separated(self, part: Callable[[], Any]) -> list[Any]:
-        """Read one or more parts with commas between them."""
         parts = [part()]
         while self.accept(","):
             parts.append(part())
@@ -105,7 +104,6 @@ class Reader:
             raise self.unexpected()
 
     def value(self) -> str:
-        """Read the placeholder of a value."""
         if self.next[0] != ":":
             raise self.unexpected()
         self.values.add(self.next)
@@ -453,7 +451,6 @@ class Update(Reader):
         self.operands.append((self.adds[-1][1], _NUMBER | {"NS"}))
 
     def _term(self) -> Compute:
-        """Read a function, or a part of a sum."""
         if self.after_next != "(":
             return self._operand(_NUMBER)
         self.count_operator()
@@ -507,7 +504,6 @@ class Plan:
     betweens: tuple[tuple[str, str], ...]
 
     def check(self, values: Values) -> None:
-        """Reject values that no item could make valid."""
         for placeholder, allowed in self.operands:
             if kind_of(values[placeholder]) not in allowed:
                 raise Invalid(f"Incorrect operand type: {placeholder} is {kind_of(values[placeholder])}")

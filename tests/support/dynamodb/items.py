@@ -44,7 +44,6 @@ MISSING: Final = _Missing()
 
 @lru_cache(maxsize=1 << 16)
 def number_from(text: str) -> int:
-    """Decode the text of an N."""
     if not _NUMBER.fullmatch(text):
         raise Invalid(f"The parameter cannot be converted to a numeric value: {text}")
     number = Decimal(text)
@@ -77,7 +76,6 @@ _DECODE: Final[dict[str, Callable[[Any], Value]]] = {
 
 
 def decode(wire: Wire) -> Value:
-    """Decode one typed value of a request."""
     if len(wire) != 1:
         raise Invalid("Supplied AttributeValue must contain exactly one of the supported datatypes")
     ((kind, value),) = wire.items()

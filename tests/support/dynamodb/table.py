@@ -82,7 +82,6 @@ class KeySchema:
         return item
 
     def check_item(self, item: Item) -> None:
-        """Reject an item without a valid key."""
         for place, name in enumerate(self.names):
             if not self.fits(place, item.get(name)):
                 raise Invalid(f"The key {name} is missing, no text, empty, or exceeds the size limit")
@@ -126,7 +125,6 @@ def _key_schema(definition: list[dict[str, str]]) -> KeySchema:
 
 
 def read_schema(request: Mapping[str, Any]) -> TableSchema:
-    """Read the arguments of CreateTable."""
     key = _key_schema(request["KeySchema"])
     indexes: dict[str, IndexSchema] = {}
     for entry in request.get("GlobalSecondaryIndexes") or ():
@@ -276,7 +274,6 @@ class Ordered:
         self._scan: list[tuple[bytes, Value]] | None = None
 
     def add(self, value: Value, *places: Place) -> None:
-        """Add rows of one hash key, sorting them once."""
         partition = self._partitions.get(value)
         if partition is None:
             self._partitions[value] = SortedList(places) if places != ((),) else _ALONE
@@ -331,7 +328,6 @@ class Index(Ordered):
 
     @property
     def is_behind(self) -> bool:
-        """Whether a read would miss writes."""
         self.bring_in()
         return bool(self._marked)
 
@@ -688,7 +684,6 @@ def _names(node: Node) -> set[str]:
 
 
 def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: Expressions) -> dict[str, Any]:
-    """Answer a Query or Scan. ``kind`` is ``query_rows`` or ``scan_rows``."""
     rows: Ordered = table
     if "IndexName" in request:
         if request["IndexName"] not in table.indexes or request.get("ConsistentRead"):

@@ -86,6 +86,5 @@ def create_tables(client: Any, prefix: str = "", *, expire: bool = True) -> dict
 
 
 def delete_tables(client: Any) -> None:
-    """Delete every table of the account."""
     for name in client.list_tables()["TableNames"]:
         client.delete_table(TableName=name)
