@@ -5,7 +5,7 @@ import pytest
 from benchmarks.harness.results_file import Output
 from standings.project import projector
 from tests.faults.safeguards import SAFEGUARDS, WRITTEN, Change, Safeguard
-from tests.faults.safeguards.search import read
+from tests.faults.safeguards.__main__ import read
 from tests.faults.test_schedules import OTHERS
 from tests.faults.world import run
 

@@ -11,10 +11,9 @@ from typing import Final
 
 from .boards import BOARDS, REBUILDING
 from .outages import OUTAGES
-from .project import PROJECTING
+from .project import PROJECTING, REPLAYING
 from .prune import PRUNING
 from .replacing import Change, Safeguard
-from .replay import REPLAYING
 from .rolling import LOGS, ROLLING
 from .write import WRITING
 

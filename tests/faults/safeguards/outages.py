@@ -135,26 +135,6 @@ def hours_without_rankings(pipeline: Rig) -> None:
 
 
 @on_a_rig
-def longer_than_records_are_tried(pipeline: Rig) -> None:
-    """Rankings fails for 13 hours. After 12 hours Lambda gives up the oldest records. Then they are replayed."""
-    stack = pipeline.functions()
-    mapping = Mapping(pipeline, stack)
-    send_all(pipeline, stack, MEMBERS[:5])
-    break_down(pipeline, "Rankings")
-    mapping.run(until=NOW + 6 * HOUR)
-    pipeline.engine.before.clear()
-    send_all(pipeline, stack, MEMBERS[5:])
-    break_down(pipeline, "Rankings")
-    mapping.run(until=NOW + 13 * HOUR)
-    pipeline.engine.before.clear()
-    mapping.run()
-    assert pipeline.scores(stack) == {member: ALL[member] for member in MEMBERS[5:]}
-    pipeline.replay(stack)
-    assert stack.bucket.objects == {}
-    assert pipeline.scores(stack) == ALL
-
-
-@on_a_rig
 def a_batch_that_is_too_much(pipeline: Rig) -> None:
     """The function reaches its timeout with every batch of more than a few records."""
     stack = pipeline.functions()
@@ -278,7 +258,6 @@ OUTAGES: Final = (
         "records that Lambda gives up go to the failure bucket",
         "an outage of more than twelve hours loses changes",
         (Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False}),),
-        written=longer_than_records_are_tried,
     ),
     Safeguard(
         "a replay also reads what Lambda has parked",

@@ -177,3 +177,30 @@ def on_a_rig(schedule: Callable[[Rig], None]) -> Callable[[], None]:
             schedule(pipeline)
 
     return run
+
+
+HIDE: Final = None
+"""Stands for hiding the member, among the points of its events."""
+
+
+def delivering(
+    name: str,
+    changes: Sequence[int | None],
+    batches: Sequence[Sequence[int]],
+    expected: dict[str, int],
+    boards: str = POINTS,
+    window: str = "all",
+) -> Callable[[], None]:
+    """Return a schedule of one member's changes, whose records are delivered in these batches, and then its scores."""
+
+    def schedule(pipeline: Rig) -> None:
+        stack = pipeline.functions(boards)
+        for points in changes:
+            pipeline.hide(stack, "a") if points is HIDE else pipeline.send(stack, "a", points)
+        records = pipeline.records()
+        for batch in batches:
+            pipeline.project(stack, *(records[number] for number in batch))
+        assert pipeline.scores(stack, window) == expected
+
+    schedule.__name__ = name
+    return on_a_rig(schedule)

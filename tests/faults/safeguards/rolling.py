@@ -9,8 +9,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-import pytest
-
 from standings.aws.dynamodb.calls import conditional, get_item, put_if, transact
 from standings.aws.dynamodb.keys import DIGITS, log_key, node_key
 from standings.aws.dynamodb.rankings.rolling_items import positions
@@ -19,13 +17,12 @@ from standings.domain.rolling.shifts import Shift
 from standings.domain.rolling.steps import Step, Steps
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
 from standings.ports.errors import StoreUnavailableError
-from standings.project import shift_members
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.faults.faulty_client import Faulty, cancelled, lost_answer
+from tests.support.faults.faulty_client import Faulty, cancelled
 
 from .replacing import Change, Safeguard, becomes, unconditional, unconditionally
-from .rig import NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, DiedError, day, on_a_rig
+from .rig import HIDE, NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, day, delivering, on_a_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,19 +106,6 @@ def a_step_across_slabs(pipeline: Rig) -> None:
 
 
 @on_a_rig
-def hidden_in_a_window_and_late(pipeline: Rig) -> None:
-    """A member enters and is hidden in two batches. Then the record of its entry is delivered again."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    first, second = pipeline.records()
-    for record in (first, second, first):
-        pipeline.project(stack, record)
-    answer = stack.get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
-    assert (answer["rank"], answer["total"]) == (1, 0), answer
-
-
-@on_a_rig
 def back_on_another_day_after_a_gap(pipeline: Rig) -> None:
     """A member is removed and comes back the next day. The record of its removal is never delivered."""
     stack = pipeline.functions(ROLLING_POINTS)
@@ -177,19 +161,6 @@ def rolling_shards_of_another_definition(pipeline: Rig) -> None:
         pipeline.send(newer, f"m{number}", number)
     pipeline.project(newer, *pipeline.records())
     assert len(pipeline.scores(stack, WINDOW)) == 20
-
-
-@on_a_rig
-def steps_there_and_back(pipeline: Rig) -> None:
-    """A score is 10, then 12 and 10 again in one batch. Then the record of 12 is delivered again."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    for points in (10, 2, -2):
-        pipeline.send(stack, "a", points)
-    first, second, third = pipeline.records()
-    pipeline.project(stack, first)
-    pipeline.project(stack, second, third)
-    pipeline.project(stack, second)
-    assert pipeline.scores(stack, WINDOW) == {"a": 10}
 
 
 @on_a_rig
@@ -257,40 +228,6 @@ def rebuilt_after_half_an_attempt(pipeline: Rig) -> None:
 
 
 @on_a_rig
-def folded_halfway(pipeline: Rig) -> None:
-    """A projector dies after its fold brought nodes to the end of a log, and before the cut.
-
-    Then the member is hidden, and the next fold takes both entries, whose changes cancel out.
-    """
-
-    class Dying(Faulty):
-        def update_item(self, **request: Any) -> Any:
-            if "REMOVE" in request["UpdateExpression"]:
-                raise DiedError
-            return self.client.update_item(**request)
-
-    pipeline.stacks.enter_context(mock.patch.object(shift_members, "ROOM", 0))
-    stack, other = pipeline.functions(ROLLING_POINTS), pipeline.functions(ROLLING_POINTS, Dying(pipeline.engine))
-    pipeline.send(stack, "a", 10)
-    with pytest.raises(DiedError):
-        pipeline.project(other, *pipeline.records())
-    pipeline.hide(stack, "a")
-    pipeline.project(stack, *pipeline.records())
-    answer = stack.get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
-    assert (answer["rank"], answer["total"]) == (1, 0), answer
-
-
-@on_a_rig
-def answer_of_the_row_lost(pipeline: Rig) -> None:
-    """A projector writes a row, but the answer of DynamoDB is lost."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.client.steps.append(lost_answer)
-    pipeline.project(stack, *pipeline.records())
-    assert pipeline.scores(stack, WINDOW) == {"a": 10}
-
-
-@on_a_rig
 def half_an_attempt_the_day_before(pipeline: Rig) -> None:
     """A member is shown again late in the evening. The projector dies after it wrote list items.
 
@@ -309,6 +246,14 @@ def half_an_attempt_the_day_before(pipeline: Rig) -> None:
     pipeline.hide(stack, "a")
     pipeline.project(stack, shown, *pipeline.records())
     assert pipeline.scores(stack, WINDOW, day(NEXT_SLAB + 2 * DAY)) == {}
+
+
+steps_there_and_back: Final = delivering(
+    "steps_there_and_back", (10, 2, -2), [(0,), (1, 2), (1,)], {"a": 10}, boards=ROLLING_POINTS, window=WINDOW
+)
+hidden_in_a_window_and_late: Final = delivering(
+    "hidden_in_a_window_and_late", (10, HIDE), [(0,), (1,), (0,)], {}, boards=ROLLING_POINTS, window=WINDOW
+)
 
 
 # ---- how each is taken away
@@ -482,7 +427,6 @@ ROLLING: Final = (
         "list items are written before the row",
         "after a crash between the two, the row says that all is done, but the list has not changed",
         (Change("project.shift_members:_shift", _list_last),),
-        written=answer_of_the_row_lost,
     ),
     Safeguard(
         "the first step begins where its slab begins, even if its first periods can no longer be read",
@@ -648,7 +592,6 @@ LOGS: Final = (
         "a fold also updates nodes whose changes cancel out",
         "the node keeps the half that an earlier fold added before it stopped",
         (Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas),),
-        written=folded_halfway,
     ),
     Safeguard(
         "a fold leaves out only periods that nobody can read",
