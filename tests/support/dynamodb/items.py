@@ -23,7 +23,8 @@ Wire = Mapping[str, Any]
 Item = dict[str, Value]
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-TOO_LARGE: Final = 10**38
+DIGITS: Final = 38
+TOO_LARGE: Final = 10**DIGITS
 ITEM_LIMIT: Final = 400 * 1024
 _NESTED: Final = 3
 _READ_BYTES: Final = 4096
@@ -47,7 +48,7 @@ def number_from(text: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise Invalid(f"The parameter cannot be converted to a numeric value: {text}")
     number = Decimal(text)
-    if abs(number) >= TOO_LARGE or number != number.to_integral_value():
+    if number.adjusted() >= DIGITS or number != number.to_integral_value():
         raise NotImplementedError(f"the engine has whole numbers below 10^38 only, got {text}")
     return int(number)
 
