@@ -38,23 +38,13 @@ if TYPE_CHECKING:
 Request = dict[str, Any]
 Identity = tuple[str, tuple[str, ...]]
 TRANSACT: Final = "transact_write_items"
-NAMES: Final = {
-    "transact_write_items": "TransactWriteItems",
-    "put_item": "PutItem",
-    "update_item": "UpdateItem",
-    "delete_item": "DeleteItem",
-    "get_item": "GetItem",
-    "batch_get_item": "BatchGetItem",
-    "query": "Query",
-    "scan": "Scan",
-    "transact_get_items": "TransactGetItems",
-    "batch_write_item": "BatchWriteItem",
-    "send_message_batch": "SendMessageBatch",
-    "put_object": "PutObject",
-    "list_objects_v2": "ListObjectsV2",
-    "get_object": "GetObject",
-    "delete_object": "DeleteObject",
-}
+NAMES: Final = frozenset(
+    {
+        *("transact_write_items", "transact_get_items", "put_item", "update_item", "delete_item", "get_item"),
+        *("batch_get_item", "batch_write_item", "query", "scan", "send_message_batch"),
+        *("put_object", "list_objects_v2", "get_object", "delete_object"),
+    }
+)
 # The faults. These names go into the digest of a schedule.
 CRASH_BEFORE: Final = "crash before"
 CRASH_AFTER: Final = "crash after"
@@ -121,7 +111,7 @@ def lost() -> Exception:
 
 def error_of(call: Call, code: str) -> ClientError:
     """Return the error of a service with a code such as `ThrottlingException`."""
-    return client_error(NAMES[call.operation], code, "as the seed says")
+    return client_error(call.operation.title().replace("_", ""), code, "as the seed says")
 
 
 # ---- tables

@@ -9,7 +9,6 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from io import BytesIO
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
@@ -25,7 +24,6 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
-from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.items import encode_item
 from tests.support.dynamodb.request_checks import checked
 from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
@@ -238,8 +236,8 @@ class Parked:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.objects: dict[str, tuple[bytes, int]] = {}
-        """Body and time of each object in the bucket, by key."""
+        self._bucket = Bucket(lambda: self._world.clock.now // 1000)
+        self.objects = self._bucket.objects
         self.was_used = False
         self._replays = 0
 
@@ -248,25 +246,15 @@ class Parked:
         return not self.objects and not self._replays
 
     def do(self, call: Call) -> Any:
-        request = call.request
-        assert request["Bucket"] == ENVIRONMENT["FAILURE_BUCKET"]
         if call.operation == "put_object":
-            assert request["Key"].startswith("parked/")
+            assert call.request["Key"].startswith("parked/")
             self._world.trap("parked by the projector")
-            self._put(request["Key"], request["Body"])
-        elif call.operation == "delete_object":
-            self.objects.pop(request["Key"], None)
-        elif call.operation == "get_object":
-            if request["Key"] not in self.objects:
-                return client_error("GetObject", "NoSuchKey", "The specified key does not exist.")
-            return {"Body": BytesIO(self.objects[request["Key"]][0])}
-        else:
-            keys = [
-                key for key in sorted(self.objects) if key.startswith(request["Prefix"]) and key > request["StartAfter"]
-            ]
-            modified = {key: EPOCH + timedelta(microseconds=self.objects[key][1]) for key in keys}
-            return {"Contents": [{"Key": key, "LastModified": modified[key]} for key in keys[: request["MaxKeys"]]]}
-        return {}
+            self._put(call.request["Key"], call.request["Body"])
+            return {}
+        try:
+            return getattr(self._bucket, call.operation)(**call.request) or {}
+        except ClientError as error:
+            return error
 
     def park(self, records: list[dict[str, Any]], tries: int) -> None:
         """Park records that Lambda has given up after some tries because of their age, as one object."""
@@ -278,14 +266,14 @@ class Parked:
         self.was_used = True
         if not self.objects and not self._replays:
             self._replay_later()
-        self.objects[key] = body, self._world.clock.now
+        self._bucket.put_object(ENVIRONMENT["FAILURE_BUCKET"], key, body, "application/json")
 
     def _replay_later(self) -> None:
         self._replays += 1
         self._world.clock.after(self._world.rng.randint(MINUTE, 2 * DAY), self._replay)
 
     def _replay(self) -> None:
-        for body, _ in self.objects.values():
+        for body in self.objects.values():
             for record in _records(json.loads(body)):
                 parked = self._world.poller.record(record)
                 high = self._world.poller.highest.get(parked.key)

@@ -142,11 +142,7 @@ def definitions_3() -> None:
 
 
 AUTUMN: Final = '{ name = "autumn", starts = "2026-11-01", ends = "2026-11-23" }'
-
-
 ADVENT: Final = '{ name = "advent", starts = "2026-11-23", ends = "2026-12-20" }'
-
-
 ADVENT_BEGINS: Final = NOW - 15 * MINUTE + DAY
 """In milliseconds: a day begins at 10:00 UTC where clocks are 14 hours ahead of it."""
 

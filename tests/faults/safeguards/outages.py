@@ -28,18 +28,10 @@ if TYPE_CHECKING:
 # ---- schedules that need them
 
 MEMBERS: Final = [f"m{number}" for number in range(10)]
-
-
 ALL: Final = {member: number + 1 for number, member in enumerate(MEMBERS)}
-
-
 MOST_AT_ONCE: Final = 3
-
-
 BETWEEN_TRIES: Final = 15 * MINUTE  # Lambda waits far less, but more tries would show no more
 """How long Lambda waits between two tries of an outage. Each try takes most of a minute."""
-
-
 CODES: Final = ("ThrottlingException", "InternalServerError", "ProvisionedThroughputExceededException")
 
 

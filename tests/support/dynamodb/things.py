@@ -57,19 +57,6 @@ def update(
     return {"Update": action}
 
 
-def entry_update(table: str, pk: str, place: str, version: int, **more: Any) -> dict[str, Any]:
-    """Update a member's entry in Rankings, if the stored one is older."""
-    return {
-        "TableName": table,
-        "Key": {"pk": {"S": pk}},
-        "UpdateExpression": "SET r = :r, s = :s, v = :v, t = :v",
-        "ConditionExpression": "attribute_not_exists(pk) OR v < :v",
-        "ExpressionAttributeValues": {**texts(r="R", s=place), **numbers(v=version)},
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        **more,
-    }
-
-
 def fill_for_units(client: Any) -> None:
     """Make Things with the product's only index, and items of known sizes: `small`, `large` and nine under `Q`."""
     client.create_table(
