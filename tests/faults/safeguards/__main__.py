@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 import tests.conftest  # noqa: F401 - sets the environment variables of the product
-from benchmarks.harness.results_file import SIZES, Output
+from benchmarks.harness.results_file import REPOSITORY, SIZES, Output
 from tests.faults.world import run, uncollected
 
 from . import SAFEGUARDS
@@ -51,26 +51,29 @@ def read(out: Output) -> dict[str, Found]:
 
 
 def write(findings: Mapping[str, Found], out: Output) -> None:
-    out.keep(NAME, {each.name: asdict(findings[each.name]) for each in SAFEGUARDS if each.name in findings})
+    out.keep(NAME, {name: asdict(findings[name]) for name in SAFEGUARDS if name in findings})
     out.table(PAGE, "noticed", COMMAND, noticed(findings))
 
 
 def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
+    """Yield the table of the page. What it says in the first two columns stays."""
+    rows = (line.split(" | ") for line in (REPOSITORY / PAGE).read_text("utf-8").splitlines() if line.startswith("| "))
+    without = {row[0].removeprefix("| "): row[1] for row in rows}
     yield "| safeguard | without it | first schedule that fails | schedules that fail | written for it | replaced |"
     yield "|---|---|---|---|---|---|"
-    for each in SAFEGUARDS:
-        found = findings.get(each.name, Found())
+    for name, each in SAFEGUARDS.items():
+        found = findings.get(name, Found())
         first = "–" if found.first is None else found.first + 1
         schedule = f"`{each.written.__name__}`" if each.written else ""
         replaced = ", ".join(f"`{change.where}`" for change in each.changes)
         counts = f"{first} | {found.noticed} of {found.tried}"
-        yield f"| {each.name} | {each.without} | {counts} | {schedule} | {replaced} |"
+        yield f"| {name} | {without[name]} | {counts} | {schedule} | {replaced} |"
 
 
 def searched(name: str, most: int) -> Found:
     """Search for the schedules that notice one safeguard, given by name."""
     found = Found()
-    found.search(next(each for each in SAFEGUARDS if each.name == name), most)
+    found.search(SAFEGUARDS[name], most)
     return found
 
 
@@ -85,11 +88,7 @@ def main() -> None:
     most = options.most or MOST[options.size]
     findings = read(out) if options.names else {}
     with ProcessPoolExecutor() as pool:
-        searches = {
-            pool.submit(searched, each.name, most): each.name
-            for each in SAFEGUARDS
-            if not options.names or each.name in options.names
-        }
+        searches = {pool.submit(searched, name, most): name for name in options.names or SAFEGUARDS}
         for search in as_completed(searches):
             findings[searches[search]] = search.result()
             print(searches[search], search.result(), flush=True)

@@ -201,87 +201,49 @@ def _shards_unlisted(original: Callable[..., Any]) -> Callable[..., Any]:
     return commit
 
 
-PROJECTING: Final = (
-    Safeguard(
-        "a row accepts only newer versions",
-        "an older record that arrives late overwrites the row",
-        (Change("aws.dynamodb.rankings.rankings:_OLDER", becomes("(v < :v OR v >= :v)")),),
-        written=late_on_newer,
+PROJECTING: Final = {
+    "a row accepts only newer versions": Safeguard(
+        Change("aws.dynamodb.rankings.rankings:_OLDER", becomes("(v < :v OR v >= :v)")), written=late_on_newer
     ),
-    Safeguard(
-        "a row is moved only from the place where it was counted",
-        "counters are wrong when a record is missing or half done",
-        (
-            Change("aws.dynamodb.rankings.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
-            Change("aws.dynamodb.rankings.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
-        ),
+    "a row is moved only from the place where it was counted": Safeguard(
+        Change("aws.dynamodb.rankings.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
+        Change("aws.dynamodb.rankings.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
     ),
-    Safeguard(
-        "counters and entries are in one transaction",
-        "a crash between the two leaves counters wrong for ever",
-        (Change("aws.dynamodb.rankings.rankings:DynamoRankings._write", _entries_first),),
+    "counters and entries are in one transaction": Safeguard(
+        Change("aws.dynamodb.rankings.rankings:DynamoRankings._write", _entries_first)
     ),
-    Safeguard(
-        "counters move from the place in the row, not from the place in the record",
-        "counters are wrong after a missing record",
-        (
-            Change("project.commit_moves:_believe", _remembers_images),
-            Change("aws.dynamodb.rankings.rankings:_counted", _counts_by_images),
-        ),
+    "counters move from the place in the row, not from the place in the record": Safeguard(
+        Change("project.commit_moves:_believe", _remembers_images),
+        Change("aws.dynamodb.rankings.rankings:_counted", _counts_by_images),
     ),
-    Safeguard(
-        "a score that changes and changes back still makes a move (10, 12, 10)",
-        "the middle record arrives late and is applied to a row that looks older",
-        (Change("domain.members.moves:moves", _there_and_back_left_out),),
-        written=late_on_newer,
+    "a score that changes and changes back still makes a move (10, 12, 10)": Safeguard(
+        Change("domain.members.moves:moves", _there_and_back_left_out), written=late_on_newer
     ),
-    Safeguard(
-        "a member that enters and leaves still makes a move (none, 10, none)",
-        "the record of its entry arrives late and ranks a member that has left",
-        (Change("domain.members.moves:moves", _in_and_out_left_out),),
-        written=in_and_out_in_a_batch,
+    "a member that enters and leaves still makes a move (none, 10, none)": Safeguard(
+        Change("domain.members.moves:moves", _in_and_out_left_out), written=in_and_out_in_a_batch
     ),
-    Safeguard(
-        "a row with an equal score takes the new version after a missing record",
-        "the missing record is applied when it arrives",
-        (Change("project.commit_moves:_resolve", _equals_done),),
-        written=equal_after_a_gap,
+    "a row with an equal score takes the new version after a missing record": Safeguard(
+        Change("project.commit_moves:_resolve", _equals_done), written=equal_after_a_gap
     ),
-    Safeguard(
-        "the lowest unfinished record is reported",
-        "unfinished records count as done",
-        (Change("project.projector:_Batch._unfinished_positions", _highest),),
-        written=nothing_done,
+    "the lowest unfinished record is reported": Safeguard(
+        Change("project.projector:_Batch._unfinished_positions", _highest), written=nothing_done
     ),
-    Safeguard(
-        "an unfinished member is reported by its first record",
-        "the first record of the member counts as done",
-        (Change("project.projector:_Batch._unfinished_positions", _last_record_reported),),
+    "an unfinished member is reported by its first record": Safeguard(
+        Change("project.projector:_Batch._unfinished_positions", _last_record_reported),
         written=nothing_done_of_two_days,
     ),
-    Safeguard(
-        "a member that leaves a ranking keeps its row",
-        "an older record brings the member back",
-        (Change("aws.dynamodb.rankings.rankings:entry_action", _row_deleted),),
-        written=hidden_and_late,
+    "a member that leaves a ranking keeps its row": Safeguard(
+        Change("aws.dynamodb.rankings.rankings:entry_action", _row_deleted), written=hidden_and_late
     ),
-    Safeguard(
-        "a record of an unknown board is parked",
-        "events of a new board are lost while functions with the older definition run",
-        (Change("project.projector:_Batch._park", _unknown_dropped),),
-    ),
-    Safeguard(
-        "the root lists a shard before an entry is written to it",
-        "readers miss entries",
-        (Change("aws.dynamodb.rankings.rankings:DynamoRankings.commit", _shards_unlisted),),
+    "a record of an unknown board is parked": Safeguard(Change("project.projector:_Batch._park", _unknown_dropped)),
+    "the root lists a shard before an entry is written to it": Safeguard(
+        Change("aws.dynamodb.rankings.rankings:DynamoRankings.commit", _shards_unlisted),
         written=shards_of_another_definition,
     ),
-    Safeguard(
-        "the root lists a lane before it is used",
-        "readers miss counters",
-        (Change("aws.dynamodb.rankings.rankings:DynamoRankings._name_lanes", returns([])),),
+    "the root lists a lane before it is used": Safeguard(
+        Change("aws.dynamodb.rankings.rankings:DynamoRankings._name_lanes", returns([]))
     ),
-)
+}
 
 
 def _ranked_alone(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -308,23 +270,14 @@ def _read_eventually(_: Any) -> Callable[..., Any]:
     return image
 
 
-REPLAYING: Final = (
-    Safeguard(
-        "a replay updates the member in every ranking",
-        "the member stays in rankings that it has left",
-        (Change("maintain.failures.parked:ParkedCare._moves", _ranked_alone),),
-        written=parked_and_hidden,
+REPLAYING: Final = {
+    "a replay updates the member in every ranking": Safeguard(
+        Change("maintain.failures.parked:ParkedCare._moves", _ranked_alone), written=parked_and_hidden
     ),
-    Safeguard(
-        "a replay reads the item consistently",
-        "the member is placed as it was before the record",
-        (Change("maintain.failures.parked:ParkedCare._image", _read_eventually),),
-        written=parked_a_moment_ago,
+    "a replay reads the item consistently": Safeguard(
+        Change("maintain.failures.parked:ParkedCare._image", _read_eventually), written=parked_a_moment_ago
     ),
-    Safeguard(
-        "a replay updates every generation that is being written",
-        "a rebuilt board lacks the parked changes",
-        (Change("maintain.failures.parked:ParkedCare._moves", _one_generation_alone),),
-        written=parked_beside_a_rebuild,
+    "a replay updates every generation that is being written": Safeguard(
+        Change("maintain.failures.parked:ParkedCare._moves", _one_generation_alone), written=parked_beside_a_rebuild
     ),
-)
+}

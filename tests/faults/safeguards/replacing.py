@@ -88,15 +88,12 @@ def _forget(module: ModuleType) -> None:
             held.cache_clear()
 
 
-@dataclass(frozen=True)
 class Safeguard:
-    """A rule of the product, what goes wrong without it, and the changes that disable it."""
+    """The changes that disable a rule of the product, and perhaps a schedule written for it, which fails without it."""
 
-    name: str
-    without: str
-    changes: tuple[Change | Setting, ...]
-    written: Callable[[], None] | None = None
-    """A schedule written for this safeguard, which fails without it."""
+    def __init__(self, *changes: Change | Setting, written: Callable[[], None] | None = None) -> None:
+        self.changes = changes
+        self.written = written
 
     @contextmanager
     def removed(self) -> Iterator[None]:

@@ -371,100 +371,54 @@ def _there_and_back_left_out(original: Callable[..., Any]) -> Callable[..., Any]
 _WINDOWS: Final = "aws.dynamodb.rankings.rolling_windows:DynamoRollingWindows"
 
 
-ROLLING: Final = (
-    Safeguard(
-        "rows and the log entry with their counts are in one transaction",
-        "a crash between the two leaves counts wrong for ever",
-        (Change(f"{_WINDOWS}.commit", _rows_first),),
+ROLLING: Final = {
+    "rows and the log entry with their counts are in one transaction": Safeguard(
+        Change(f"{_WINDOWS}.commit", _rows_first)
     ),
-    Safeguard(
-        "a row with steps is written only over the version that was read",
-        "two attempts count the same change",
-        (Change(f"{_WINDOWS}._row", unconditionally),),
+    "a row with steps is written only over the version that was read": Safeguard(
+        Change(f"{_WINDOWS}._row", unconditionally)
     ),
-    Safeguard(
-        "counts change from the steps in the row, not from the steps in the record",
-        "counts are wrong after a missing or repeated record",
-        (Change("domain.rolling.shifts:Shift.count_changes", _counts_by_images),),
+    "counts change from the steps in the row, not from the steps in the record": Safeguard(
+        Change("domain.rolling.shifts:Shift.count_changes", _counts_by_images)
     ),
-    Safeguard(
-        "a period of a rolling window is updated until an hour after it could last be read",
-        "a projector with a fast clock drops a period that a reader with a slow clock still reads",
-        (Change("domain.rolling.rolling_rankings:SKIP_MARGIN", becomes(0)),),
-        written=a_slab_ends_by_a_faster_clock,
+    "a period of a rolling window is updated until an hour after it could last be read": Safeguard(
+        Change("domain.rolling.rolling_rankings:SKIP_MARGIN", becomes(0)), written=a_slab_ends_by_a_faster_clock
     ),
-    Safeguard(
-        "a list item is written only over an older one",
-        "a delayed attempt brings an older step back",
-        (Change(f"{_WINDOWS}._put", _puts_unconditionally),),
-        written=older_list_items_late,
+    "a list item is written only over an older one": Safeguard(
+        Change(f"{_WINDOWS}._put", _puts_unconditionally), written=older_list_items_late
     ),
-    Safeguard(
-        "a list item whose step is gone keeps its version",
-        "a delayed attempt brings back a step that is gone",
-        (Change(f"{_WINDOWS}._put", _gone_deleted),),
-        written=list_items_of_a_hidden_member_late,
+    "a list item whose step is gone keeps its version": Safeguard(
+        Change(f"{_WINDOWS}._put", _gone_deleted), written=list_items_of_a_hidden_member_late
     ),
-    Safeguard(
-        "a row whose steps are gone stays",
-        "a record that is delivered again counts a member that has left",
-        (Change(f"{_WINDOWS}._row", _emptied_deleted),),
-        written=hidden_in_a_window_and_late,
+    "a row whose steps are gone stays": Safeguard(
+        Change(f"{_WINDOWS}._row", _emptied_deleted), written=hidden_in_a_window_and_late
     ),
-    Safeguard(
-        "list items of the steps in the row are written",
-        "a step of a missing record stays in the list",
-        (Change("domain.rolling.steps:firsts_to_write", _row_left_out),),
-        written=back_on_another_day_after_a_gap,
+    "list items of the steps in the row are written": Safeguard(
+        Change("domain.rolling.steps:firsts_to_write", _row_left_out), written=back_on_another_day_after_a_gap
     ),
-    Safeguard(
-        "list items of every image in a batch are written",
-        "list items that a crashed attempt wrote stay in the list, since no later attempt knows of them",
-        (Change("domain.rolling.steps:firsts_to_write", _images_between_left_out),),
-        written=hidden_after_half_an_attempt,
+    "list items of every image in a batch are written": Safeguard(
+        Change("domain.rolling.steps:firsts_to_write", _images_between_left_out), written=hidden_after_half_an_attempt
     ),
-    Safeguard(
-        "list items are written before the row",
-        "after a crash between the two, the row says that all is done, but the list has not changed",
-        (Change("project.shift_members:_shift", _list_last),),
+    "list items are written before the row": Safeguard(Change("project.shift_members:_shift", _list_last)),
+    "the first step begins where its slab begins, even if its first periods can no longer be read": Safeguard(
+        Change("domain.rolling.steps:steps_of", _readable_periods), written=half_an_attempt_the_day_before
     ),
-    Safeguard(
-        "the first step begins where its slab begins, even if its first periods can no longer be read",
-        "two attempts begin the same step in different periods, and the list has it twice",
-        (Change("domain.rolling.steps:steps_of", _readable_periods),),
-        written=half_an_attempt_the_day_before,
+    "a step is divided where a slab begins": Safeguard(
+        Change("domain.rolling.steps:steps_of", _undivided), written=a_step_across_slabs
     ),
-    Safeguard(
-        "a step is divided where a slab begins",
-        "readers of the second slab do not find the step in its list",
-        (Change("domain.rolling.steps:steps_of", _undivided),),
-        written=a_step_across_slabs,
+    "a replay writes a list item for every possible first period": Safeguard(
+        Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone), written=parked_after_half_an_attempt
     ),
-    Safeguard(
-        "a replay writes a list item for every possible first period",
-        "list items of a crashed attempt stay for ever",
-        (Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone),),
-        written=parked_after_half_an_attempt,
+    "a replay writes these list items even if the row is as new as the item": Safeguard(
+        Change("project.shift_members:_items", _none_for_new_rows), written=parked_and_projected
     ),
-    Safeguard(
-        "a replay writes these list items even if the row is as new as the item",
-        "list items of a crashed attempt stay for ever if another attempt has written the row since",
-        (Change("project.shift_members:_items", _none_for_new_rows),),
-        written=parked_and_projected,
+    "a rebuild writes these list items for members that changed lately": Safeguard(
+        Change("maintain.rebuild.rebuild:_STREAM_AGE", becomes(-DAY)), written=rebuilt_after_half_an_attempt
     ),
-    Safeguard(
-        "a rebuild writes these list items for members that changed lately",
-        "list items of a crashed attempt stay for ever in the new generation",
-        (Change("maintain.rebuild.rebuild:_STREAM_AGE", becomes(-DAY)),),
-        written=rebuilt_after_half_an_attempt,
+    "steps that change and change back still make a shift": Safeguard(
+        Change("domain.rolling.shifts:shifts", _there_and_back_left_out), written=steps_there_and_back
     ),
-    Safeguard(
-        "steps that change and change back still make a shift",
-        "the middle record arrives late and is applied to a row that looks older",
-        (Change("domain.rolling.shifts:shifts", _there_and_back_left_out),),
-        written=steps_there_and_back,
-    ),
-)
+}
 
 
 def _without_position(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -562,63 +516,32 @@ def _made_anew(_: Callable[..., Any]) -> Callable[..., Any]:
 _FOLD: Final = "aws.dynamodb.rankings.log_folds:_Fold"
 
 
-LOGS: Final = (
-    Safeguard(
-        "a node remembers its position in each log",
-        "readers and folds add entries that the node already contains",
-        (Change(f"{_FOLD}._update", _without_position),),
+LOGS: Final = {
+    "a node remembers its position in each log": Safeguard(Change(f"{_FOLD}._update", _without_position)),
+    "a fold adds only what a node lacks": Safeguard(
+        Change(f"{_FOLD}._update", lambda original: lambda *arguments: _unconditional(original(*arguments)))
     ),
-    Safeguard(
-        "a fold adds only what a node lacks",
-        "two folds add the same entries to a node",
-        (Change(f"{_FOLD}._update", lambda original: lambda *arguments: _unconditional(original(*arguments))),),
+    "a fold that has read a node updates it only at the position that it read": Safeguard(
+        Change(f"{_FOLD}._update", _seen_unconditionally)
     ),
-    Safeguard(
-        "a fold that has read a node updates it only at the position that it read",
-        "two folds that have both read the node add the same entries to it",
-        (Change(f"{_FOLD}._update", _seen_unconditionally),),
+    "a log is cut only when every node has its entries": Safeguard(Change(f"{_FOLD}.bring", _gives_up)),
+    "a log is cut only if it still begins where the fold read it": Safeguard(
+        Change(f"{_FOLD}.cut", _with_updates(_unconditional))
     ),
-    Safeguard(
-        "a log is cut only when every node has its entries",
-        "nodes that the fold could not update lose entries",
-        (Change(f"{_FOLD}.bring", _gives_up),),
+    "a fold also updates nodes whose changes cancel out": Safeguard(
+        Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas)
     ),
-    Safeguard(
-        "a log is cut only if it still begins where the fold read it",
-        "a fold cuts entries that another fold has left in the log",
-        (Change(f"{_FOLD}.cut", _with_updates(_unconditional)),),
+    "a fold leaves out only periods that nobody can read": Safeguard(
+        Change("aws.dynamodb.rankings.log_folds:fold_deltas", _first_periods_left_out)
     ),
-    Safeguard(
-        "a fold also updates nodes whose changes cancel out",
-        "the node keeps the half that an earlier fold added before it stopped",
-        (Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas),),
+    "an empty node of a rolling window is not removed": Safeguard(Change(f"{_FOLD}.bring", _cleans)),
+    "log 0 lists a shard before a list item is written to it": Safeguard(
+        Change(f"{_WINDOWS}._prepare", _one_shard), written=rolling_shards_of_another_definition
     ),
-    Safeguard(
-        "a fold leaves out only periods that nobody can read",
-        "nodes of periods that can be read lack entries that are cut off the log",
-        (Change("aws.dynamodb.rankings.log_folds:fold_deltas", _first_periods_left_out),),
+    "log 0 names a log before it is used": Safeguard(
+        Change(f"{_WINDOWS}._change_log", _with_updates(lambda _: None)), written=counted_in_another_log
     ),
-    Safeguard(
-        "an empty node of a rolling window is not removed",
-        "its positions are lost, and entries that it already contained are added again",
-        (Change(f"{_FOLD}.bring", _cleans),),
+    "a log is made only if it does not exist": Safeguard(
+        Change(f"{_WINDOWS}._make", _made_anew), written=a_log_made_twice
     ),
-    Safeguard(
-        "log 0 lists a shard before a list item is written to it",
-        "readers miss entries",
-        (Change(f"{_WINDOWS}._prepare", _one_shard),),
-        written=rolling_shards_of_another_definition,
-    ),
-    Safeguard(
-        "log 0 names a log before it is used",
-        "readers miss counts",
-        (Change(f"{_WINDOWS}._change_log", _with_updates(lambda _: None)),),
-        written=counted_in_another_log,
-    ),
-    Safeguard(
-        "a log is made only if it does not exist",
-        "entries are lost when another function makes the log again",
-        (Change(f"{_WINDOWS}._make", _made_anew),),
-        written=a_log_made_twice,
-    ),
-)
+}
