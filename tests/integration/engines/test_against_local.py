@@ -55,10 +55,6 @@ CONDITIONS = """
     gone = :v OR gone < :w
     NOT gone = :v AND :w > :v
     gone <> :v AND n < :w
-    n BETWEEN :v AND :w
-    n BETWEEN :w AND :v
-    n BETWEEN :v AND :a
-    NOT gone BETWEEN :v AND :w
     gone = away
     gone <> away
     gone <> away AND n = :v
@@ -76,14 +72,12 @@ CONDITIONS = """
     ATTRIBUTE_EXISTS(n) AND :v < :w
     attribute_exists(:v) AND :v < :w
     attribute_exists(n, t)
-    begins_with(t, :v) AND :v < :w
     nothing(n, :v) AND :v < :w
     n > :v AND status = :w
     n = :unknown
     #n = :v
-    contains(t, :a) AND contains(tags, :v)
+    NOT contains(tags, :w) OR contains(tags, :v)
     t > :a AND t < :b
-    t BETWEEN :b AND :a
     by < :by
     attribute_not_exists(by) OR by <= :by
     gone < :by OR n < :by
@@ -456,7 +450,6 @@ IF = st.sampled_from(
         "attribute_not_exists(pk) OR v < :c",
         "v = :c",
         "NOT v > :c",
-        "v BETWEEN :z AND :c",
         "v <> :c AND attribute_exists(r)",
     ]
 )

@@ -1,8 +1,8 @@
 """The expressions of DynamoDB's requests: their text is parsed once, and compiled to functions of an item.
 
-Conditions (ConditionExpression, FilterExpression and KeyConditionExpression) without IN, `size` and `attribute_type`,
-and updates: SET, REMOVE and ADD. All of them on top-level attributes; REMOVE in lists too. A sum or a function has no
-other one inside, except for `if_not_exists(…) + …`.
+Conditions have no IN, `size` and `attribute_type`. Only key conditions have BETWEEN and `begins_with`, and `contains`
+looks into sets only. Updates have SET, REMOVE and ADD. All are on top-level attributes; REMOVE in lists too. A sum or
+a function has no other one inside, except for `if_not_exists(…) + …`.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
@@ -270,31 +270,26 @@ def _fetch(operand: Operand) -> Compute:
 
 
 def _contains(whole: Value, part: Value) -> bool:
-    if type(whole) in {str, bytes}:
-        return type(part) is type(whole) and part in whole
-    return type(whole) in {tuple, frozenset} and any(same(member, part) for member in whole)
-
-
-def _begins(whole: Value, start: Value) -> bool:
-    return type(whole) in {str, bytes} and type(start) is type(whole) and whole.startswith(start)
+    if type(whole) in {str, bytes, tuple}:
+        raise NotImplementedError("the engine has contains(…) for sets only")
+    return type(whole) is frozenset and any(same(member, part) for member in whole)
 
 
 _BINARY: Final[dict[str, Callable[[Value, Value], bool]]] = {
     "=": same,
     "<>": lambda left, right: left is MISSING or not same(left, right),
     "contains": _contains,
-    "begins_with": _begins,
 }
 
 
 def _compile_test(node: Test) -> Holds:
     name = node.operator
     first, *others = map(_fetch, node.operands)
+    second = others[0] if others else first
     if name == "attribute_exists":
         return lambda item, values: first(item, values) is not MISSING
     if name == "attribute_not_exists":
         return lambda item, values: first(item, values) is MISSING
-    second = others[0]
     if name in _ORDER:
         compare = _ORDER[name]
 
@@ -303,15 +298,10 @@ def _compile_test(node: Test) -> Holds:
             return comparable(left, right) and compare(left, right)
 
         return ordered
-    if name in _BINARY:
-        holds = _BINARY[name]
-        return lambda item, values: holds(first(item, values), second(item, values))
-
-    def between(item: Mapping[str, Value], values: Values) -> bool:
-        value, low, high = (fetch(item, values) for fetch in (first, *others))
-        return comparable(value, low) and comparable(value, high) and bool(low <= value <= high)
-
-    return between
+    if name not in _BINARY:
+        raise NotImplementedError(f"the engine has {name} in key conditions only")
+    holds = _BINARY[name]
+    return lambda item, values: holds(first(item, values), second(item, values))
 
 
 def _compile(node: Node) -> Holds:
@@ -534,7 +524,7 @@ def _plan(texts: tuple[tuple[str, str], ...], names: Names) -> Plan:
             readers.append(condition)
     return Plan(
         update,
-        {kind: _compile(node) for kind, node in nodes.items()},
+        {kind: _compile(node) for kind, node in nodes.items() if kind != "KeyConditionExpression"},
         nodes,
         projection,
         frozenset(name for reader in readers for name in reader.names),

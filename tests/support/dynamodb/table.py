@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
-from typing import Any, Final, overload
+from typing import Any, Final
 
 from sortedcontainers import SortedList  # type: ignore[import-untyped]  # no type stubs
 
@@ -188,14 +188,9 @@ class Shard(Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._changes)
 
-    @overload
-    def __getitem__(self, index: int) -> dict[str, Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
-    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
-        if isinstance(index, slice):
-            return [self._record(change) for change in self._changes[index]]
-        return self._record(self._changes[index])
+    def __getitem__(self, index: Any) -> Any:
+        changes = self._changes[index]
+        return [self._record(change) for change in changes] if isinstance(changes, list) else self._record(changes)
 
     def _record(self, change: Change) -> dict[str, Any]:
         either: Any = change.old if change.new is None else change.new
