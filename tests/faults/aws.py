@@ -141,10 +141,6 @@ class Store:
         finally:
             self.engine.busy = {}
 
-    def begin(self, request: Mapping[str, Any], identities: Sequence[Identity]) -> Begun:
-        """Return a transaction whose items can be written one by one."""
-        return Begun(self, request, identities)
-
     def writes(self) -> list[Write]:
         done, self._writes = self._writes, []
         return done
@@ -431,11 +427,8 @@ class Server:
 
     def _write_one_by_one(self, call: Call, identities: list[Identity], now: int, end: int) -> None:
         """Let a transaction be decided some time before its end, and its items be written from then on."""
-        begun = self._world.store.begin(call.request, identities)
-        if begun is not None:
-            self._begun[call] = begun
-            instant = self._instants.randint(now, end - 1)
-            self._clock.at(instant, begun.spread, self._instants, self._clock, end)
+        begun = self._begun[call] = Begun(self._world.store, call.request, identities)
+        self._clock.at(self._instants.randint(now, end - 1), begun.spread, self._instants, self._clock, end)
 
     def _write_some(self, call: Call) -> None:
         """Write some items of the transactions that hold what a plain read asks for, just before it reads."""

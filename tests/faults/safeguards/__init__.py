@@ -13,8 +13,7 @@ from typing import Final
 
 from .boards import BOARDS, REBUILDING
 from .outages import OUTAGES
-from .project import PROJECTING, REPLAYING
-from .prune import PRUNING
+from .project import PROJECTING, PRUNING, REPLAYING
 from .replacing import Change, Safeguard
 from .rolling import LOGS, ROLLING
 from .write import WRITING
