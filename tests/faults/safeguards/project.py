@@ -18,7 +18,7 @@ from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import Faulty
 
 from .replacing import Change, Safeguard, becomes, returns, unconditional
-from .rig import HIDE, NOW, SHARDED, delivering, on_a_rig
+from .rig import HIDE, NOW, SHARDED, Rig, delivering, on_a_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,14 +26,20 @@ if TYPE_CHECKING:
     from standings.domain.members.moves import Move
     from standings.domain.scoring.sort_order import Place
 
-    from .rig import Rig
-
 # ---- schedules that need them
 
-late_on_newer: Final = delivering("late_on_newer", (10, 2, -2), [(0,), (1, 2), (1,)], {"a": 10})
-in_and_out_in_a_batch: Final = delivering("in_and_out_in_a_batch", (10, HIDE), [(0, 1), (0,)], {})
-hidden_and_late: Final = delivering("hidden_and_late", (10, HIDE), [(0,), (1,), (0,)], {})
-equal_after_a_gap: Final = delivering("equal_after_a_gap", (10, 2, -2), [(0,), (2,), (1,)], {"a": 10})
+_LATE: Final = [(Rig.project, 0), (Rig.project, 1), (Rig.project, 0)]
+_ONE_BATCH_LATE: Final = [(Rig.project, 0), (Rig.project, 1, 2), (Rig.project, 1)]
+_PARKED: Final = [(Rig.project, 0), (Rig.park, 1), (Rig.replay,)]
+late_on_newer: Final = delivering("late_on_newer", (10, 2, -2), _ONE_BATCH_LATE, {"a": 10})
+in_and_out_in_a_batch: Final = delivering(
+    "in_and_out_in_a_batch", (10, HIDE), [(Rig.project, 0, 1), (Rig.project, 0)], {}
+)
+hidden_and_late: Final = delivering("hidden_and_late", (10, HIDE), _LATE, {})
+equal_after_a_gap: Final = delivering(
+    "equal_after_a_gap", (10, 2, -2), [(Rig.project, 0), (Rig.project, 2), (Rig.project, 1)], {"a": 10}
+)
+parked_and_hidden: Final = delivering("parked_and_hidden", (10, HIDE), _PARKED, {})
 
 
 @on_a_rig
@@ -65,18 +71,6 @@ def shards_of_another_definition(pipeline: Rig) -> None:
         pipeline.send(newer, f"m{number}", number)
     pipeline.project(newer, *pipeline.records())
     assert len(pipeline.scores(stack)) == 20
-
-
-@on_a_rig
-def parked_and_hidden(pipeline: Rig) -> None:
-    """The parked record hides a member, so the replay must take the member out of its ranking."""
-    stack = pipeline.functions()
-    pipeline.count(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    (second,) = pipeline.records()
-    pipeline.park(stack, second)
-    pipeline.replay(stack)
-    assert pipeline.scores(stack) == {}
 
 
 @on_a_rig

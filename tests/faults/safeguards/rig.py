@@ -186,20 +186,23 @@ HIDE: Final = None
 def delivering(
     name: str,
     changes: Sequence[int | None],
-    batches: Sequence[Sequence[int]],
+    steps: Sequence[tuple[Any, ...]],
     expected: dict[str, int],
     boards: str = POINTS,
     window: str = "all",
 ) -> Callable[[], None]:
-    """Return a schedule of one member's changes, whose records are delivered in these batches, and then its scores."""
+    """Return a schedule of one member's changes, of steps with some of their records, and of its scores after them.
+
+    A step is a method of the rig, such as `Rig.project`, and the numbers of the records that it gets.
+    """
 
     def schedule(pipeline: Rig) -> None:
         stack = pipeline.functions(boards)
         for points in changes:
             pipeline.hide(stack, "a") if points is HIDE else pipeline.send(stack, "a", points)
         records = pipeline.records()
-        for batch in batches:
-            pipeline.project(stack, *(records[number] for number in batch))
+        for step, *numbers in steps:
+            step(pipeline, stack, *(records[number] for number in numbers))
         assert pipeline.scores(stack, window) == expected
 
     schedule.__name__ = name

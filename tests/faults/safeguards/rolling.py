@@ -22,12 +22,12 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.faults.faulty_client import Faulty, cancelled
 
 from .replacing import Change, Safeguard, becomes, unconditional, unconditionally
-from .rig import HIDE, NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, day, delivering, on_a_rig
+from .rig import HIDE, NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, Rig, day, delivering, on_a_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .rig import Rig
+    from tests.support.aws.stack import Stack
 
 # ---- schedules that need them
 
@@ -47,37 +47,38 @@ class Held(Faulty):
         return self.client.put_item(**request)
 
 
-def _held_up(pipeline: Rig, first: Any, second: Any) -> dict[str, int]:
+def _held_up(pipeline: Rig, stack: Stack, first: Any, second: Any) -> None:
     """Project a record, and beside it that record and the next one, before the first attempt writes its list items."""
-    held = Held(pipeline.engine)
-    stack, other = pipeline.functions(ROLLING_POINTS, held), pipeline.functions(ROLLING_POINTS)
 
     def meanwhile() -> None:
-        pipeline.project(other, first)
-        pipeline.project(other, second)
+        pipeline.project(stack, first)
+        pipeline.project(stack, second)
 
-    held.meanwhile = meanwhile
-    pipeline.project(stack, first)
+    held = Held(pipeline.engine, meanwhile=meanwhile)
+    pipeline.project(pipeline.functions(ROLLING_POINTS, held), first)
     assert held.meanwhile is None
-    return pipeline.scores(stack, WINDOW)
 
 
-@on_a_rig
-def older_list_items_late(pipeline: Rig) -> None:
-    """A projector is held up before it writes list items. Meanwhile another one projects a newer record."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.send(stack, "a", 2)
-    assert _held_up(pipeline, *pipeline.records()) == {"a": 12}
+def _rolling(name: str, changes: Any, expected: dict[str, int], *steps: tuple[Any, ...]) -> Callable[[], None]:
+    return delivering(name, changes, steps, expected, ROLLING_POINTS, WINDOW)
 
 
-@on_a_rig
-def list_items_of_a_hidden_member_late(pipeline: Rig) -> None:
-    """A projector is held up before it writes list items. Meanwhile another one projects that the member is hidden."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    assert _held_up(pipeline, *pipeline.records()) == {}
+older_list_items_late: Final = _rolling("older_list_items_late", (10, 2), {"a": 12}, (_held_up, 0, 1))
+list_items_of_a_hidden_member_late: Final = _rolling(
+    "list_items_of_a_hidden_member_late", (10, HIDE), {}, (_held_up, 0, 1)
+)
+steps_there_and_back: Final = _rolling(
+    "steps_there_and_back", (10, 2, -2), {"a": 10}, (Rig.project, 0), (Rig.project, 1, 2), (Rig.project, 1)
+)
+hidden_in_a_window_and_late: Final = _rolling(
+    "hidden_in_a_window_and_late", (10, HIDE), {}, (Rig.project, 0), (Rig.project, 1), (Rig.project, 0)
+)
+hidden_after_half_an_attempt: Final = _rolling(
+    "hidden_after_half_an_attempt", (10, HIDE), {}, (Rig.project_halfway, 0), (Rig.project, 0, 1)
+)
+parked_after_half_an_attempt: Final = _rolling(
+    "parked_after_half_an_attempt", (10, HIDE), {}, (Rig.project_halfway, 0), (Rig.park, 1), (Rig.replay,)
+)
 
 
 @on_a_rig
@@ -164,31 +165,6 @@ def rolling_shards_of_another_definition(pipeline: Rig) -> None:
 
 
 @on_a_rig
-def hidden_after_half_an_attempt(pipeline: Rig) -> None:
-    """A projector dies after it wrote list items. The next batch hides the member too."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    first, second = pipeline.records()
-    pipeline.project_halfway(stack, first)
-    pipeline.project(stack, first, second)
-    assert pipeline.scores(stack, WINDOW) == {}
-
-
-@on_a_rig
-def parked_after_half_an_attempt(pipeline: Rig) -> None:
-    """A projector dies after it wrote list items. The record that hides the member is parked."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    first, second = pipeline.records()
-    pipeline.project_halfway(stack, first)
-    pipeline.park(stack, second)
-    pipeline.replay(stack)
-    assert pipeline.scores(stack, WINDOW) == {}
-
-
-@on_a_rig
 def parked_and_projected(pipeline: Rig) -> None:
     """A projector dies after it wrote list items. The record is parked, and so is the next, which removes the member.
 
@@ -246,14 +222,6 @@ def half_an_attempt_the_day_before(pipeline: Rig) -> None:
     pipeline.hide(stack, "a")
     pipeline.project(stack, shown, *pipeline.records())
     assert pipeline.scores(stack, WINDOW, day(NEXT_SLAB + 2 * DAY)) == {}
-
-
-steps_there_and_back: Final = delivering(
-    "steps_there_and_back", (10, 2, -2), [(0,), (1, 2), (1,)], {"a": 10}, boards=ROLLING_POINTS, window=WINDOW
-)
-hidden_in_a_window_and_late: Final = delivering(
-    "hidden_in_a_window_and_late", (10, HIDE), [(0,), (1,), (0,)], {}, boards=ROLLING_POINTS, window=WINDOW
-)
 
 
 # ---- how each is taken away
