@@ -28,7 +28,6 @@ from botocore.exceptions import ParamValidationError
 from tests.support.dynamodb.errors import (
     CONDITION_FAILED,
     ConditionFailed,
-    Exceptions,
     Invalid,
     InvalidForItem,
     Refusal,
@@ -194,7 +193,6 @@ class Engine:
         self.written: list[Written] = []
         self.busy: Mapping[tuple[str, Key], str] = {}
         self.unfinished: dict[tuple[str, Key], Stored | None] = {}
-        self.exceptions = Exceptions()
         self.clock = clock
         self._tables: dict[str, Table] = {}
         self._shards = shards
