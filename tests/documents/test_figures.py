@@ -17,7 +17,7 @@ from benchmarks.members.histories import TWO_OF_SEVEN
 from benchmarks.models.cost import cost_page, provisioned
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices
 from benchmarks.models.cost.services import SERVICES
-from tests.faults.safeguards import search
+from tests.faults.safeguards import __main__ as search
 from tests.support.documents.pages import DECISIONS, PAGES
 from tests.template.expansion import source
 

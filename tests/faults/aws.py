@@ -38,23 +38,13 @@ if TYPE_CHECKING:
 Request = dict[str, Any]
 Identity = tuple[str, tuple[str, ...]]
 TRANSACT: Final = "transact_write_items"
-NAMES: Final = {
-    "transact_write_items": "TransactWriteItems",
-    "put_item": "PutItem",
-    "update_item": "UpdateItem",
-    "delete_item": "DeleteItem",
-    "get_item": "GetItem",
-    "batch_get_item": "BatchGetItem",
-    "query": "Query",
-    "scan": "Scan",
-    "transact_get_items": "TransactGetItems",
-    "batch_write_item": "BatchWriteItem",
-    "send_message_batch": "SendMessageBatch",
-    "put_object": "PutObject",
-    "list_objects_v2": "ListObjectsV2",
-    "get_object": "GetObject",
-    "delete_object": "DeleteObject",
-}
+NAMES: Final = frozenset(
+    {
+        *("transact_write_items", "transact_get_items", "put_item", "update_item", "delete_item", "get_item"),
+        *("batch_get_item", "batch_write_item", "query", "scan", "send_message_batch"),
+        *("put_object", "list_objects_v2", "get_object", "delete_object"),
+    }
+)
 # The faults. These names go into the digest of a schedule.
 CRASH_BEFORE: Final = "crash before"
 CRASH_AFTER: Final = "crash after"
@@ -116,13 +106,12 @@ class Call:
 
 
 def lost() -> Exception:
-    """Return the error of an answer that never arrives."""
     return ReadTimeoutError(endpoint_url="https://aws.invalid")
 
 
 def error_of(call: Call, code: str) -> ClientError:
     """Return the error of a service with a code such as `ThrottlingException`."""
-    return client_error(NAMES[call.operation], code, "as the seed says")
+    return client_error(call.operation.title().replace("_", ""), code, "as the seed says")
 
 
 # ---- tables
@@ -152,12 +141,7 @@ class Store:
         finally:
             self.engine.busy = {}
 
-    def begin(self, request: Mapping[str, Any], identities: Sequence[Identity]) -> Begun:
-        """Return a transaction whose items can be written one by one."""
-        return Begun(self, request, identities)
-
     def writes(self) -> list[Write]:
-        """Return the writes since the last call."""
         done, self._writes = self._writes, []
         return done
 
@@ -301,7 +285,6 @@ class Sdk:
         return answer
 
     def _end(self, process: Process, fault: str) -> None:
-        """Let a process die, or hang until its timeout."""
         if fault == CRASH_BEFORE:
             self._clock.die(process)
         self._clock.sleep(3600 * SECOND)
@@ -371,7 +354,6 @@ class Server:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no transaction is left."""
         return not self._locks
 
     def throttle(self, span: int) -> None:
@@ -445,11 +427,8 @@ class Server:
 
     def _write_one_by_one(self, call: Call, identities: list[Identity], now: int, end: int) -> None:
         """Let a transaction be decided some time before its end, and its items be written from then on."""
-        begun = self._world.store.begin(call.request, identities)
-        if begun is not None:
-            self._begun[call] = begun
-            instant = self._instants.randint(now, end - 1)
-            self._clock.at(instant, begun.spread, self._instants, self._clock, end)
+        begun = self._begun[call] = Begun(self._world.store, call.request, identities)
+        self._clock.at(self._instants.randint(now, end - 1), begun.spread, self._instants, self._clock, end)
 
     def _write_some(self, call: Call) -> None:
         """Write some items of the transactions that hold what a plain read asks for, just before it reads."""
@@ -467,7 +446,6 @@ class Server:
         self._answer(call, answer)
 
     def _do(self, call: Call, busy: Mapping[Identity, str], begun: Begun | None = None) -> Any:
-        """Execute a call; return its answer or its error."""
         answer = self._world.services.perform(call, busy, begun)
         code = answer.response["Error"]["Code"] if isinstance(answer, ClientError) else "done"
         self._world.note(call.process.name, call.operation, code, busy)
@@ -478,7 +456,6 @@ class Server:
         return answer
 
     def _record_traps(self, call: Call, reasons: list[dict[str, Any]]) -> None:
-        """Record the traps that a cancelled transaction has met."""
         codes = {reason["Code"] for reason in reasons}
         if {"ConditionalCheckFailed", "TransactionConflict"} <= codes:
             self._world.trap("condition and conflict in one cancellation")

@@ -79,7 +79,6 @@ class Clockwork:
         heappush(self._agenda, (max(when, self.now), self._number, do, arguments))
 
     def after(self, delay: int, do: Callable[..., None], *arguments: Any) -> None:
-        """Schedule a call after a delay in microseconds."""
         self.at(self.now + delay, do, *arguments)
 
     def run(self) -> None:
@@ -92,7 +91,6 @@ class Clockwork:
             do(*arguments)
 
     def start(self, process: Process, do: Callable[[], None]) -> None:
-        """Start the first task of a process now."""
         self._enter(self._task(process, do))
 
     def _enter(self, task: Task) -> None:
@@ -118,7 +116,6 @@ class Clockwork:
 
     @staticmethod
     def process() -> Process | None:
-        """Return the running process, or None outside all processes."""
         current = getcurrent()
         return current.process if isinstance(current, Task) else None
 
@@ -137,7 +134,6 @@ class Clockwork:
             task.switch(answer)
 
     def sleep(self, delay: int) -> None:
-        """Pause the running task for a number of microseconds."""
         self.after(delay, self.resume, getcurrent())
         self.wait()
 
@@ -176,7 +172,6 @@ class Future:
         self._error: Exception | None = None
 
     def run(self) -> None:
-        """Run the task and keep its result or its error."""
         try:
             self._result = self._do()
         except Exception as error:  # noqa: BLE001 - `result` raises it
@@ -206,7 +201,6 @@ class Pool:
         self._queue: deque[tuple[Process, Future]] = deque()
 
     def submit(self, do: Callable[..., Any], *arguments: Any) -> Future:
-        """Run a call in the pool, as `Executor.submit` does."""
         future = Future(self._clockwork, lambda: do(*arguments))
         process = self._clockwork.process()
         if process is None:

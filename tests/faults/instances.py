@@ -150,38 +150,34 @@ def patched(world: World) -> Iterator[None]:
 
     unmetered = Unmetered()
     logger = logs.logger
-    level = logger.log_level
 
     def boards() -> Boards:
         process = clock.process()
         return boards_of(process.definition if process is not None else world.instances.definition)
 
-    with ExitStack() as patches:
-        patches.enter_context(mock.patch.object(logs, "metrics", unmetered))
-        patches.enter_context(mock.patch.object(aws_lambda_powertools, "single_metric", unmetered.single))
-        patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
-        patches.enter_context(mock.patch.object(building_blocks, "boards", boards))
-        patches.enter_context(mock.patch.object(building_blocks, "client", return_value=world.sdk))
-        patches.enter_context(
-            mock.patch.object(
-                building_blocks, "time", SimpleNamespace(time_ns=time_ns, monotonic=monotonic, sleep=sleep)
-            )
-        )
-        patches.enter_context(mock.patch.object(building_blocks, "random", SimpleNamespace(random=world.rng.random)))
-        patches.enter_context(mock.patch.object(projector, "ThreadPoolExecutor", pool))
+    timing = SimpleNamespace(time_ns=time_ns, monotonic=monotonic, sleep=sleep)
+    replaced: list[tuple[Any, str, Any]] = [
+        (logs, "metrics", unmetered),
+        (aws_lambda_powertools, "single_metric", unmetered.single),
+        (building_blocks, "boards", boards),
+        (building_blocks, "client", lambda _: world.sdk),
+        (building_blocks, "time", timing),
+        (building_blocks, "random", SimpleNamespace(random=world.rng.random)),
+        (projector, "ThreadPoolExecutor", pool),
+        (ranking_reads, "ThreadPoolExecutor", pool),
         # The boards here live for days only, so a purge need not look through years of periods.
-        patches.enter_context(mock.patch.object(purge, "REACH", 20 * DAY))
-        patches.enter_context(mock.patch.object(purge, "HOURS_REACH", 10 * DAY))
-        if world.busy:
-            # Prune often, even where little would be gained.
-            pruned = partial(PrunedRankings, chance=0.12, worth=0)
-            patches.enter_context(mock.patch.object(projector, "PrunedRankings", pruned))
-        patches.enter_context(mock.patch.object(ranking_reads, "ThreadPoolExecutor", pool))
+        (purge, "REACH", 20 * DAY),
+        (purge, "HOURS_REACH", 10 * DAY),
         # Boards here are small: fold logs that are short, a few entries at a time.
-        for module, name, values in _SHORT:
-            patches.enter_context(mock.patch.object(module, name, world.rng.choice(values)))
+        *((module, name, world.rng.choice(values)) for module, name, values in _SHORT),
+    ]
+    if world.busy:
+        # Prune often, even where little would be gained.
+        replaced.append((projector, "PrunedRankings", partial(PrunedRankings, chance=0.12, worth=0)))
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
+        for owner, name, value in replaced:
+            patches.enter_context(mock.patch.object(owner, name, value))
+        patches.callback(logger.setLevel, logger.log_level)
         logger.setLevel(logging.CRITICAL)
-        try:
-            yield
-        finally:
-            logger.setLevel(level)
+        yield

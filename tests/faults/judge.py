@@ -132,7 +132,6 @@ class Judge:
         return expected
 
     def edited(self, edit: Edit) -> None:
-        """Apply a committed change of a member to the model."""
         model = self.models[edit.board]
         if edit.remove:
             model.remove(edit.member)
@@ -140,7 +139,6 @@ class Judge:
             model.put(edit.member, hidden=edit.hidden)
 
     def differ(self, difference: str) -> None:
-        """Record a difference."""
         self.differences.append(difference)
 
     def projected(self, writes: Sequence[Write]) -> None:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.support.awslambda import settings
-from tests.support.awslambda.batch_answers import BadAnswerError, failed_ids
-from tests.support.awslambda.queue import Message, record_of
+from tests.support.awslambda.pollers import BadAnswerError, Message, failed_ids, record_of
 
 from .clockwork import DAY, SECOND
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 # ---- the queue
 
 VISIBILITY: Final = settings.QUEUE.visibility * SECOND
-ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
 MAX_WRITERS: Final = 3
 
 
@@ -56,7 +54,6 @@ class Queue:
         return not self._visible and not self.hidden
 
     def send(self, body: str) -> None:
-        """Put a message into the queue."""
         self._sent += 1
         self._show(Message(body, {}, self._world.clock.now // 1000, f"message-{self._sent}"))
 
@@ -90,7 +87,7 @@ class Queue:
         if taken:
             self.hidden += len(taken)
             self._writers += 1
-            records = [record_of(message, ARN) for message in taken]
+            records = [record_of(message) for message in taken]
             events: dict[str, Sent] = {}
             for message in taken:
                 sent = self._world.bodies[message.body]
@@ -326,7 +323,6 @@ class Poller:
         return all(reader.is_drained for readers in self.readers for reader in readers)
 
     def take(self, stream: Any) -> None:
-        """Take the new records from the stream."""
         for number, shard in enumerate(stream):
             while self._taken[number] < len(shard):
                 record = self.record(shard[self._taken[number]])
@@ -337,7 +333,6 @@ class Poller:
                 reader.poke()
 
     def record(self, content: dict[str, Any]) -> Record:
-        """Parse a stream record and set its time."""
         detail = content["dynamodb"]
         keys = detail["Keys"]
         old, new = detail.get("OldImage"), detail.get("NewImage")
@@ -349,7 +344,6 @@ class Poller:
         return Record(content, (keys["pk"]["S"], keys["sk"]["S"]), before, version, _scores(old), _scores(new), at)
 
     def record_traps(self, batch: Batch) -> None:
-        """Record the traps that a batch meets."""
         firsts: dict[tuple[str, str], Record] = {}
         for record in batch.records:
             first = firsts.setdefault(record.key, record)

@@ -46,11 +46,9 @@ class Family:
     shards: int = 1
 
     def text(self) -> str:
-        """Return the family as TOML."""
         return self._board.toml(self.name, self.shards)
 
     def model(self) -> BoardModel:
-        """Return an empty model of the board."""
         return self._board.model()
 
     @property
@@ -261,7 +259,6 @@ class Script:
         self._number = 0
 
     def begin(self) -> None:
-        """Put everything that happens in the schedule on the agenda."""
         world, rng = self._world, self._rng
         at = self.began
         if self._league.registered:
@@ -305,7 +302,6 @@ class Script:
         return at
 
     def _deployment(self, at: int) -> None:
-        """Deploy another `boards.toml`. Both definitions run for a while."""
         world, rng = self._world, self._rng
         world.clock.at(at, world.people.deploy)
         world.clock.at(at + rng.randint(8 * SECOND, 5 * MINUTE), world.people.deploy)
@@ -408,7 +404,6 @@ class Script:
         return self._sent(event_id, at, updates)
 
     def _age(self) -> int:
-        """Draw how long before now an event happened, in milliseconds."""
         rng = self._rng
         chance = rng.random()
         if chance < 0.8:
@@ -435,7 +430,6 @@ class Script:
                 self._world.people.edit(Edit(LEAGUE, member, hidden=False))
 
     def _change_member(self) -> None:
-        """Hide a member, or remove it, and undo that later."""
         world, rng = self._world, self._rng
         board = rng.choice([LEAGUE, LEAGUE, CLANS])
         member = rng.choice(self.members if board == LEAGUE else self.clans)

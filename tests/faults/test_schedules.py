@@ -46,7 +46,6 @@ def judged(seed: int) -> Outcome:
 
 @pytest.fixture(scope="session")
 def totals(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that all pytest workers share."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 

@@ -9,7 +9,6 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from io import BytesIO
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
@@ -25,7 +24,6 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
-from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.items import encode_item
 from tests.support.dynamodb.request_checks import checked
 from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
@@ -41,7 +39,7 @@ from .traps import FAULTS, TRAPS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tests.support.awslambda.queue import Message
+    from tests.support.awslambda.pollers import Message
     from tests.support.dynamodb.table import Index
     from tests.support.oracle.model import BoardModel
 
@@ -131,7 +129,6 @@ class People:
         """The number of maintenance tasks that are not done."""
 
     def post(self, sent: Sent) -> None:
-        """Send an event, perhaps not for the first time."""
         if sent.body not in self._world.bodies:
             self._world.sent.setdefault(sent.id, []).append(sent)
             self._world.bodies[sent.body] = sent
@@ -140,7 +137,6 @@ class People:
         self._world.queue.send(sent.body)
 
     def edit(self, edit: Edit) -> None:
-        """Change a member over HTTP."""
         query = urlencode({"id": edit.member})
         path = f"/boards/{edit.board}/member"
         body = None if edit.hidden is None else {"hidden": edit.hidden}
@@ -152,7 +148,6 @@ class People:
         self._world.deployed += 1
 
     def delete_by_hand(self, board: str, member: str) -> None:
-        """Delete a member's item directly in the table."""
         partition, sort = member_key(board, member)
         if self._world.store.item("Scores", pk=partition, sk=sort) is None:
             return
@@ -166,13 +161,11 @@ class People:
         self._world.poller.take(self._world.store.stream)
 
     def rebuild(self) -> None:
-        """Rebuild a board, or in a few schedules delete it."""
         board = self._world.rng.choice([LEAGUE, LEAGUE, CLANS])
         task = "rebuild" if self._world.rng.random() < 0.85 else "delete"
         self.chore(task, {"board": board, "begin": True}, lambda _: self._world.trap(f"{task} beside events"))
 
     def expire(self) -> None:
-        """Let TTL delete most of the expired items."""
         deleted = []
         for table in ("Scores", "Receipts", "Rankings"):
             self._world.store.expire(table, lambda: self._world.rng.random() < 0.8)
@@ -185,7 +178,6 @@ class People:
         self._world.poller.take(self._world.store.stream)
 
     def dead_lettered(self, message: Message) -> None:
-        """Redrive a message from the dead-letter queue later."""
         self._world.trap("redriven")
         self._world.clock.after(self._world.rng.randint(HOUR, 3 * DAY), self._world.queue.send, message.body)
 
@@ -244,8 +236,8 @@ class Parked:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.objects: dict[str, tuple[bytes, int]] = {}
-        """Body and time of each object in the bucket, by key."""
+        self._bucket = Bucket(lambda: self._world.clock.now // 1000)
+        self.objects = self._bucket.objects
         self.was_used = False
         self._replays = 0
 
@@ -254,26 +246,15 @@ class Parked:
         return not self.objects and not self._replays
 
     def do(self, call: Call) -> Any:
-        """Execute a call to S3."""
-        request = call.request
-        assert request["Bucket"] == ENVIRONMENT["FAILURE_BUCKET"]
         if call.operation == "put_object":
-            assert request["Key"].startswith("parked/")
+            assert call.request["Key"].startswith("parked/")
             self._world.trap("parked by the projector")
-            self._put(request["Key"], request["Body"])
-        elif call.operation == "delete_object":
-            self.objects.pop(request["Key"], None)
-        elif call.operation == "get_object":
-            if request["Key"] not in self.objects:
-                return client_error("GetObject", "NoSuchKey", "The specified key does not exist.")
-            return {"Body": BytesIO(self.objects[request["Key"]][0])}
-        else:
-            keys = [
-                key for key in sorted(self.objects) if key.startswith(request["Prefix"]) and key > request["StartAfter"]
-            ]
-            modified = {key: EPOCH + timedelta(microseconds=self.objects[key][1]) for key in keys}
-            return {"Contents": [{"Key": key, "LastModified": modified[key]} for key in keys[: request["MaxKeys"]]]}
-        return {}
+            self._put(call.request["Key"], call.request["Body"])
+            return {}
+        try:
+            return getattr(self._bucket, call.operation)(**call.request) or {}
+        except ClientError as error:
+            return error
 
     def park(self, records: list[dict[str, Any]], tries: int) -> None:
         """Park records that Lambda has given up after some tries because of their age, as one object."""
@@ -285,15 +266,14 @@ class Parked:
         self.was_used = True
         if not self.objects and not self._replays:
             self._replay_later()
-        self.objects[key] = body, self._world.clock.now
+        self._bucket.put_object(ENVIRONMENT["FAILURE_BUCKET"], key, body, "application/json")
 
     def _replay_later(self) -> None:
         self._replays += 1
         self._world.clock.after(self._world.rng.randint(MINUTE, 2 * DAY), self._replay)
 
     def _replay(self) -> None:
-        """Start a replay of everything that is parked."""
-        for body, _ in self.objects.values():
+        for body in self.objects.values():
             for record in _records(json.loads(body)):
                 parked = self._world.poller.record(record)
                 high = self._world.poller.highest.get(parked.key)
@@ -333,11 +313,9 @@ class Delays:
 
     @property
     def index(self) -> Index:
-        """The sorted index of Rankings."""
         return self._world.store.engine._tables["Rankings"].indexes["places"]
 
     def begin(self) -> None:
-        """Put the delays on the agenda."""
         if self._disabled:
             self._world.clock.after(self.rng.randint(0, 3 * SECOND), self._disable)
         self.index.behind = self._behind
@@ -364,12 +342,10 @@ class Watch:
         self._stale: dict[tuple[str, str], tuple[int, Any]] = {}
 
     def expired(self, key: tuple[str, str]) -> None:
-        """Take note that TTL has deleted a member's item."""
         self._world.trap("REMOVE record")
         self._expired.add(key)
 
     def met(self, call: Call, others: Sequence[Call]) -> None:
-        """Record the traps of a transaction that conflicts with others."""
         kinds = {call.process.kind, *(other.process.kind for other in others)}
         if kinds == {"writer"}:
             self._world.trap("writers meet on an item")
@@ -399,7 +375,6 @@ class Watch:
             self._world.judge.edited(Edit(board_of(item["pk"]), item["sk"], remove=True))
 
     def _record_ranking_traps(self, process: Process, new: Any) -> None:
-        """Record the traps that a write to Rankings meets."""
         if isinstance(process.detail, Batch):
             process.detail.commits += 1
             if new is None:
@@ -538,7 +513,6 @@ class World:
         self._build(rng)
 
     def _draw(self, rng: Random) -> None:
-        """Draw the kind of the schedule."""
         self.shape = shape(rng, changed=rng.random() < 0.3)
         self.fault_rate = rate if (rate := self.options.fault_rate) is not None else rng.choice([0.05, 0.1, 0.15])
         self.shape = self.shape.wider(self.fault_rate) if not self.options.notes else with_notes(self.shape)
@@ -557,7 +531,6 @@ class World:
         """The timeout of an invocation in this schedule, in seconds."""
 
     def _build(self, rng: Random) -> None:
-        """Build the services, and the pollers that invoke the functions."""
         shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
         if rng.random() < 0.05:
             factor = 10
@@ -640,7 +613,6 @@ class World:
         return process
 
     def _process(self, kind: str, instance: Instance, detail: Any, heard: Callable[[Process, Any], None]) -> Process:
-        """Create a process and schedule its timeout."""
         later = instance.definition != self.shape.text
         name = f"{kind}-{self.number()}/{'new' if later else 'old'}"
         process = Process(name, kind, self.clock.now, instance.skew, instance.definition, detail)
@@ -664,7 +636,6 @@ class World:
         self._answer(process, Died())
 
     def end(self, process: Process, answer: Any) -> None:
-        """End a process and pass its answer on."""
         process.done = True
         self.live.remove(process)
         self.clock.after(0, self._answer, process, answer)
@@ -684,7 +655,6 @@ class World:
             self._answer(process, TimeoutError())
 
     def run(self) -> None:
-        """Run the script to its end, then compare everything."""
         self.script.begin()
         self.delays.begin()
         try:

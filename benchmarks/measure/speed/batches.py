@@ -11,7 +11,7 @@ from standings.aws.dynamodb.scores.member_items import encode_image
 from standings.domain.members.counting import Counted, additions
 from standings.domain.members.member_item import Image
 from standings.wiring import building_blocks
-from tests.support.awslambda.queue import Message, record_of
+from tests.support.awslambda.pollers import Message, record_of
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

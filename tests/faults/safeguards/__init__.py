@@ -1,5 +1,7 @@
 """The rules that keep rankings exact, by stage of the pipeline, each with the replacements that disable it.
 
+`docs/safeguards.md` says what goes wrong without each.
+
     make safeguards SAFEGUARDS_ARGS="NAME ..."
 
 disables each safeguard, or each one named, and runs schedules until some come out wrong. It writes
@@ -11,15 +13,12 @@ from typing import Final
 
 from .boards import BOARDS, REBUILDING
 from .outages import OUTAGES
-from .project import PROJECTING
-from .prune import PRUNING
+from .project import PROJECTING, PRUNING, REPLAYING
 from .replacing import Change, Safeguard
-from .replay import REPLAYING
 from .rolling import LOGS, ROLLING
 from .write import WRITING
 
-__all__ = ["SAFEGUARDS", "WRITTEN", "Change", "Safeguard"]
+__all__ = ["SAFEGUARDS", "Change", "Safeguard"]
 
-SAFEGUARDS: Final = (*WRITING, *PROJECTING, *ROLLING, *LOGS, *PRUNING, *REPLAYING, *REBUILDING, *BOARDS, *OUTAGES)
-WRITTEN: Final = {each.written.__name__: each.written for each in SAFEGUARDS if each.written is not None}
-"""The schedules that were written for safeguards, by name."""
+_STAGES: Final = (WRITING, PROJECTING, ROLLING, LOGS, PRUNING, REPLAYING, REBUILDING, BOARDS, OUTAGES)
+SAFEGUARDS: Final = {name: safeguard for stage in _STAGES for name, safeguard in stage.items()}

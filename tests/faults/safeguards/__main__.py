@@ -1,8 +1,99 @@
-"""Run `make safeguards`."""
+"""`make safeguards`: find the schedules that come out wrong without each safeguard, and write the page's tables."""
 
-import tests.conftest  # noqa: F401 - sets the environment variables before any module of the product is imported
+from __future__ import annotations
 
-from .search import main
+import argparse
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+import tests.conftest  # noqa: F401 - sets the environment variables of the product
+from benchmarks.harness.results_file import REPOSITORY, SIZES, Output
+from tests.faults.world import run, uncollected
+
+from . import SAFEGUARDS
+from . import __doc__ as description
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .replacing import Safeguard
+
+NAME: Final = "safeguards"
+PAGE: Final = "docs/safeguards.md"
+COMMAND: Final = "make safeguards"
+MOST: Final = {"full": 30, "small": 1}
+"""Give up on a safeguard after this many schedules, by size of the run."""
+LEAST: Final = 20
+"""Try at least this many schedules, even if one has noticed already."""
+
+
+@dataclass
+class Found:
+    """How many schedules, from seed 0 on, ran without a safeguard, how many came out wrong, and the first of those."""
+
+    tried: int = 0
+    noticed: int = 0
+    first: int | None = None
+
+    def search(self, safeguard: Safeguard, most: int) -> None:
+        """Run schedules without the safeguard until enough of them have noticed."""
+        with safeguard.removed(), uncollected():
+            while self.tried < (most if self.first is None else min(LEAST, most)):
+                if run(self.tried).differences:
+                    self.noticed += 1
+                    self.first = self.tried if self.first is None else self.first
+                self.tried += 1
+
+
+def read(out: Output) -> dict[str, Found]:
+    return {name: Found(**each) for name, each in out.result(NAME).items()}
+
+
+def write(findings: Mapping[str, Found], out: Output) -> None:
+    out.keep(NAME, {name: asdict(findings[name]) for name in SAFEGUARDS if name in findings})
+    out.table(PAGE, "noticed", COMMAND, noticed(findings))
+
+
+def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
+    """Yield the table of the page. What it says in the first two columns stays."""
+    rows = (line.split(" | ") for line in (REPOSITORY / PAGE).read_text("utf-8").splitlines() if line.startswith("| "))
+    without = {row[0].removeprefix("| "): row[1] for row in rows}
+    yield "| safeguard | without it | first schedule that fails | schedules that fail | written for it | replaced |"
+    yield "|---|---|---|---|---|---|"
+    for name, each in SAFEGUARDS.items():
+        found = findings.get(name, Found())
+        first = "–" if found.first is None else found.first + 1
+        schedule = f"`{each.written.__name__}`" if each.written else ""
+        replaced = ", ".join(f"`{change.where}`" for change in each.changes)
+        counts = f"{first} | {found.noticed} of {found.tried}"
+        yield f"| {name} | {without[name]} | {counts} | {schedule} | {replaced} |"
+
+
+def searched(name: str, most: int) -> Found:
+    """Search for the schedules that notice one safeguard, given by name."""
+    found = Found()
+    found.search(SAFEGUARDS[name], most)
+    return found
+
+
+def main() -> None:
+    """Search for schedules that notice each safeguard, or each one named."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=description)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--most", type=int, help="give up on a safeguard after this many schedules (30)")
+    parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes to .local/bench only")
+    options = parser.parse_args()
+    out = Output(small=options.size == "small")
+    most = options.most or MOST[options.size]
+    findings = read(out) if options.names else {}
+    with ProcessPoolExecutor() as pool:
+        searches = {pool.submit(searched, name, most): name for name in options.names or SAFEGUARDS}
+        for search in as_completed(searches):
+            findings[searches[search]] = search.result()
+            print(searches[search], search.result(), flush=True)
+    write(findings, out)
+
 
 if __name__ == "__main__":
     main()

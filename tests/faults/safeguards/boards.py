@@ -142,11 +142,7 @@ def definitions_3() -> None:
 
 
 AUTUMN: Final = '{ name = "autumn", starts = "2026-11-01", ends = "2026-11-23" }'
-
-
 ADVENT: Final = '{ name = "advent", starts = "2026-11-23", ends = "2026-12-20" }'
-
-
 ADVENT_BEGINS: Final = NOW - 15 * MINUTE + DAY
 """In milliseconds: a day begins at 10:00 UTC where clocks are 14 hours ahead of it."""
 
@@ -195,49 +191,32 @@ def _as_if_never_in_use(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda family, now: original(family, now)._replace(first=0)
 
 
-BOARDS: Final = (
-    Safeguard(
-        "an event on a board that is being deleted is noted in the board's record",
-        "the board has members, but lists of boards lack it",
-        (Change("catalog.board_catalog:BoardCatalog._registered", _ignores_events_during_deletion),),
+BOARDS: Final = {
+    "an event on a board that is being deleted is noted in the board's record": Safeguard(
+        Change("catalog.board_catalog:BoardCatalog._registered", _ignores_events_during_deletion),
         written=counted_during_a_deletion,
     ),
-    Safeguard(
-        "cached board records expire after a minute",
-        "projectors write a generation that is no longer read",
-        (Change("runtime.ttl_cache:TtlCache._fresh", lambda _: lambda cache, key: cache._entries.get(key)),),
+    "cached board records expire after a minute": Safeguard(
+        Change("runtime.ttl_cache:TtlCache._fresh", lambda _: lambda cache, key: cache._entries.get(key))
     ),
-    Safeguard(
-        "a board record is written only at the version that was read",
-        "one of two concurrent changes is lost",
-        (Change("aws.dynamodb.calls:put_if", _puts_unconditionally),),
-        written=two_changes_of_one_record,
+    "a board record is written only at the version that was read": Safeguard(
+        Change("aws.dynamodb.calls:put_if", _puts_unconditionally), written=two_changes_of_one_record
     ),
-    Safeguard(
-        "a ranking is no longer complete once a definition without it is in use",
-        "readers see a ranking without the events that functions with the other definition counted",
-        (Change("catalog.board_catalog:_within", lambda _: lambda _, __, record: record),),
-        written=definitions_0,
+    "a ranking is no longer complete once a definition without it is in use": Safeguard(
+        Change("catalog.board_catalog:_within", lambda _: lambda _, __, record: record), written=definitions_0
     ),
-    Safeguard(
-        "a period is complete only if its first bucket is complete",
-        "readers see a period that has only part of its events",
-        (Change("domain.boards.coverage:Coverage._first", returns(None)),),
-        written=definitions_0,
+    "a period is complete only if its first bucket is complete": Safeguard(
+        Change("domain.boards.coverage:Coverage._first", returns(None)), written=definitions_0
     ),
-    Safeguard(
-        "a season counts as complete only if all definitions have had it since it began",
-        "readers see a season without the events that functions with another definition counted",
-        (Change("domain.boards.coverage:_season_coverage", _as_if_never_in_use),),
+    "a season counts as complete only if all definitions have had it since it began": Safeguard(
+        Change("domain.boards.coverage:_season_coverage", _as_if_never_in_use),
         written=a_season_that_old_functions_do_not_know,
     ),
-    Safeguard(
-        "readers use longer limits only after a rebuild",
-        "closed periods can be read again",
-        (Change("domain.boards.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),),
+    "readers use longer limits only after a rebuild": Safeguard(
+        Change("domain.boards.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),
         written=definitions_3,
     ),
-)
+}
 
 
 def _skips_wait(phase: str) -> Change:
@@ -267,54 +246,22 @@ def _one_higher(image: Image) -> Image:
     return replace(image, version=image.version + 1)
 
 
-REBUILDING: Final = (
-    Safeguard(
-        "projectors write both generations",
-        "the new generation lacks changes made during the rebuild",
-        (Change("project.projector:_Batch._parts", _first_generation_alone),),
+REBUILDING: Final = {
+    "projectors write both generations": Safeguard(Change("project.projector:_Batch._parts", _first_generation_alone)),
+    "a rebuild waits before it places members": Safeguard(_skips_wait(ANNOUNCED), written=projected_with_an_old_record),
+    "a rebuild places every member": Safeguard(
+        Change("maintain.rebuild.rebuild:_Run._through_members", _places_no_member), written=rebuilt_at_rest
     ),
-    Safeguard(
-        "a rebuild waits before it places members",
-        "projectors that know only the old generation make changes that the new generation lacks",
-        (_skips_wait(ANNOUNCED),),
-        written=projected_with_an_old_record,
+    "a rebuild reads the rows of members that were removed": Safeguard(
+        Change("maintain.rebuild.rebuild:_Run._entries_of_removed", returns({})), written=removed_with_an_old_record
     ),
-    Safeguard(
-        "a rebuild places every member",
-        "members that do not change during the rebuild are missing",
-        (Change("maintain.rebuild.rebuild:_Run._through_members", _places_no_member),),
-        written=rebuilt_at_rest,
+    "a member is placed with the version of its item": Safeguard(
+        Change("project.commit_moves:placings", _one_version_higher),
+        Change("domain.rolling.shifts:placing_shifts", _one_version_higher_in_windows),
     ),
-    Safeguard(
-        "a rebuild reads the rows of members that were removed",
-        "a member stays in the new generation after a projector with an old record removed it",
-        (Change("maintain.rebuild.rebuild:_Run._entries_of_removed", returns({})),),
-        written=removed_with_an_old_record,
+    "a rebuild waits before it retires the old generation": Safeguard(
+        _skips_wait(SWITCHED), written=read_with_an_old_record
     ),
-    Safeguard(
-        "a member is placed with the version of its item",
-        "the scan overwrites newer changes of projectors",
-        (
-            Change("project.commit_moves:placings", _one_version_higher),
-            Change("domain.rolling.shifts:placing_shifts", _one_version_higher_in_windows),
-        ),
-    ),
-    Safeguard(
-        "a rebuild waits before it retires the old generation",
-        "readers that know only the old generation read outdated rankings",
-        (_skips_wait(SWITCHED),),
-        written=read_with_an_old_record,
-    ),
-    Safeguard(
-        "a rebuild waits before it purges",
-        "projectors still write to the generation that is being purged",
-        (_skips_wait(RETIRED),),
-        written=written_with_an_old_record,
-    ),
-    Safeguard(
-        "a deletion waits before it removes members",
-        "writers that do not know of the deletion add members",
-        (_skips_wait(LEAVING),),
-        written=counted_during_a_deletion,
-    ),
-)
+    "a rebuild waits before it purges": Safeguard(_skips_wait(RETIRED), written=written_with_an_old_record),
+    "a deletion waits before it removes members": Safeguard(_skips_wait(LEAVING), written=counted_during_a_deletion),
+}

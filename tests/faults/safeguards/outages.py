@@ -28,18 +28,10 @@ if TYPE_CHECKING:
 # ---- schedules that need them
 
 MEMBERS: Final = [f"m{number}" for number in range(10)]
-
-
 ALL: Final = {member: number + 1 for number, member in enumerate(MEMBERS)}
-
-
 MOST_AT_ONCE: Final = 3
-
-
 BETWEEN_TRIES: Final = 15 * MINUTE  # Lambda waits far less, but more tries would show no more
 """How long Lambda waits between two tries of an outage. Each try takes most of a minute."""
-
-
 CODES: Final = ("ThrottlingException", "InternalServerError", "ProvisionedThroughputExceededException")
 
 
@@ -52,9 +44,7 @@ class Mapping:
         kept = self._keep if settings.STREAM.keeps_failures else lambda *_: None
         shards = pipeline.engine.stream("Scores")
         clock = lambda: pipeline.clock() / 1000  # noqa: E731
-        self.poller = StreamPoller.deployed(
-            settings.STREAM, self._invoke, shards, batch_size=100, clock=clock, on_failure=kept
-        )
+        self.poller = StreamPoller(self._invoke, shards, clock=clock, on_failure=kept)
         self.most = 100
         """A batch of more records takes the function more than its time."""
 
@@ -132,26 +122,6 @@ def hours_without_rankings(pipeline: Rig) -> None:
     assert mapping.poller.invocations > 20 or stack.bucket.objects or not settings.STREAM.reports
     pipeline.engine.before.clear()
     mapping.run()
-    assert stack.bucket.objects == {}
-    assert pipeline.scores(stack) == ALL
-
-
-@on_a_rig
-def longer_than_records_are_tried(pipeline: Rig) -> None:
-    """Rankings fails for 13 hours. After 12 hours Lambda gives up the oldest records. Then they are replayed."""
-    stack = pipeline.functions()
-    mapping = Mapping(pipeline, stack)
-    send_all(pipeline, stack, MEMBERS[:5])
-    break_down(pipeline, "Rankings")
-    mapping.run(until=NOW + 6 * HOUR)
-    pipeline.engine.before.clear()
-    send_all(pipeline, stack, MEMBERS[5:])
-    break_down(pipeline, "Rankings")
-    mapping.run(until=NOW + 13 * HOUR)
-    pipeline.engine.before.clear()
-    mapping.run()
-    assert pipeline.scores(stack) == {member: ALL[member] for member in MEMBERS[5:]}
-    pipeline.replay(stack)
     assert stack.bucket.objects == {}
     assert pipeline.scores(stack) == ALL
 
@@ -251,53 +221,31 @@ def _none_of_lambda(original: Callable[..., Any]) -> Callable[..., Any]:
 _ALL: Final = Span(0, None, 1000)
 
 
-OUTAGES: Final = (
-    Safeguard(
-        "the queue delivers a message 300 times",
-        "an outage of a day moves every event to the dead-letter queue",
-        (Setting("template.yaml:maxReceiveCount", "QUEUE", {"max_receive_count": 10}),),
-        written=a_day_without_dynamodb,
+OUTAGES: Final = {
+    "the queue delivers a message 300 times": Safeguard(
+        Setting("template.yaml:maxReceiveCount", "QUEUE", {"max_receive_count": 10}), written=a_day_without_dynamodb
     ),
-    Safeguard(
-        "Lambda tries a batch of the stream any number of times",
-        "an outage of some hours parks every batch",
-        (Setting("template.yaml:MaximumRetryAttempts", "STREAM", {"max_retries": 20}),),
-        written=hours_without_rankings,
+    "Lambda tries a batch of the stream any number of times": Safeguard(
+        Setting("template.yaml:MaximumRetryAttempts", "STREAM", {"max_retries": 20}), written=hours_without_rankings
     ),
-    Safeguard(
-        "Lambda reads in the projector's answer which records failed",
-        "records that failed count as done",
-        (Setting("template.yaml:FunctionResponseTypes", "STREAM", {"reports": False}),),
-        written=hours_without_rankings,
+    "Lambda reads in the projector's answer which records failed": Safeguard(
+        Setting("template.yaml:FunctionResponseTypes", "STREAM", {"reports": False}), written=hours_without_rankings
     ),
-    Safeguard(
-        "Lambda splits a batch that fails as a whole",
-        "a batch that takes too long never finishes, and is parked in the end",
-        (Setting("template.yaml:BisectBatchOnFunctionError", "STREAM", {"bisects": False}),),
+    "Lambda splits a batch that fails as a whole": Safeguard(
+        Setting("template.yaml:BisectBatchOnFunctionError", "STREAM", {"bisects": False}),
         written=a_batch_that_is_too_much,
     ),
-    Safeguard(
-        "records that Lambda gives up go to the failure bucket",
-        "an outage of more than twelve hours loses changes",
-        (Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False}),),
-        written=longer_than_records_are_tried,
+    "records that Lambda gives up go to the failure bucket": Safeguard(
+        Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False})
     ),
-    Safeguard(
-        "a replay also reads what Lambda has parked",
-        "the changes of a mapping that was disabled are lost",
-        (Change("maintain.failures.parked_objects:_records", _none_of_lambda),),
-        written=disabled_for_most_of_a_day,
+    "a replay also reads what Lambda has parked": Safeguard(
+        Change("maintain.failures.parked_objects:_records", _none_of_lambda), written=disabled_for_most_of_a_day
     ),
-    Safeguard(
-        "an audit looks for the entries of every member",
-        "nobody notices a change that the stream has dropped",
-        (Change("maintain.audit.audit:BoardAudit._members", returns(None)),),
-        written=disabled_for_longer_than_a_day,
+    "an audit looks for the entries of every member": Safeguard(
+        Change("maintain.audit.audit:BoardAudit._members", returns(None)), written=disabled_for_longer_than_a_day
     ),
-    Safeguard(
-        "the entry of a member is read from the table",
-        "a rank is as old as the sorted index",
-        (Change("aws.dynamodb.rankings.ranking_reads:DynamoRankingsReader._entries", _from_the_index),),
+    "the entry of a member is read from the table": Safeguard(
+        Change("aws.dynamodb.rankings.ranking_reads:DynamoRankingsReader._entries", _from_the_index),
         written=an_index_minutes_behind,
     ),
-)
+}

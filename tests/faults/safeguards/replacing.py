@@ -64,7 +64,6 @@ class Setting:
 
     @contextmanager
     def made(self) -> Iterator[None]:
-        """Let the simulated mapping or queue have the other value."""
         with mock.patch.object(settings, self.of, replace(getattr(settings, self.of), **self.values)):
             yield
 
@@ -89,19 +88,15 @@ def _forget(module: ModuleType) -> None:
             held.cache_clear()
 
 
-@dataclass(frozen=True)
 class Safeguard:
-    """A rule of the product, what goes wrong without it, and the changes that disable it."""
+    """The changes that disable a rule of the product, and perhaps a schedule written for it, which fails without it."""
 
-    name: str
-    without: str
-    changes: tuple[Change | Setting, ...]
-    written: Callable[[], None] | None = None
-    """A schedule written for this safeguard, which fails without it."""
+    def __init__(self, *changes: Change | Setting, written: Callable[[], None] | None = None) -> None:
+        self.changes = changes
+        self.written = written
 
     @contextmanager
     def removed(self) -> Iterator[None]:
-        """Disable this safeguard within the context."""
         with ExitStack() as changes:
             for change in self.changes:
                 changes.enter_context(change.made())
@@ -109,7 +104,6 @@ class Safeguard:
 
 
 def becomes(value: Any) -> Callable[[Any], Any]:
-    """Replace a constant by another value."""
     return lambda _: value
 
 

@@ -39,7 +39,6 @@ NEXT_SLAB: Final = parse_window(WINDOW).slab_of(NOW // DAY).stop * DAY
 
 
 def day(milliseconds: int) -> str:
-    """Return the name of the period of an instant."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()
 
 
@@ -87,7 +86,6 @@ class Rig:
         self.clock.milliseconds += round(seconds * 1000) + 1
 
     def functions(self, boards: str = POINTS, client: Any = None, clock: ManualClock | None = None) -> Stack:
-        """Return new instances of the functions, with empty caches."""
         return self.stacks.enter_context(running(client or self.client, clock or self.clock, boards))
 
     def send(self, stack: Stack, member: str, points: int, **more: Any) -> None:
@@ -112,11 +110,9 @@ class Rig:
         self.project(by or stack, *self.records())
 
     def hide(self, stack: Stack, member: str, *, hidden: bool = True) -> None:
-        """Hide or show a member over HTTP."""
         stack.put("/boards/b/member", {"hidden": hidden}, id=member)
 
     def records(self) -> list[Any]:
-        """Return the stream records of members since the last call."""
         (shard,) = self.engine.stream("Scores")
         new, self.taken = shard[self.taken :], len(shard)
         return [record for record in new if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
@@ -147,12 +143,10 @@ class Rig:
         self.client.steps.clear()
 
     def park(self, stack: Stack, record: Any) -> None:
-        """Put a record into the failure bucket."""
         body = json.dumps({"reason": "by hand", "record": record}).encode()
         stack.bucket.put_object("failures", "parked/2026-11-21/1.json", body, "application/json")
 
     def replay(self, stack: Stack) -> None:
-        """Replay everything that is parked."""
         assert stack.maintenance({"parked": {"replay": {}}}, Context())["done"]
 
     def rebuild(self, stack: Stack, until: str = "", task: str = "rebuild") -> None:
@@ -167,23 +161,49 @@ class Rig:
             self.clock.milliseconds += round(answer["wait"] * 1000)
 
     def scores(self, stack: Stack, window: str = "all", period: str | None = None) -> dict[str, int]:
-        """Read a ranking over HTTP, as scores by member."""
         return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/b/points/{window}", period=period)}
 
 
 @contextmanager
 def rig() -> Iterator[Rig]:
-    """Provide a rig on an empty engine."""
     with ExitStack() as stacks:
         yield Rig(stacks)
 
 
 def on_a_rig(schedule: Callable[[Rig], None]) -> Callable[[], None]:
-    """Let a schedule run on a rig of its own."""
-
     @wraps(schedule)
     def run() -> None:
         with rig() as pipeline:
             schedule(pipeline)
 
     return run
+
+
+HIDE: Final = None
+"""Stands for hiding the member, among the points of its events."""
+
+
+def delivering(
+    name: str,
+    changes: Sequence[int | None],
+    steps: Sequence[tuple[Any, ...]],
+    expected: dict[str, int],
+    boards: str = POINTS,
+    window: str = "all",
+) -> Callable[[], None]:
+    """Return a schedule of one member's changes, of steps with some of their records, and of its scores after them.
+
+    A step is a method of the rig, such as `Rig.project`, and the numbers of the records that it gets.
+    """
+
+    def schedule(pipeline: Rig) -> None:
+        stack = pipeline.functions(boards)
+        for points in changes:
+            pipeline.hide(stack, "a") if points is HIDE else pipeline.send(stack, "a", points)
+        records = pipeline.records()
+        for step, *numbers in steps:
+            step(pipeline, stack, *(records[number] for number in numbers))
+        assert pipeline.scores(stack, window) == expected
+
+    schedule.__name__ = name
+    return on_a_rig(schedule)

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-import pytest
-
 from standings.aws.dynamodb.calls import conditional, get_item, put_if, transact
 from standings.aws.dynamodb.keys import DIGITS, log_key, node_key
 from standings.aws.dynamodb.rankings.rolling_items import positions
@@ -19,18 +17,17 @@ from standings.domain.rolling.shifts import Shift
 from standings.domain.rolling.steps import Step, Steps
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
 from standings.ports.errors import StoreUnavailableError
-from standings.project import shift_members
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.faults.faulty_client import Faulty, cancelled, lost_answer
+from tests.support.faults.faulty_client import Faulty, cancelled
 
 from .replacing import Change, Safeguard, becomes, unconditional, unconditionally
-from .rig import NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, DiedError, day, on_a_rig
+from .rig import HIDE, NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, Rig, day, delivering, on_a_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .rig import Rig
+    from tests.support.aws.stack import Stack
 
 # ---- schedules that need them
 
@@ -50,37 +47,38 @@ class Held(Faulty):
         return self.client.put_item(**request)
 
 
-def _held_up(pipeline: Rig, first: Any, second: Any) -> dict[str, int]:
+def _held_up(pipeline: Rig, stack: Stack, first: Any, second: Any) -> None:
     """Project a record, and beside it that record and the next one, before the first attempt writes its list items."""
-    held = Held(pipeline.engine)
-    stack, other = pipeline.functions(ROLLING_POINTS, held), pipeline.functions(ROLLING_POINTS)
 
     def meanwhile() -> None:
-        pipeline.project(other, first)
-        pipeline.project(other, second)
+        pipeline.project(stack, first)
+        pipeline.project(stack, second)
 
-    held.meanwhile = meanwhile
-    pipeline.project(stack, first)
+    held = Held(pipeline.engine, meanwhile=meanwhile)
+    pipeline.project(pipeline.functions(ROLLING_POINTS, held), first)
     assert held.meanwhile is None
-    return pipeline.scores(stack, WINDOW)
 
 
-@on_a_rig
-def older_list_items_late(pipeline: Rig) -> None:
-    """A projector is held up before it writes list items. Meanwhile another one projects a newer record."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.send(stack, "a", 2)
-    assert _held_up(pipeline, *pipeline.records()) == {"a": 12}
+def _rolling(name: str, changes: Any, expected: dict[str, int], *steps: tuple[Any, ...]) -> Callable[[], None]:
+    return delivering(name, changes, steps, expected, ROLLING_POINTS, WINDOW)
 
 
-@on_a_rig
-def list_items_of_a_hidden_member_late(pipeline: Rig) -> None:
-    """A projector is held up before it writes list items. Meanwhile another one projects that the member is hidden."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    assert _held_up(pipeline, *pipeline.records()) == {}
+older_list_items_late: Final = _rolling("older_list_items_late", (10, 2), {"a": 12}, (_held_up, 0, 1))
+list_items_of_a_hidden_member_late: Final = _rolling(
+    "list_items_of_a_hidden_member_late", (10, HIDE), {}, (_held_up, 0, 1)
+)
+steps_there_and_back: Final = _rolling(
+    "steps_there_and_back", (10, 2, -2), {"a": 10}, (Rig.project, 0), (Rig.project, 1, 2), (Rig.project, 1)
+)
+hidden_in_a_window_and_late: Final = _rolling(
+    "hidden_in_a_window_and_late", (10, HIDE), {}, (Rig.project, 0), (Rig.project, 1), (Rig.project, 0)
+)
+hidden_after_half_an_attempt: Final = _rolling(
+    "hidden_after_half_an_attempt", (10, HIDE), {}, (Rig.project_halfway, 0), (Rig.project, 0, 1)
+)
+parked_after_half_an_attempt: Final = _rolling(
+    "parked_after_half_an_attempt", (10, HIDE), {}, (Rig.project_halfway, 0), (Rig.park, 1), (Rig.replay,)
+)
 
 
 @on_a_rig
@@ -106,19 +104,6 @@ def a_step_across_slabs(pipeline: Rig) -> None:
     pipeline.count(stack, "a", 10)
     pipeline.clock.milliseconds = NEXT_SLAB + 12 * HOUR
     assert pipeline.scores(stack, WINDOW) == {"a": 10}
-
-
-@on_a_rig
-def hidden_in_a_window_and_late(pipeline: Rig) -> None:
-    """A member enters and is hidden in two batches. Then the record of its entry is delivered again."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    first, second = pipeline.records()
-    for record in (first, second, first):
-        pipeline.project(stack, record)
-    answer = stack.get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
-    assert (answer["rank"], answer["total"]) == (1, 0), answer
 
 
 @on_a_rig
@@ -180,44 +165,6 @@ def rolling_shards_of_another_definition(pipeline: Rig) -> None:
 
 
 @on_a_rig
-def steps_there_and_back(pipeline: Rig) -> None:
-    """A score is 10, then 12 and 10 again in one batch. Then the record of 12 is delivered again."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    for points in (10, 2, -2):
-        pipeline.send(stack, "a", points)
-    first, second, third = pipeline.records()
-    pipeline.project(stack, first)
-    pipeline.project(stack, second, third)
-    pipeline.project(stack, second)
-    assert pipeline.scores(stack, WINDOW) == {"a": 10}
-
-
-@on_a_rig
-def hidden_after_half_an_attempt(pipeline: Rig) -> None:
-    """A projector dies after it wrote list items. The next batch hides the member too."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    first, second = pipeline.records()
-    pipeline.project_halfway(stack, first)
-    pipeline.project(stack, first, second)
-    assert pipeline.scores(stack, WINDOW) == {}
-
-
-@on_a_rig
-def parked_after_half_an_attempt(pipeline: Rig) -> None:
-    """A projector dies after it wrote list items. The record that hides the member is parked."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.hide(stack, "a")
-    first, second = pipeline.records()
-    pipeline.project_halfway(stack, first)
-    pipeline.park(stack, second)
-    pipeline.replay(stack)
-    assert pipeline.scores(stack, WINDOW) == {}
-
-
-@on_a_rig
 def parked_and_projected(pipeline: Rig) -> None:
     """A projector dies after it wrote list items. The record is parked, and so is the next, which removes the member.
 
@@ -254,40 +201,6 @@ def rebuilt_after_half_an_attempt(pipeline: Rig) -> None:
     pipeline.project(other, first, second)
     pipeline.rebuild(stack)
     assert pipeline.scores(stack, WINDOW) == {"b": 1}
-
-
-@on_a_rig
-def folded_halfway(pipeline: Rig) -> None:
-    """A projector dies after its fold brought nodes to the end of a log, and before the cut.
-
-    Then the member is hidden, and the next fold takes both entries, whose changes cancel out.
-    """
-
-    class Dying(Faulty):
-        def update_item(self, **request: Any) -> Any:
-            if "REMOVE" in request["UpdateExpression"]:
-                raise DiedError
-            return self.client.update_item(**request)
-
-    pipeline.stacks.enter_context(mock.patch.object(shift_members, "ROOM", 0))
-    stack, other = pipeline.functions(ROLLING_POINTS), pipeline.functions(ROLLING_POINTS, Dying(pipeline.engine))
-    pipeline.send(stack, "a", 10)
-    with pytest.raises(DiedError):
-        pipeline.project(other, *pipeline.records())
-    pipeline.hide(stack, "a")
-    pipeline.project(stack, *pipeline.records())
-    answer = stack.get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
-    assert (answer["rank"], answer["total"]) == (1, 0), answer
-
-
-@on_a_rig
-def answer_of_the_row_lost(pipeline: Rig) -> None:
-    """A projector writes a row, but the answer of DynamoDB is lost."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.send(stack, "a", 10)
-    pipeline.client.steps.append(lost_answer)
-    pipeline.project(stack, *pipeline.records())
-    assert pipeline.scores(stack, WINDOW) == {"a": 10}
 
 
 @on_a_rig
@@ -426,101 +339,54 @@ def _there_and_back_left_out(original: Callable[..., Any]) -> Callable[..., Any]
 _WINDOWS: Final = "aws.dynamodb.rankings.rolling_windows:DynamoRollingWindows"
 
 
-ROLLING: Final = (
-    Safeguard(
-        "rows and the log entry with their counts are in one transaction",
-        "a crash between the two leaves counts wrong for ever",
-        (Change(f"{_WINDOWS}.commit", _rows_first),),
+ROLLING: Final = {
+    "rows and the log entry with their counts are in one transaction": Safeguard(
+        Change(f"{_WINDOWS}.commit", _rows_first)
     ),
-    Safeguard(
-        "a row with steps is written only over the version that was read",
-        "two attempts count the same change",
-        (Change(f"{_WINDOWS}._row", unconditionally),),
+    "a row with steps is written only over the version that was read": Safeguard(
+        Change(f"{_WINDOWS}._row", unconditionally)
     ),
-    Safeguard(
-        "counts change from the steps in the row, not from the steps in the record",
-        "counts are wrong after a missing or repeated record",
-        (Change("domain.rolling.shifts:Shift.count_changes", _counts_by_images),),
+    "counts change from the steps in the row, not from the steps in the record": Safeguard(
+        Change("domain.rolling.shifts:Shift.count_changes", _counts_by_images)
     ),
-    Safeguard(
-        "a period of a rolling window is updated until an hour after it could last be read",
-        "a projector with a fast clock drops a period that a reader with a slow clock still reads",
-        (Change("domain.rolling.rolling_rankings:SKIP_MARGIN", becomes(0)),),
-        written=a_slab_ends_by_a_faster_clock,
+    "a period of a rolling window is updated until an hour after it could last be read": Safeguard(
+        Change("domain.rolling.rolling_rankings:SKIP_MARGIN", becomes(0)), written=a_slab_ends_by_a_faster_clock
     ),
-    Safeguard(
-        "a list item is written only over an older one",
-        "a delayed attempt brings an older step back",
-        (Change(f"{_WINDOWS}._put", _puts_unconditionally),),
-        written=older_list_items_late,
+    "a list item is written only over an older one": Safeguard(
+        Change(f"{_WINDOWS}._put", _puts_unconditionally), written=older_list_items_late
     ),
-    Safeguard(
-        "a list item whose step is gone keeps its version",
-        "a delayed attempt brings back a step that is gone",
-        (Change(f"{_WINDOWS}._put", _gone_deleted),),
-        written=list_items_of_a_hidden_member_late,
+    "a list item whose step is gone keeps its version": Safeguard(
+        Change(f"{_WINDOWS}._put", _gone_deleted), written=list_items_of_a_hidden_member_late
     ),
-    Safeguard(
-        "a row whose steps are gone stays",
-        "a record that is delivered again counts a member that has left",
-        (Change(f"{_WINDOWS}._row", _emptied_deleted),),
-        written=hidden_in_a_window_and_late,
+    "a row whose steps are gone stays": Safeguard(
+        Change(f"{_WINDOWS}._row", _emptied_deleted), written=hidden_in_a_window_and_late
     ),
-    Safeguard(
-        "list items of the steps in the row are written",
-        "a step of a missing record stays in the list",
-        (Change("domain.rolling.steps:firsts_to_write", _row_left_out),),
-        written=back_on_another_day_after_a_gap,
+    "list items of the steps in the row are written": Safeguard(
+        Change("domain.rolling.steps:firsts_to_write", _row_left_out), written=back_on_another_day_after_a_gap
     ),
-    Safeguard(
-        "list items of every image in a batch are written",
-        "list items that a crashed attempt wrote stay in the list, since no later attempt knows of them",
-        (Change("domain.rolling.steps:firsts_to_write", _images_between_left_out),),
-        written=hidden_after_half_an_attempt,
+    "list items of every image in a batch are written": Safeguard(
+        Change("domain.rolling.steps:firsts_to_write", _images_between_left_out), written=hidden_after_half_an_attempt
     ),
-    Safeguard(
-        "list items are written before the row",
-        "after a crash between the two, the row says that all is done, but the list has not changed",
-        (Change("project.shift_members:_shift", _list_last),),
-        written=answer_of_the_row_lost,
+    "list items are written before the row": Safeguard(Change("project.shift_members:_shift", _list_last)),
+    "the first step begins where its slab begins, even if its first periods can no longer be read": Safeguard(
+        Change("domain.rolling.steps:steps_of", _readable_periods), written=half_an_attempt_the_day_before
     ),
-    Safeguard(
-        "the first step begins where its slab begins, even if its first periods can no longer be read",
-        "two attempts begin the same step in different periods, and the list has it twice",
-        (Change("domain.rolling.steps:steps_of", _readable_periods),),
-        written=half_an_attempt_the_day_before,
+    "a step is divided where a slab begins": Safeguard(
+        Change("domain.rolling.steps:steps_of", _undivided), written=a_step_across_slabs
     ),
-    Safeguard(
-        "a step is divided where a slab begins",
-        "readers of the second slab do not find the step in its list",
-        (Change("domain.rolling.steps:steps_of", _undivided),),
-        written=a_step_across_slabs,
+    "a replay writes a list item for every possible first period": Safeguard(
+        Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone), written=parked_after_half_an_attempt
     ),
-    Safeguard(
-        "a replay writes a list item for every possible first period",
-        "list items of a crashed attempt stay for ever",
-        (Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone),),
-        written=parked_after_half_an_attempt,
+    "a replay writes these list items even if the row is as new as the item": Safeguard(
+        Change("project.shift_members:_items", _none_for_new_rows), written=parked_and_projected
     ),
-    Safeguard(
-        "a replay writes these list items even if the row is as new as the item",
-        "list items of a crashed attempt stay for ever if another attempt has written the row since",
-        (Change("project.shift_members:_items", _none_for_new_rows),),
-        written=parked_and_projected,
+    "a rebuild writes these list items for members that changed lately": Safeguard(
+        Change("maintain.rebuild.rebuild:_STREAM_AGE", becomes(-DAY)), written=rebuilt_after_half_an_attempt
     ),
-    Safeguard(
-        "a rebuild writes these list items for members that changed lately",
-        "list items of a crashed attempt stay for ever in the new generation",
-        (Change("maintain.rebuild.rebuild:_STREAM_AGE", becomes(-DAY)),),
-        written=rebuilt_after_half_an_attempt,
+    "steps that change and change back still make a shift": Safeguard(
+        Change("domain.rolling.shifts:shifts", _there_and_back_left_out), written=steps_there_and_back
     ),
-    Safeguard(
-        "steps that change and change back still make a shift",
-        "the middle record arrives late and is applied to a row that looks older",
-        (Change("domain.rolling.shifts:shifts", _there_and_back_left_out),),
-        written=steps_there_and_back,
-    ),
-)
+}
 
 
 def _without_position(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -618,64 +484,32 @@ def _made_anew(_: Callable[..., Any]) -> Callable[..., Any]:
 _FOLD: Final = "aws.dynamodb.rankings.log_folds:_Fold"
 
 
-LOGS: Final = (
-    Safeguard(
-        "a node remembers its position in each log",
-        "readers and folds add entries that the node already contains",
-        (Change(f"{_FOLD}._update", _without_position),),
+LOGS: Final = {
+    "a node remembers its position in each log": Safeguard(Change(f"{_FOLD}._update", _without_position)),
+    "a fold adds only what a node lacks": Safeguard(
+        Change(f"{_FOLD}._update", lambda original: lambda *arguments: _unconditional(original(*arguments)))
     ),
-    Safeguard(
-        "a fold adds only what a node lacks",
-        "two folds add the same entries to a node",
-        (Change(f"{_FOLD}._update", lambda original: lambda *arguments: _unconditional(original(*arguments))),),
+    "a fold that has read a node updates it only at the position that it read": Safeguard(
+        Change(f"{_FOLD}._update", _seen_unconditionally)
     ),
-    Safeguard(
-        "a fold that has read a node updates it only at the position that it read",
-        "two folds that have both read the node add the same entries to it",
-        (Change(f"{_FOLD}._update", _seen_unconditionally),),
+    "a log is cut only when every node has its entries": Safeguard(Change(f"{_FOLD}.bring", _gives_up)),
+    "a log is cut only if it still begins where the fold read it": Safeguard(
+        Change(f"{_FOLD}.cut", _with_updates(_unconditional))
     ),
-    Safeguard(
-        "a log is cut only when every node has its entries",
-        "nodes that the fold could not update lose entries",
-        (Change(f"{_FOLD}.bring", _gives_up),),
+    "a fold also updates nodes whose changes cancel out": Safeguard(
+        Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas)
     ),
-    Safeguard(
-        "a log is cut only if it still begins where the fold read it",
-        "a fold cuts entries that another fold has left in the log",
-        (Change(f"{_FOLD}.cut", _with_updates(_unconditional)),),
+    "a fold leaves out only periods that nobody can read": Safeguard(
+        Change("aws.dynamodb.rankings.log_folds:fold_deltas", _first_periods_left_out)
     ),
-    Safeguard(
-        "a fold also updates nodes whose changes cancel out",
-        "the node keeps the half that an earlier fold added before it stopped",
-        (Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas),),
-        written=folded_halfway,
+    "an empty node of a rolling window is not removed": Safeguard(Change(f"{_FOLD}.bring", _cleans)),
+    "log 0 lists a shard before a list item is written to it": Safeguard(
+        Change(f"{_WINDOWS}._prepare", _one_shard), written=rolling_shards_of_another_definition
     ),
-    Safeguard(
-        "a fold leaves out only periods that nobody can read",
-        "nodes of periods that can be read lack entries that are cut off the log",
-        (Change("aws.dynamodb.rankings.log_folds:fold_deltas", _first_periods_left_out),),
+    "log 0 names a log before it is used": Safeguard(
+        Change(f"{_WINDOWS}._change_log", _with_updates(lambda _: None)), written=counted_in_another_log
     ),
-    Safeguard(
-        "an empty node of a rolling window is not removed",
-        "its positions are lost, and entries that it already contained are added again",
-        (Change(f"{_FOLD}.bring", _cleans),),
+    "a log is made only if it does not exist": Safeguard(
+        Change(f"{_WINDOWS}._make", _made_anew), written=a_log_made_twice
     ),
-    Safeguard(
-        "log 0 lists a shard before a list item is written to it",
-        "readers miss entries",
-        (Change(f"{_WINDOWS}._prepare", _one_shard),),
-        written=rolling_shards_of_another_definition,
-    ),
-    Safeguard(
-        "log 0 names a log before it is used",
-        "readers miss counts",
-        (Change(f"{_WINDOWS}._change_log", _with_updates(lambda _: None)),),
-        written=counted_in_another_log,
-    ),
-    Safeguard(
-        "a log is made only if it does not exist",
-        "entries are lost when another function makes the log again",
-        (Change(f"{_WINDOWS}._make", _made_anew),),
-        written=a_log_made_twice,
-    ),
-)
+}

@@ -124,94 +124,54 @@ def _deletes_removed(original: Callable[..., Any]) -> Callable[..., Any]:
 _ADDS_TO_LATER: Final = Change("aws.dynamodb.scores.scores:_STAMPED_BEFORE", becomes("attribute_not_exists(nothing)"))
 
 
-WRITING: Final = (
-    Safeguard(
-        "a receipt is written only if none exists",
-        "an event counts twice",
-        (Change("aws.dynamodb.scores.scores:DynamoScores._receipt", unconditionally),),
+WRITING: Final = {
+    "a receipt is written only if none exists": Safeguard(
+        Change("aws.dynamodb.scores.scores:DynamoScores._receipt", unconditionally)
     ),
-    Safeguard(
-        "receipts and changes are in one transaction",
-        "a crash between the two loses an event or counts it twice",
-        (Change("aws.dynamodb.scores.scores:DynamoScores.apply", _receipts_first),),
+    "receipts and changes are in one transaction": Safeguard(
+        Change("aws.dynamodb.scores.scores:DynamoScores.apply", _receipts_first)
     ),
-    Safeguard(
-        "the digest in a receipt is compared",
-        "an event that reuses the id of another event is dropped silently",
-        (Change("write.writer:_check_content", returns(None)),),
-        written=other_content,
+    "the digest in a receipt is compared": Safeguard(
+        Change("write.writer:_check_content", returns(None)), written=other_content
     ),
-    Safeguard(
-        "receipts are kept for 30 days",
-        "a message that is delivered again weeks later counts twice",
-        (Change("aws.dynamodb.scores.scores:RECEIPT_LIFETIME", becomes(DAY)),),
+    "receipts are kept for 30 days": Safeguard(Change("aws.dynamodb.scores.scores:RECEIPT_LIFETIME", becomes(DAY))),
+    "a message that is too old is refused": Safeguard(
+        Change("write.writer:_check_age", returns(None)), written=received_long_ago
     ),
-    Safeguard(
-        "a message that is too old is refused",
-        "a message that is replayed after its receipt has expired counts twice",
-        (Change("write.writer:_check_age", returns(None)),),
-        written=received_long_ago,
+    "the timestamp of an item never decreases": Safeguard(
+        Change("write.plan:_stamp", lambda _: lambda _, now: now), _ADDS_TO_LATER
     ),
-    Safeguard(
-        "the timestamp of an item never decreases",
-        "a writer with a slow clock counts in a period that a faster clock has closed",
-        (Change("write.plan:_stamp", lambda _: lambda _, now: now), _ADDS_TO_LATER),
+    "an addition is conditional on the timestamp of the item": Safeguard(_ADDS_TO_LATER),
+    "a rewrite is conditional on the version of the item": Safeguard(
+        Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", unconditionally)
     ),
-    Safeguard(
-        "an addition is conditional on the timestamp of the item",
-        "a writer with a slow clock counts in a period that a faster clock has closed since the writer read the item",
-        (_ADDS_TO_LATER,),
+    "an event that changes nothing still checks the version": Safeguard(
+        Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _without_check), written=best_of_a_removed_member
     ),
-    Safeguard(
-        "a rewrite is conditional on the version of the item",
-        "a new best score, or hiding a member, overwrites events that were counted in between",
-        (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", unconditionally),),
+    "an accumulator is removed a day after its period can last be read": Safeguard(
+        Change("domain.members.counting:REMOVAL_MARGIN", becomes(0)), written=read_by_a_slower_clock
     ),
-    Safeguard(
-        "an event that changes nothing still checks the version",
-        "a score is skipped because the writer compared it with an outdated item",
-        (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _without_check),),
-        written=best_of_a_removed_member,
+    "a ranking is no longer updated an hour after it could last be read": Safeguard(
+        Change("domain.members.open_rankings:affected_rankings", _updates_for_ever)
     ),
-    Safeguard(
-        "an accumulator is removed a day after its period can last be read",
-        "an accumulator is removed while a reader with a slower clock still reads its period",
-        (Change("domain.members.counting:REMOVAL_MARGIN", becomes(0)),),
-        written=read_by_a_slower_clock,
+    "the item of a removed member keeps its version": Safeguard(
+        Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _deletes_removed)
     ),
-    Safeguard(
-        "a ranking is no longer updated an hour after it could last be read",
-        "removing an accumulator looks like losing the score",
-        (Change("domain.members.open_rankings:affected_rankings", _updates_for_ever),),
-    ),
-    Safeguard(
-        "the item of a removed member keeps its version",
-        "older stream records bring the member back",
-        (Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _deletes_removed),),
-    ),
-    Safeguard(
-        "the first version of an item is the clock time",
-        "a member that comes back has a lower version than its rows",
-        (
-            Change(
-                "domain.members.member_item:new_image",
-                lambda original: lambda *arguments, **named: _at_0(original(*arguments, **named)),
-            ),
-            Change("aws.dynamodb.scores.scores:_NEXT_VERSION", becomes("if_not_exists(v, :i) + :i")),
+    "the first version of an item is the clock time": Safeguard(
+        Change(
+            "domain.members.member_item:new_image",
+            lambda original: lambda *arguments, **named: _at_0(original(*arguments, **named)),
         ),
+        Change("aws.dynamodb.scores.scores:_NEXT_VERSION", becomes("if_not_exists(v, :i) + :i")),
     ),
-    Safeguard(
-        "a deleted item counts as one version higher",
-        "a member deleted by hand stays in its rankings",
-        (
-            Change(
-                "domain.members.member_item:Image.without_scores",
-                lambda original: lambda self: replace(original(self), version=self.version),
-            ),
+    "a deleted item counts as one version higher": Safeguard(
+        Change(
+            "domain.members.member_item:Image.without_scores",
+            lambda original: lambda self: replace(original(self), version=self.version),
         ),
         written=deleted_by_hand,
     ),
-)
+}
 
 
 def _at_0(image: Image) -> Image:

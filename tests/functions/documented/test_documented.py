@@ -20,8 +20,7 @@ from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event, running
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, failure_key, failure_record
-from tests.support.awslambda.pollers import Context, Queue
-from tests.support.awslambda.queue import record_of
+from tests.support.awslambda.pollers import Context, Queue, record_of
 from tests.support.builders.stages.streaming import project
 
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -128,7 +127,7 @@ def test_the_queues_of_the_tests_deliver_documented_messages() -> None:
     queue.send(grouped["body"], attributes, grouped["attributes"]["MessageGroupId"])
 
     for message, expected in zip(queue.receive(2), (plain, grouped), strict=True):
-        found = record_of(message, queue.arn)
+        found = record_of(message)
         assert shape(found) == shape(expected)
         assert found["md5OfBody"] == expected["md5OfBody"]
     posted = {"MessageBody": grouped["body"], "MessageAttributes": attributes, "MessageGroupId": "tenant-7"}

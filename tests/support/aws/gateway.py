@@ -3,7 +3,6 @@
 import re
 import threading
 import traceback
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,11 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import unquote
 
-from tests.support.aws.stack import Handler, Stack
+from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda.pollers import Context
 
-COMMANDS: Final = {"POST": re.compile(r"/events"), "PUT": re.compile(r"/boards/[^/]+/member|/members")}
-"""Paths of the command function, by method. DELETE has the paths of PUT. The query function gets all other requests."""
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY")
 _TEXT: Final = re.compile(r"text/|application/(json|xml|javascript)")
 
@@ -52,19 +49,13 @@ class _Server(ThreadingHTTPServer):
 
     def invoke(self, event: dict[str, Any]) -> dict[str, Any]:
         """Route an event as the template does. Return the function's answer, or 500 if the function raises."""
-        function = self._function(event["requestContext"]["http"]["method"], event["rawPath"])
+        function = self._stack.function(event["requestContext"]["http"]["method"], event["rawPath"])
         try:
             with self._one_at_a_time:
                 return function(event, Context())
         except Exception:  # noqa: BLE001 - the gateway keeps serving; tests check `raised`
             self.gateway.raised.append(traceback.format_exc())
             return {"statusCode": 500, "body": '{"message":"Internal Server Error"}'}
-
-    def _function(self, method: str, path: str) -> Handler:
-        commands = COMMANDS.get("PUT" if method == "DELETE" else method)
-        if commands is not None and commands.fullmatch(path):
-            return self._stack.command
-        return self._stack.query
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -87,27 +78,13 @@ class _Request(BaseHTTPRequestHandler):
 
     def _event(self) -> dict[str, Any]:
         path, _, query = self.path.partition("?")
-        # API Gateway decodes the path before it calls a function: `%2F` arrives as a slash.
-        path = unquote(path, errors="replace")
         headers = {name.lower(): ",".join(self.headers.get_all(name, [])) for name in self.headers}
-        event = {
-            "version": "2.0",
-            "routeKey": "$default",
-            "rawPath": path,
-            "rawQueryString": query,
-            "headers": headers,
-            "requestContext": {
-                "http": {"method": self.command, "path": path, "sourceIp": "127.0.0.1"},
-                "stage": "$default",
-                "requestId": "r",
-            },
-            "isBase64Encoded": False,
-        }
-        body = self.rfile.read(int(headers.get("content-length", 0)))
-        if body:
-            event["isBase64Encoded"] = not _TEXT.match(headers.get("content-type", ""))
-            event["body"] = b64encode(body).decode() if event["isBase64Encoded"] else body.decode(errors="replace")
-        return event
+        body: Any = self.rfile.read(int(headers.get("content-length", 0))) or None
+        if body and _TEXT.match(headers.get("content-type", "")):
+            body = body.decode(errors="replace")
+        # API Gateway decodes the path before it calls a function: `%2F` arrives as a slash.
+        event = http_event(unquote(path, errors="replace"), query, self.command, body)
+        return {**event, "headers": headers}
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server calls it so
         """Do not log requests."""

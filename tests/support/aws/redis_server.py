@@ -1,9 +1,7 @@
 """Starts a real Redis for tests and stops it afterwards. Tests compare leaderboards with its sorted sets."""
 
 import shutil
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +9,9 @@ from typing import Final
 
 import redis
 
-from tests.support.aws.servers import free_port, stop
+from tests.support.aws import servers
 
 INSTALLED: Final = Path(__file__).parents[3] / ".local" / "redis"
-_PATIENCE: Final = 20.0
-_ATTEMPTS: Final = 3
 
 
 def find_server() -> str | None:
@@ -33,6 +29,18 @@ def unavailable() -> str | None:
     return None
 
 
+def _client(port: int) -> "redis.Redis":
+    return redis.Redis(host="127.0.0.1", port=port, decode_responses=True, protocol=3)
+
+
+def _answers(port: int, process_id: int) -> bool:
+    try:
+        with _client(port) as client:
+            return bool(client.info("server")["process_id"] == process_id)
+    except redis.ConnectionError:
+        return False
+
+
 @contextmanager
 def started() -> Iterator["redis.Redis"]:
     """Start an empty server on loopback that saves nothing, and yield a client of it."""
@@ -40,43 +48,9 @@ def started() -> Iterator["redis.Redis"]:
     if program is None:
         raise RuntimeError(unavailable())
     with tempfile.TemporaryDirectory(prefix="standings-redis-") as folder:
-        for _ in range(_ATTEMPTS):
-            port = free_port()
-            process = _start(program, port, folder)
-            client = redis.Redis(host="127.0.0.1", port=port, decode_responses=True, protocol=3)
-            try:
-                if _answers(process, client):
-                    yield client
-                    return
-            finally:
-                client.close()
-                stop(process)
-        raise RuntimeError(f"expected {program} to start, but it ended at once in {_ATTEMPTS} attempts")
-
-
-def _start(program: str, port: int, folder: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [
-            *(program, "--port", str(port), "--bind", "127.0.0.1", "--dir", folder),
-            *("--save", "", "--appendonly", "no", "--daemonize", "no"),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def _answers(process: subprocess.Popen[bytes], client: "redis.Redis") -> bool:
-    """Wait until our process answers. Return False if it ended first, for example because its port was taken."""
-    deadline = time.monotonic() + _PATIENCE
-    while process.poll() is None:
-        try:
-            # Another server may hold the port, so compare the process ids.
-            if client.info("server")["process_id"] == process.pid:
-                return True
-        except redis.ConnectionError:
-            pass
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"expected redis-server to answer within {_PATIENCE:.0f} seconds, got no answer")
-        time.sleep(0.02)
-    return False
+        settings = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no", "--daemonize", "no"]
+        with (
+            servers.started(lambda port: [program, "--port", str(port), *settings], _answers) as port,
+            _client(port) as client,
+        ):
+            yield client

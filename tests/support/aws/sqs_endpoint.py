@@ -46,7 +46,6 @@ class Endpoint:
 
 @contextmanager
 def listening(queue: Queue) -> Iterator[Endpoint]:
-    """Serve a queue on loopback until the block ends."""
     endpoint = Endpoint(queue)
 
     class Handler(BaseHTTPRequestHandler):

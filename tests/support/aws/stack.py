@@ -59,7 +59,6 @@ class Stack:
     """How many records of each stream shard the projector has received, by shard."""
 
     def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
-        """Send a GET request. Return the status and the JSON."""
         answer = self.query(http_event(path, _query(arguments)), None)
         return answer["statusCode"], orjson.loads(answer["body"])
 
@@ -72,12 +71,13 @@ class Stack:
         return self._write("PUT", path, body, arguments)
 
     def delete(self, path: str, **arguments: Any) -> tuple[int, Any]:
-        """Send a DELETE request, like `post`."""
         return self._write("DELETE", path, None, arguments)
 
+    def function(self, method: str, path: str) -> Handler:
+        return self.command if _ROUTES_TO_COMMAND.fullmatch(f"{method} {path}") else self.query
+
     def _write(self, method: str, path: str, body: Any, arguments: Mapping[str, Any]) -> tuple[int, Any]:
-        function = self.command if _ROUTES_TO_COMMAND.fullmatch(f"{method} {path}") else self.query
-        answer = function(http_event(path, _query(arguments), method, body), None)
+        answer = self.function(method, path)(http_event(path, _query(arguments), method, body), None)
         return answer["statusCode"], orjson.loads(answer["body"]) if answer["body"] else None
 
     def entries(self, path: str, limit: int = 1000, period: str | None = None) -> list[dict[str, Any]]:
@@ -131,25 +131,12 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
         patches.enter_context(mock.patch.object(building_blocks, "now", clock))
         patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=_boards(boards)))
-        modules = [_load(name) for name in ("writer", "projector", "query", "command", "maintenance")]
+        modules = map(_load, ("writer", "projector", "query", "command", "maintenance"))
         writer, projector, query, command, maintenance = (module.handler for module in modules)
         # As in the template, a stack without the queue of looks has no announcer.
         announcer = _load("announcer").handler if "LOOKS_QUEUE_URL" in os.environ else _no_function
-        yield Stack(
-            clock,
-            dynamodb,
-            writer,
-            projector,
-            query,
-            command,
-            maintenance,
-            activity,
-            dead_letters,
-            bucket,
-            bus,
-            announcer,
-            looks,
-        )
+        fakes = activity, dead_letters, bucket, bus, announcer, looks
+        yield Stack(clock, dynamodb, writer, projector, query, command, maintenance, *fakes)
 
 
 def _boards(text: str | None) -> Boards:

@@ -27,7 +27,6 @@ class Context:
     seconds: float = 60.0
     clock: Callable[[], float] = time.monotonic
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    function_version: str = "$LATEST"
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -36,14 +35,6 @@ class Context:
     @property
     def invoked_function_arn(self) -> str:
         return f"arn:aws:lambda:us-east-1:000000000000:function:{self.function_name}"
-
-    @property
-    def log_group_name(self) -> str:
-        return f"/aws/lambda/{self.function_name}"
-
-    @property
-    def log_stream_name(self) -> str:
-        return "2026/01/01/[$LATEST]0123456789abcdef0123456789abcdef"
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, round((self.started + self.seconds - self.clock()) * 1000))

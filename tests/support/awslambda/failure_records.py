@@ -9,12 +9,13 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from tests.support.aws.documented import documented
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OUT_OF_TRIES: Final = "RetryAttemptsExhausted"
 TOO_OLD: Final = "RecordAgeExceeded"
-_ARN: Final = "arn:aws:lambda:us-east-1:123456789012:function:projector"
 _MAPPING: Final = "0a1b2c3d-4444-5555-6666-777788889999"
 
 
@@ -37,29 +38,23 @@ def failure_record(
 
     `error` says how the last try failed as a whole (`Unhandled`); None if the function answered.
     """
-    last = {"statusCode": 200, "executedVersion": "$LATEST", **({"functionError": error} if error else {})}
-    first, final = records[0], records[-1]
-    document = {
-        "requestContext": {
-            "requestId": f"316aa6d0-8154-xmpl-9af7-{int(at):012d}"[:36],
-            "functionArn": _ARN,
-            "condition": condition,
-            "approximateInvokeCount": tries,
-        },
-        **({"responseContext": last} if tries else {}),
-        "version": "1.0",
-        "timestamp": _instant(at, "milliseconds"),
-        "DDBStreamBatchInfo": {
-            "shardId": shard,
-            "startSequenceNumber": first["dynamodb"]["SequenceNumber"],
-            "endSequenceNumber": final["dynamodb"]["SequenceNumber"],
-            "approximateArrivalOfFirstRecord": _arrival(first),
-            "approximateArrivalOfLastRecord": _arrival(final),
-            "batchSize": len(records),
-            "streamArn": first.get("eventSourceARN", ""),
-        },
-        "payload": json.dumps({"Records": list(records)}),
+    document = documented("stream-failure")
+    document["requestContext"] |= {"condition": condition, "approximateInvokeCount": tries}
+    document["timestamp"] = _instant(at, "milliseconds")
+    document["payload"] = json.dumps({"Records": list(records)})
+    document["DDBStreamBatchInfo"] = {
+        "shardId": shard,
+        "startSequenceNumber": records[0]["dynamodb"]["SequenceNumber"],
+        "endSequenceNumber": records[-1]["dynamodb"]["SequenceNumber"],
+        "approximateArrivalOfFirstRecord": _arrival(records[0]),
+        "approximateArrivalOfLastRecord": _arrival(records[-1]),
+        "batchSize": len(records),
+        "streamArn": records[0].get("eventSourceARN", ""),
     }
+    if error is None:
+        del document["responseContext"]["functionError"]
+    if not tries:
+        del document["responseContext"]
     return json.dumps(document).encode()
 
 

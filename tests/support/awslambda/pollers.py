@@ -1,10 +1,307 @@
-"""Gathers the pollers, their sources and the context, so that tests import them from one module."""
+"""Invokes functions as Lambda does: with batches of a queue or of a stream, and answers that name what failed.
+
+https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
+https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
+import uuid
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.support.awslambda import settings
 from tests.support.awslambda.context import Context, Killed
-from tests.support.awslambda.queue import Message, Queue, SqsPoller
-from tests.support.awslambda.stream_poller import StreamPoller
-from tests.support.dynamodb.local_stream import LocalStream
+from tests.support.awslambda.failure_records import OUT_OF_TRIES, TOO_OLD
+from tests.support.dynamodb.local import LocalStream
+
+if TYPE_CHECKING:
+    from random import Random
 
 __all__ = ["Context", "Killed", "LocalStream", "Message", "Queue", "SqsPoller", "StreamPoller"]
+
+Handler = Callable[[dict[str, Any], Any], Any]
+Record = dict[str, Any]
+
+# ---- answers
+
+
+class BadAnswerError(Exception):
+    """The answer is invalid: Lambda treats the whole batch as failed."""
+
+
+def failed_ids(answer: Any, known: set[str]) -> set[str]:
+    """Return the ids that an answer reports as failed. An empty answer reports none."""
+    try:
+        json.dumps(answer)
+    except (TypeError, ValueError) as error:
+        raise BadAnswerError(f"expected an answer that can be written as JSON, got {answer!r}") from error
+    if answer is None or answer == {}:
+        return set()
+    if not isinstance(answer, Mapping) or not answer.keys() >= {"batchItemFailures"}:
+        raise BadAnswerError(f"expected an answer with batchItemFailures, got {answer!r}")
+    failed = set()
+    for failure in answer["batchItemFailures"] or ():
+        identifier = failure.get("itemIdentifier") if isinstance(failure, Mapping) else None
+        if not isinstance(identifier, str) or identifier not in known:
+            raise BadAnswerError(f"expected the itemIdentifier of an item of this batch, got {failure!r}")
+        failed.add(identifier)
+    return failed
+
+
+# ---- the queue
+
+ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
+
+
+@dataclass
+class Message:
+    """A message, and how often it was received. Times are milliseconds since 1970."""
+
+    body: str
+    attributes: Mapping[str, Mapping[str, Any]]
+    sent: int
+    message_id: str
+    received: int = 0
+    first_received: int = 0
+    group: str | None = None
+
+
+@dataclass
+class Queue:
+    """Keeps messages until they are deleted. A message that was received too often moves to ``dead``.
+
+    With ``rng`` messages arrive in random order, without it in the order they were sent. ``duplicates`` is the
+    probability that a deleted message is received again: a standard queue may do that.
+    """
+
+    rng: Random | None = None
+    duplicates: float = 0.0
+    max_receive_count: int = 10
+    clock: Callable[[], float] = time.time
+    dead: list[Message] = field(default_factory=list)
+    most_received: int = 0
+    _visible: list[Message] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self._visible)
+
+    def send(
+        self,
+        body: str,
+        attributes: Mapping[str, Mapping[str, Any]] | None = None,
+        group: str | None = None,
+    ) -> str:
+        """Put a message on the queue and return its id. ``attributes`` have the form of SendMessage."""
+        random_id = uuid.UUID(int=self.rng.getrandbits(128), version=4) if self.rng else uuid.uuid4()
+        message = Message(body, attributes or {}, round(self.clock() * 1000), str(random_id), group=group)
+        self._visible.append(message)
+        return message.message_id
+
+    def receive(self, most: int) -> list[Message]:
+        """Take up to ``most`` messages. Messages that were received too often move to ``dead`` instead."""
+        if self.rng is not None:
+            self.rng.shuffle(self._visible)
+        taken: list[Message] = []
+        while self._visible and len(taken) < most:
+            message = self._visible.pop(0) if self.rng is None else self._visible.pop()
+            if message.received >= self.max_receive_count:
+                self.dead.append(message)
+                continue
+            message.received += 1
+            message.first_received = message.first_received or round(self.clock() * 1000)
+            self.most_received = max(self.most_received, message.received)
+            taken.append(message)
+        return taken
+
+    def give_back(self, message: Message) -> None:
+        """Make a message visible again, as SQS does after its visibility timeout."""
+        self._visible.append(message)
+
+    def delete(self, message: Message) -> None:
+        if self.duplicates and self.rng is not None and self.rng.random() < self.duplicates:
+            self._visible.append(message)
+
+
+def _event_attribute(attribute: Mapping[str, Any]) -> dict[str, Any]:
+    event_attribute: dict[str, Any] = {"stringListValues": [], "binaryListValues": []}
+    for name, value in attribute.items():
+        event_attribute[name[0].lower() + name[1:]] = value
+    return event_attribute
+
+
+def record_of(message: Message, arn: str = ARN) -> dict[str, Any]:
+    attributes = {
+        "ApproximateReceiveCount": str(message.received),
+        "SentTimestamp": str(message.sent),
+        "SenderId": "AIDAEXAMPLE",
+        "ApproximateFirstReceiveTimestamp": str(message.first_received),
+    }
+    if message.group is not None:
+        attributes["MessageGroupId"] = message.group
+    return {
+        "messageId": message.message_id,
+        "receiptHandle": f"{message.message_id}#{message.received}",
+        "body": message.body,
+        "attributes": attributes,
+        "messageAttributes": {name: _event_attribute(value) for name, value in message.attributes.items()},
+        "md5OfBody": hashlib.md5(message.body.encode(), usedforsecurity=False).hexdigest(),
+        "eventSource": "aws:sqs",
+        "eventSourceARN": arn,
+        "awsRegion": "us-east-1",
+    }
+
+
+# ---- pollers
+
+
+@dataclass
+class _Poller:
+    """Invokes a function with batches of a source. With ``rng`` their size varies up to ``batch_size``."""
+
+    handler: Handler
+    source: Any
+    batch_size: int = 100
+    rng: Random | None = None
+    errors: list[BaseException] = field(default_factory=list)
+    invocations: int = 0
+
+    def poll(self) -> bool:
+        raise NotImplementedError
+
+    def drain(self, most: int = 100_000) -> None:
+        for _ in range(most):
+            if not self.poll():
+                return
+        raise AssertionError(f"something is left after {most} batches; last error: {self.errors[-1:]}")
+
+    def _size(self) -> int:
+        varies = self.rng is not None and self.rng.random() < 0.5
+        return self.rng.randint(1, self.batch_size) if self.rng is not None and varies else self.batch_size
+
+    def _failed(self, records: list[Record], ids: list[str]) -> set[str] | None:
+        """Invoke the function. Return the ids that failed, or None if the whole batch failed."""
+        self.invocations += 1
+        try:
+            return failed_ids(self.handler({"Records": records}, Context()), set(ids))
+        except (Exception, Killed) as error:  # noqa: BLE001 - Lambda does the same with every exception
+            self.errors.append(error)
+            return None
+
+
+@dataclass
+class SqsPoller(_Poller):
+    """Delivers the messages of a queue. Those that the function reports return to the queue; the others are deleted."""
+
+    def poll(self) -> bool:
+        messages: list[Message] = self.source.receive(self._size())
+        if messages:
+            ids = [message.message_id for message in messages]
+            failed = self._failed([record_of(message) for message in messages], ids)
+            for message in messages:
+                if failed is None or message.message_id in failed:
+                    self.source.give_back(message)
+                else:
+                    self.source.delete(message)
+        return bool(messages)
+
+
+@dataclass
+class Reader:
+    """The position in one shard, and the attempts at that position.
+
+    ``failures`` counts the failed attempts. ``ends`` are the positions where the parts of a split batch end, the
+    nearest one last.
+    """
+
+    shard: Any
+    position: int = 0
+    failures: int = 0
+    ends: list[int] = field(default_factory=list)
+
+    def go_to(self, position: int) -> None:
+        self.position, self.failures = position, 0
+        self.ends = [end for end in self.ends if end > position]
+
+    def cut(self, size: int) -> list[Record]:
+        """Return the next batch: the rest of a part, or up to ``size`` records."""
+        records: list[Record] = self.shard[self.position : self.ends[-1] if self.ends else self.position + size]
+        return records
+
+
+RETENTION: Final = 24 * 3600
+"""Seconds for which a stream keeps a record."""
+
+
+@dataclass
+class StreamPoller(_Poller):
+    """Delivers the records of each shard of a stream, with the settings of its mapping in template.yaml.
+
+    - The function reports sequence numbers. Delivery continues at the lowest one, with the rest of the batch.
+    - A batch that fails as a whole is split in halves, down to single records. A split does not count as a retry.
+    - By ``clock``, records that are too old go to ``on_failure``. The age is looked at first, then the retries.
+    - By ``clock``, records older than ``RETENTION`` are not in the stream any more: they are lost.
+    - With ``rng`` the shards take turns at random.
+
+    The source may be an engine's ``stream(table)`` or a ``LocalStream``.
+    """
+
+    clock: Callable[[], float] = lambda: 0.0
+    on_failure: Callable[[list[Record], str], None] | None = None
+    """Takes the records of a batch that is given up, and the condition for which it is."""
+    lost: int = 0
+    """How many records the stream has dropped before they were delivered."""
+    mapping: settings.StreamSettings = field(default_factory=lambda: settings.STREAM)
+    _readers: list[Reader] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._readers = [Reader(shard) for shard in self.source]
+
+    def poll(self) -> bool:
+        ready = [reader for reader in self._readers if reader.position < len(reader.shard)]
+        if not ready:
+            return False
+        reader = ready[0] if self.rng is None else self.rng.choice(ready)
+        if self._is_fresh(reader):
+            self._deliver(reader, reader.cut(self._size()))
+        return True
+
+    def _is_fresh(self, reader: Reader) -> bool:
+        """Whether the next record may be delivered. If not, those that are too old are skipped."""
+        times = [record["dynamodb"]["ApproximateCreationDateTime"] for record in reader.cut(self.batch_size)]
+        gone = bisect_right(times, self.clock() - RETENTION)
+        old = bisect_right(times, self.clock() - self.mapping.max_record_age)
+        if gone:
+            self.lost += gone
+            reader.go_to(reader.position + gone)
+        elif old:
+            self._give_up(reader, old, TOO_OLD)
+        return not old
+
+    def _deliver(self, reader: Reader, records: list[Record]) -> None:
+        numbers = [record["dynamodb"]["SequenceNumber"] for record in records]
+        failed = self._failed(records, numbers)
+        if failed is None and self.mapping.bisects and len(records) > 1:
+            reader.ends = [*(reader.ends or [reader.position + len(records)]), reader.position + len(records) // 2]
+            return
+        done = 0 if failed is None else len(records)
+        if failed and self.mapping.reports:
+            done = min(map(numbers.index, failed))
+        if done:
+            reader.go_to(reader.position + done)
+        if done < len(records):
+            reader.failures += 1
+            if 0 <= self.mapping.max_retries < reader.failures and self._is_fresh(reader):
+                self._give_up(reader, len(records) - done, OUT_OF_TRIES)
+
+    def _give_up(self, reader: Reader, count: int, condition: str) -> None:
+        if self.on_failure is None:
+            raise AssertionError(f"{count} records were given up after {reader.failures} attempts")
+        self.on_failure(reader.shard[reader.position : reader.position + count], condition)
+        reader.go_to(reader.position + count)

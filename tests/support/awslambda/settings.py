@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from tests.support.dynamodb.tables import template
 
-_REPORTS: Final = "ReportBatchItemFailures"
-
 
 @dataclass(frozen=True)
 class StreamSettings:
@@ -33,27 +31,6 @@ class QueueSettings:
     max_receive_count: int
 
 
-def deployed_stream() -> StreamSettings:
-    """Return the settings of the projector's mapping in template.yaml."""
-    mapping = _resource("ProjectorFunction")["Events"]["Scores"]["Properties"]
-    return StreamSettings(
-        max_record_age=mapping["MaximumRecordAgeInSeconds"],
-        max_retries=mapping["MaximumRetryAttempts"],
-        bisects=mapping["BisectBatchOnFunctionError"],
-        reports=_REPORTS in mapping["FunctionResponseTypes"],
-        keeps_failures="OnFailure" in mapping["DestinationConfig"],
-    )
-
-
-def deployed_queue() -> QueueSettings:
-    """Return the settings of the queue of events in template.yaml."""
-    queue = _resource("ActivityQueue")
-    return QueueSettings(
-        visibility=queue["VisibilityTimeout"],
-        max_receive_count=queue["RedrivePolicy"]["maxReceiveCount"],
-    )
-
-
 def timeout(function: str) -> int:
     """Return the timeout of a function in seconds, by its logical id."""
     seconds: int = _resource(function)["Timeout"]
@@ -65,5 +42,13 @@ def _resource(name: str) -> dict[str, Any]:
     return properties
 
 
-STREAM: StreamSettings = deployed_stream()
-QUEUE: QueueSettings = deployed_queue()
+_MAPPING: Final = _resource("ProjectorFunction")["Events"]["Scores"]["Properties"]
+STREAM: StreamSettings = StreamSettings(
+    max_record_age=_MAPPING["MaximumRecordAgeInSeconds"],
+    max_retries=_MAPPING["MaximumRetryAttempts"],
+    bisects=_MAPPING["BisectBatchOnFunctionError"],
+    reports="ReportBatchItemFailures" in _MAPPING["FunctionResponseTypes"],
+    keeps_failures="OnFailure" in _MAPPING["DestinationConfig"],
+)
+_QUEUE: Final = _resource("ActivityQueue")
+QUEUE: QueueSettings = QueueSettings(_QUEUE["VisibilityTimeout"], _QUEUE["RedrivePolicy"]["maxReceiveCount"])

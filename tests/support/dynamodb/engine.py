@@ -21,14 +21,13 @@ import json
 import threading
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ParamValidationError
 
 from tests.support.dynamodb.errors import (
     CONDITION_FAILED,
     ConditionFailed,
-    Exceptions,
     Invalid,
     InvalidForItem,
     Refusal,
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Answer = dict[str, Any]
+REGION: Final = "us-east-1"
 CONFLICT: Final = "TransactionConflict"
 HELD: Final = "Another request holds the item"
 TOKEN_SECONDS: Final = 600
@@ -88,10 +88,6 @@ _TRANSACTION_BYTES: Final = 4 * 1024 * 1024
 _LONGEST_TOKEN: Final = 36
 
 
-class Operation(Protocol):
-    def __call__(self, **request: Any) -> Answer: ...
-
-
 def _operation(
     name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> Callable[[Callable[[Any, dict[str, Any]], Answer]], Callable[..., Answer]]:
@@ -104,12 +100,9 @@ def _operation(
     def wrap(function: Callable[[Any, dict[str, Any]], Answer]) -> Callable[..., Answer]:
         @functools.wraps(function)
         def call(self: Engine, **request: Any) -> Answer:
-            if not needed <= request.keys():
-                missing = sorted(needed - request.keys())
-                raise ParamValidationError(report=f"Missing required parameter in input: {missing}")
-            if not known >= request.keys():
-                unknown = sorted(request.keys() - known)
-                raise ParamValidationError(report=f"Unknown parameter in input (or engine): {unknown}")
+            if not needed <= request.keys() <= known:
+                report = f"Missing or unknown parameters in input (or engine): {sorted(needed ^ request.keys())}"
+                raise ParamValidationError(report=report)
             check(name, request)
             if _asks_for_units(request) and name not in _COUNTED:
                 raise NotImplementedError(f"the engine counts no units of {name}: use benchmarks.harness.meter")
@@ -122,12 +115,7 @@ def _operation(
                     raise refusal.as_client_error(name) from None
             for hook in self.after:
                 hook(name, request)
-            answer["ResponseMetadata"] = {
-                "RequestId": "engine",
-                "HTTPStatusCode": 200,
-                "HTTPHeaders": {},
-                "RetryAttempts": 0,
-            }
+            answer["ResponseMetadata"] = {"RequestId": "engine", "HTTPStatusCode": 200}
             return answer
 
         return call
@@ -167,7 +155,6 @@ class Transaction:
         return list(self._left)
 
     def write(self, place: int) -> None:
-        """Write the item of the action at a place."""
         with self._engine._lock:
             self._left.remove(place)
             write, new = self._decided[place]
@@ -199,32 +186,19 @@ class Engine:
     ``unfinished`` has the items of all transactions that are decided but not written to the end, as they will be.
     """
 
-    def __init__(
-        self,
-        *,
-        shards: int = 1,
-        clock: Callable[[], float] = time.time,
-        region: str = "us-east-1",
-        account: str = "000000000000",
-    ) -> None:
+    def __init__(self, *, shards: int = 1, clock: Callable[[], float] = time.time) -> None:
         self.before: list[Callable[[str, dict[str, Any]], None]] = []
         self.after: list[Callable[[str, dict[str, Any]], None]] = []
         self.unprocessed: list[Callable[[str, str, Mapping[str, Any]], bool]] = []
         self.written: list[Written] = []
         self.busy: Mapping[tuple[str, Key], str] = {}
         self.unfinished: dict[tuple[str, Key], Stored | None] = {}
-        self.exceptions = Exceptions()
         self.clock = clock
         self._tables: dict[str, Table] = {}
         self._shards = shards
-        self._region = region
-        self._account = account
         self._lock = threading.RLock()
         self._tokens: dict[str, tuple[str, float]] = {}
         self._in_progress: set[str] = set()
-
-    def close(self) -> None:
-        """Do nothing: the engine has no connection."""
 
     def _table(self, name: str) -> Table:
         if name not in self._tables:
@@ -243,61 +217,24 @@ class Engine:
     @_operation(
         "CreateTable",
         ("TableName", "KeySchema", "AttributeDefinitions"),
-        (
-            "BillingMode",
-            "GlobalSecondaryIndexes",
-            "StreamSpecification",
-            "ProvisionedThroughput",
-            "SSESpecification",
-            "Tags",
-            "DeletionProtectionEnabled",
-            "OnDemandThroughput",
-            "WarmThroughput",
-            "TableClass",
-        ),
+        ("BillingMode", "GlobalSecondaryIndexes", "StreamSpecification"),
     )
     def create_table(self, request: dict[str, Any]) -> Answer:
         name = request["TableName"]
         if name in self._tables:
             raise Refusal("ResourceInUseException", "Cannot create preexisting table")
         schema = read_schema(request)
-        arn = f"arn:aws:dynamodb:{self._region}:{self._account}:table/{name}"
-        description = {
-            "TableName": name,
-            "TableStatus": "ACTIVE",
-            "TableArn": arn,
-            "KeySchema": request["KeySchema"],
-            "AttributeDefinitions": request["AttributeDefinitions"],
-            "BillingModeSummary": {"BillingMode": request.get("BillingMode", "PROVISIONED")},
-        }
-        if schema.indexes:
-            description["GlobalSecondaryIndexes"] = [
-                {**index, "IndexStatus": "ACTIVE", "IndexArn": f"{arn}/index/{index['IndexName']}"}
-                for index in request["GlobalSecondaryIndexes"]
-            ]
-        table = Table(schema, description, self.clock, self.written)
-        if schema.stream_view:
+        arn = f"arn:aws:dynamodb:{REGION}:000000000000:table/{name}"
+        table = Table(schema, {**request, "TableArn": arn}, self.clock, self.written)
+        if schema.streams:
             stream = f"{arn}/stream/2026-01-01T00:00:00.000"
-            description["StreamSpecification"] = request["StreamSpecification"]
-            description["LatestStreamArn"] = stream
-            table.shards = [Shard(schema, stream, self._region, place) for place in range(self._shards)]
+            table.shards = [Shard(schema, stream, REGION, place) for place in range(self._shards)]
         self._tables[name] = table
-        return {"TableDescription": {**description, "ItemCount": 0}}
+        return {"TableDescription": table.description}
 
     @_operation("DescribeTable", ("TableName",))
     def describe_table(self, request: dict[str, Any]) -> Answer:
-        table = self._table(request["TableName"])
-        return {"Table": {**table.description, "ItemCount": len(table.rows)}}
-
-    @_operation("ListTables", (), ("Limit", "ExclusiveStartTableName"))
-    def list_tables(self, _: dict[str, Any]) -> Answer:
-        return {"TableNames": sorted(self._tables)}
-
-    @_operation("DeleteTable", ("TableName",))
-    def delete_table(self, request: dict[str, Any]) -> Answer:
-        table = self._table(request["TableName"])
-        del self._tables[request["TableName"]]
-        return {"TableDescription": {**table.description, "TableStatus": "DELETING"}}
+        return {"Table": self._table(request["TableName"]).description}
 
     @_operation("UpdateTimeToLive", ("TableName", "TimeToLiveSpecification"))
     def update_time_to_live(self, request: dict[str, Any]) -> Answer:
@@ -305,13 +242,6 @@ class Engine:
         specification = request["TimeToLiveSpecification"]
         table.expiry = specification["AttributeName"] if specification["Enabled"] else None
         return {"TimeToLiveSpecification": specification}
-
-    @_operation("DescribeTimeToLive", ("TableName",))
-    def describe_time_to_live(self, request: dict[str, Any]) -> Answer:
-        expiry = self._table(request["TableName"]).expiry
-        if expiry is None:
-            return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
-        return {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": expiry}}
 
     def expire(self, table: str, now: float | None = None, goes: Callable[[], bool] = lambda: True) -> int:
         """Delete expired items, as the service does, and return how many. An item stays if ``goes`` returns false.
@@ -398,7 +328,7 @@ class Engine:
             table = self._table(name)
             keys = table.schema.key
             if not part["Keys"]:
-                raise Invalid(f"The list of keys in RequestItems for BatchGetItem is required: {name} has empty list")
+                raise Invalid(f"The list of keys of {name} in RequestItems must not be empty")
             projection = read_expressions(part, ("ProjectionExpression",)).plan.projection
             responses[name] = items = []
             wire_keys = {keys.of(keys.read_key(key)): key for key in part["Keys"]}
@@ -415,10 +345,7 @@ class Engine:
                     items.append(_shown(stored.item, projection))
                     room -= stored.size
         if sum(len(part["Keys"]) for part in left.values()) == sum(len(part["Keys"]) for part in requested.values()):
-            raise Refusal(
-                "ProvisionedThroughputExceededException",
-                "The level of configured provisioned throughput for the table was exceeded.",
-            )
+            raise Refusal("ProvisionedThroughputExceededException", "The throughput of the table was exceeded")
         return {"Responses": responses, "UnprocessedKeys": left, **_units(request, units)}
 
     @_operation("Query", ("TableName",), ("KeyConditionExpression", "ScanIndexForward", *_PAGED))
@@ -517,9 +444,7 @@ class Engine:
         if known != digest:
             raise Refusal("IdempotentParameterMismatchException", "")
         if token in self._in_progress:
-            raise Refusal(
-                "TransactionInProgressException", "The transaction with the given request token is in progress"
-            )
+            raise Refusal("TransactionInProgressException", "The transaction with this token is in progress")
         return True
 
     def _finished(self, writes: list[Write], token: str | None) -> None:
@@ -541,36 +466,27 @@ class Engine:
             writes.append(read_write(kind, self._table(action["TableName"]), action))
         if len({write.identity for write in writes}) != len(writes):
             raise Invalid("Transaction request cannot include multiple operations on one item")
-        if sum(write.payload for write in writes) > _TRANSACTION_BYTES:
-            payload = sum(write.exact_payload() for write in writes)
-            if payload > _TRANSACTION_BYTES:
-                raise Invalid(f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}")
+        bounds, exact = (write.payload for write in writes), (write.exact_payload() for write in writes)
+        if sum(bounds) > _TRANSACTION_BYTES and sum(exact) > _TRANSACTION_BYTES:
+            raise Invalid("Transaction payload size cannot exceed 4MB")
         return writes
 
     def _outcomes(self, writes: list[Write]) -> list[Stored | None]:
         outcomes: list[Stored | None] = []
         reasons: list[dict[str, Any]] = []
-        failed = False
         for write in writes:
             reason: dict[str, Any] = {"Code": "None"}
             held = self._held(write.identity)
             try:
                 if held is not None:
-                    failed = True
                     reason = {"Code": held, "Message": HELD}
                 else:
                     outcomes.append(write.outcome())
             except ConditionFailed as refusal:
-                failed = True
-                reason = {
-                    **refusal.extra,
-                    "Code": "ConditionalCheckFailed",
-                    "Message": CONDITION_FAILED,
-                }
+                reason = {**refusal.extra, "Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}
             except InvalidForItem as refusal:
-                failed = True
                 reason = {"Code": "ValidationError", "Message": refusal.message}
             reasons.append(reason)
-        if failed:
+        if len(outcomes) < len(writes):
             raise cancelled(reasons)
         return outcomes

@@ -5,7 +5,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Err
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -65,29 +64,11 @@ def cancelled(reasons: Sequence[Mapping[str, Any]]) -> Refusal:
     )
 
 
-@cache
-def error_class(code: str) -> type[ClientError]:
-    """Return the exception class of an error code, always the same one, as ``client.exceptions`` does."""
-    return type(code, (ClientError,), {})
-
-
 def client_error(operation: str, code: str, message: str, **extra: Any) -> ClientError:
     """Return the exception that a botocore client raises for ``operation`` (CamelCase)."""
-    response: dict[str, Any] = {
+    response: Any = {
         "Error": {"Message": message, "Code": code},
-        "ResponseMetadata": {
-            "RequestId": "engine",
-            "HTTPStatusCode": 500 if code == "InternalServerError" else 400,
-            "HTTPHeaders": {},
-            "RetryAttempts": 0,
-        },
+        "ResponseMetadata": {"HTTPStatusCode": 500 if code == "InternalServerError" else 400},
         **extra,
     }
-    return error_class(code)(response, operation)  # type: ignore[arg-type]
-
-
-class Exceptions:
-    """Replaces ``client.exceptions``: it has an attribute for every error code."""
-
-    def __getattr__(self, code: str) -> type[ClientError]:
-        return ClientError if code == "ClientError" else error_class(code)
+    return ClientError(response, operation)

@@ -1,7 +1,8 @@
 """The expressions of DynamoDB's requests: their text is parsed once, and compiled to functions of an item.
 
-Conditions (ConditionExpression, FilterExpression and KeyConditionExpression) without IN, `size` and `attribute_type`,
-and updates: SET, REMOVE and ADD on top-level attributes, REMOVE in lists too.
+Conditions have no IN, `size` and `attribute_type`. Only key conditions have BETWEEN and `begins_with`, and `contains`
+looks into sets only. Updates have SET, REMOVE and ADD. All are on top-level attributes; REMOVE in lists too. A sum or
+a function has no other one inside, except for `if_not_exists(…) + …`.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
@@ -11,25 +12,22 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from tests.support.dynamodb.errors import INVALID_PATH, MISSING_OPERAND, WRONG_OPERAND, Invalid, InvalidForItem
-from tests.support.dynamodb.items import EXACT, MISSING, Item, Value, canonical, decode_item, kind_of, same
+from tests.support.dynamodb.items import MISSING, TOO_LARGE, Item, Value, decode_item, kind_of, same
 
 LONGEST: Final = 4096
 MAX_OPERATORS: Final = 300
 RESERVED: Final = frozenset(Path(__file__).with_name("reserved_words.txt").read_text(encoding="ascii").split())
 END: Final = "<EOF>"
-_ABSENT: Final = frozenset({"IN", "size", "attribute_type", "DELETE"})
-_TOKEN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|<=|>=|<>|[=<>(),+\-.\[\]]|[0-9]+|(\S)")
+_ABSENT: Final = frozenset({"IN", "size", "attribute_type", "DELETE", "-", "."})
+_TOKEN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|<=|>=|<>|[0-9]+|\S")
 
 Names = tuple[tuple[str, str], ...]
-Path_ = tuple[str | int, ...]
 Values = Mapping[str, Value]
 Compute = Callable[[Mapping[str, Value], Values], Value]
 """Returns an operand, from the item as it was and the values of the request. It may be MISSING."""
@@ -42,44 +40,32 @@ class Reader:
     ``operands`` are the placeholders whose values may have some types only, and ``betweens`` the pairs of bounds.
     """
 
-    def __init__(self, kind: str, text: str, names: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, text: str, aliases: Names) -> None:
         self.kind = kind
-        self.names = names
-        self.used_names: set[str] = set()
-        self.used_values: set[str] = set()
-        self.operands: list[tuple[str, str, frozenset[str]]] = []
+        self.names: set[str] = set()
+        self.values: set[str] = set()
+        self.operands: list[tuple[str, frozenset[str]]] = []
         self.betweens: list[tuple[str, str]] = []
+        self._aliases = dict(aliases)
         self._operators = 0
         self._at = 0
-        if not text or text.isspace():
-            raise self.invalid("The expression can not be empty;")
-        if len(text.encode()) > LONGEST:
-            raise self.invalid(
-                f"Expression size has exceeded the maximum allowed size; expression size: {len(text.encode())}"
-            )
-        self._tokens: list[str] = []
-        for match in _TOKEN.finditer(text):
-            self._tokens.append(match.group())
-            if match.group(1):
-                self._at = len(self._tokens) - 1
-                raise self.unexpected()
+        self._tokens: list[str] = [*_TOKEN.findall(text), END]
+        if self.next is END or len(text.encode()) > LONGEST:
+            raise self.invalid(f"Expression size is 0 or above {LONGEST}")
         if not _ABSENT.isdisjoint(self._tokens):
             raise NotImplementedError(f"the engine has no {_ABSENT.intersection(self._tokens)}: {text}")
-        self._tokens.append(END)
 
     def invalid(self, why: str) -> Invalid:
         return Invalid(f"Invalid {self.kind}: {why}")
+
+    def unexpected(self) -> Invalid:
+        return self.invalid(f'Syntax error; token: "{self.next}"')
 
     def count_operator(self) -> None:
         """Count an operator or a function. An expression has 300 at most."""
         self._operators += 1
         if self._operators > MAX_OPERATORS:
-            raise self.invalid(f"The expression contains too many operators; operator count: {self._operators}")
-
-    def unexpected(self) -> Invalid:
-        token = self._tokens[self._at]
-        near = " ".join(word for word in self._tokens[max(0, self._at - 1) : self._at + 2] if word != END)
-        return self.invalid(f'Syntax error; token: "{token}", near: "{near}"')
+            raise self.invalid("The expression contains too many operators")
 
     @property
     def next(self) -> str:
@@ -90,7 +76,7 @@ class Reader:
         return self._tokens[min(self._at + 1, len(self._tokens) - 1)]
 
     def take(self) -> str:
-        token = self._tokens[self._at]
+        token = self.next
         if token is END:
             raise self.unexpected()
         self._at += 1
@@ -98,7 +84,7 @@ class Reader:
 
     def accept(self, word: str) -> bool:
         """Take the next token if it is this word, in upper or lower case."""
-        if self._tokens[self._at].upper() != word:
+        if self.next.upper() != word:
             return False
         self._at += 1
         return True
@@ -107,46 +93,37 @@ class Reader:
         if not self.accept(word):
             raise self.unexpected()
 
+    def separated(self, part: Callable[[], Any]) -> list[Any]:
+        parts = [part()]
+        while self.accept(","):
+            parts.append(part())
+        return parts
+
     def end(self) -> None:
         if self.next is not END:
             raise self.unexpected()
 
     def value(self) -> str:
-        """Read the placeholder of a value."""
         if self.next[0] != ":":
             raise self.unexpected()
-        token = self.take()
-        self.used_values.add(token)
-        return token
-
-    def path(self) -> Path_:
-        """Read a document path and replace the placeholders of names."""
-        parts: list[str | int] = [self._name()]
-        while True:
-            if self.accept("."):
-                parts.append(self._name())
-            elif self.accept("["):
-                if not self.next.isdigit():
-                    raise self.unexpected()
-                parts.append(int(self.take()))
-                self.expect("]")
-            else:
-                return tuple(parts)
-
-    def _name(self) -> str:
-        if self.next[0] == "#":
-            token = self.take()
-            self.used_names.add(token)
-            if token not in self.names:
-                raise self.invalid(
-                    f"An expression attribute name used in the document path is not defined; attribute name: {token}"
-                )
-            return self.names[token]
-        if not self.next[0].isalpha() or self.next is END:
-            raise self.unexpected()
-        if self.next.upper() in RESERVED:
-            raise self.invalid(f"Attribute name is a reserved keyword; reserved keyword: {self.next}")
+        self.values.add(self.next)
         return self.take()
+
+    def name(self) -> str:
+        """Read the name of an attribute, or the placeholder of one."""
+        token = self.next
+        if token[0] == "#" and token in self._aliases:
+            self.names.add(token)
+        elif not token[0].isalpha() or token.upper() in RESERVED:
+            raise self.invalid(f"a name that is reserved, not defined, or no name: {token}")
+        return self._aliases.get(self.take(), token)
+
+    def whole(self) -> str:
+        """Read the name of an attribute that is used as a whole."""
+        name = self.name()
+        if self.next == "[":
+            raise NotImplementedError("the engine has paths into attributes only for the members that REMOVE names")
+        return name
 
 
 # Conditions ----------------------------------------------------------------------------------------------------------
@@ -154,13 +131,10 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A path or the placeholder of a value."""
+    """An attribute, as a path of one name, or the placeholder of a value."""
 
-    path: Path_ = ()
+    path: tuple[str, ...] = ()
     placeholder: str = ""
-
-    def __str__(self) -> str:
-        return "[" + ", ".join(map(str, self.path)) + "]" if self.path else self.placeholder
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +156,7 @@ class Junction:
 Node = Test | Junction
 
 _COMPARATORS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
-_FUNCTIONS: Final = {
-    "attribute_exists": 1,
-    "attribute_not_exists": 1,
-    "begins_with": 2,
-    "contains": 2,
-}
+_FUNCTIONS: Final = {"attribute_exists": 1, "attribute_not_exists": 1, "begins_with": 2, "contains": 2}
 _ORDERED: Final = frozenset({"S", "N", "B"})
 _OPERANDS: Final = {
     **dict.fromkeys(("<", "<=", ">", ">=", "BETWEEN"), _ORDERED),
@@ -196,131 +165,82 @@ _OPERANDS: Final = {
 """The types that the values of an operator may have; the others take any."""
 
 
-class ConditionParser:
+class Condition(Reader):
     """Reads a condition. ``kind`` is the name of its request parameter."""
 
-    def __init__(self, kind: str, text: str, names: Names) -> None:
-        self.read = Reader(kind, text, dict(names))
+    def __init__(self, kind: str, text: str, aliases: Names) -> None:
+        super().__init__(kind, text, aliases)
         self._bare_parentheses = False
-
-    def parse(self) -> Node:
-        node = self._either()
-        self.read.end()
-        return node
+        self.node = self._either()
+        self.end()
 
     def _either(self) -> Node:
-        return self._junction("OR", self._both)
-
-    def _both(self) -> Node:
-        return self._junction("AND", self._negation)
+        return self._junction("OR", lambda: self._junction("AND", self._negation))
 
     def _junction(self, word: str, part: Callable[[], Node]) -> Node:
         parts = [part()]
-        while self.read.accept(word):
-            self.read.count_operator()
+        while self.accept(word):
+            self.count_operator()
             parts.append(part())
             self._bare_parentheses = False
         return parts[0] if len(parts) == 1 else Junction(word, tuple(parts))
 
     def _negation(self) -> Node:
-        if self.read.accept("NOT"):
-            self.read.count_operator()
-            negated = Junction("NOT", (self._negation(),))
-            self._bare_parentheses = False
-            return negated
-        if self.read.accept("("):
+        if self.accept("("):
             node = self._either()
-            self.read.expect(")")
+            self.expect(")")
             if self._bare_parentheses:
-                raise self.read.invalid("The expression has redundant parentheses;")
+                raise self.invalid("The expression has redundant parentheses")
             self._bare_parentheses = True
             return node
-        test = self._test()
+        if self.accept("NOT"):
+            self.count_operator()
+            node = Junction("NOT", (self._negation(),))
+        else:
+            self.count_operator()
+            node = self._test()
         self._bare_parentheses = False
-        return test
+        return node
 
     def _test(self) -> Test:
-        read = self.read
-        if read.after_next == "(" and read.next.upper() != "IN":
+        if self.after_next == "(":
             return self._function()
         first = self._operand()
-        read.count_operator()
-        if read.next in _COMPARATORS:
-            return self._compared(read.take(), first, self._operand())
-        if read.accept("BETWEEN"):
-            low = self._operand()
-            read.expect("AND")
-            high = self._operand()
-            if low.placeholder and high.placeholder:
-                read.betweens.append((low.placeholder, high.placeholder))
-            return self._compared("BETWEEN", first, low, high)
-        raise read.unexpected()
-
-    def _compared(self, name: str, first: Operand, *others: Operand) -> Test:
+        if self.accept("BETWEEN"):
+            name, others = "BETWEEN", [self._operand()]
+            self.expect("AND")
+            others.append(self._operand())
+            if others[0].placeholder and others[1].placeholder:
+                self.betweens.append((others[0].placeholder, others[1].placeholder))
+        elif self.next in _COMPARATORS:
+            name, others = self.take(), [self._operand()]
+        else:
+            raise self.unexpected()
         if first.path and first in others:
-            raise self.read.invalid(
-                "The first operand must be distinct from the remaining operands for this "
-                f"operator or function; operator: {name}, first operand: {first}"
-            )
-        return self._checked(Test(name, (first, *others)))
-
-    def _checked(self, test: Test) -> Test:
-        if test.operator in _OPERANDS:
-            self.read.operands += [
-                (test.operator, operand.placeholder, _OPERANDS[test.operator])
-                for operand in test.operands
-                if operand.placeholder
-            ]
-        return test
+            raise self.invalid(f"The first operand must be distinct from the others: {first.path}")
+        return self._checked(name, [first, *others])
 
     def _function(self) -> Test:
-        read = self.read
-        name = read.next
-        if name not in _FUNCTIONS:
-            if not name[0].isalpha():
-                raise read.unexpected()
-            raise read.invalid(f"Invalid function name; function: {name}")
-        read.take()
-        read.count_operator()
-        operands = self._arguments()
-        if len(operands) != _FUNCTIONS[name]:
-            raise read.invalid(
-                "Incorrect number of operands for operator or function; operator or function: "
-                f"{name}, number of operands: {len(operands)}"
-            )
+        name = self.take()
+        self.expect("(")
+        operands = self.separated(self._operand)
+        self.expect(")")
+        if len(operands) != _FUNCTIONS.get(name):
+            raise self.invalid(f"no such function, or too many or too few operands: {name}")
         if not operands[0].path and name.startswith("attribute_"):
-            raise read.invalid(f"Operator or function requires a document path; operator or function: {name}")
-        return self._checked(Test(name, tuple(operands)))
+            raise self.invalid(f"{name} requires a document path")
+        return self._checked(name, operands)
 
-    def _arguments(self) -> list[Operand]:
-        self.read.expect("(")
-        operands = [self._operand()]
-        while self.read.accept(","):
-            operands.append(self._operand())
-        self.read.expect(")")
-        return operands
+    def _checked(self, name: str, operands: list[Operand]) -> Test:
+        if name in _OPERANDS:
+            self.operands += [(each.placeholder, _OPERANDS[name]) for each in operands if each.placeholder]
+        return Test(name, tuple(operands))
 
     def _operand(self) -> Operand:
-        read = self.read
-        if read.next[0] == ":":
-            return Operand(placeholder=read.value())
-        return Operand(path=read.path())
+        return Operand(placeholder=self.value()) if self.next[0] == ":" else Operand((self.whole(),))
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A parsed condition and the placeholders it uses."""
-
-    node: Node
-    names: frozenset[str]
-    values: frozenset[str]
-
-
-def parse_condition(kind: str, text: str, names: Names) -> Condition:
-    """Parse a condition. ``kind`` is the name of its request parameter."""
-    parser = ConditionParser(kind, text, names)
-    node = parser.parse()
-    return Condition(node, frozenset(parser.read.used_names), frozenset(parser.read.used_values))
+parse_condition = Condition
 
 
 _ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
@@ -329,73 +249,47 @@ _ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_NUMBERS: Final = frozenset({int, Decimal})
-_COMPARABLE: Final = frozenset({int, Decimal, str, bytes})
+_COMPARABLE: Final = frozenset({int, str, bytes})
 
 
 def comparable(left: Value, right: Value) -> bool:
     """Whether two values can be ordered: two numbers, two texts or two byte strings."""
-    one, two = type(left), type(right)
-    if one is two:
-        return one in _COMPARABLE
-    return one in _NUMBERS and two in _NUMBERS
+    return type(left) is type(right) and type(left) in _COMPARABLE
 
 
-def follow(item: Mapping[str, Value], path: Path_) -> Value:
-    """Return the value at a document path, or MISSING."""
-    value: Value = item
-    for part in path:
-        if isinstance(part, str):
-            if not isinstance(value, (dict, MappingProxyType)) or part not in value:
-                return MISSING
-        elif type(value) is not tuple or part >= len(value):
-            return MISSING
-        value = value[part]
-    return value
-
-
-def _at(path: Path_) -> Compute:
-    if len(path) > 1:
-        return lambda item, _: follow(item, path)
-    name = str(path[0])
+def _attribute(name: str) -> Compute:
     return lambda item, _: item.get(name, MISSING)
 
 
+def _given(placeholder: str) -> Compute:
+    return lambda _, values: values[placeholder]
+
+
 def _fetch(operand: Operand) -> Compute:
-    if operand.placeholder:
-        placeholder = operand.placeholder
-        return lambda _, values: values[placeholder]
-    return _at(operand.path)
+    return _attribute(operand.path[0]) if operand.path else _given(operand.placeholder)
 
 
 def _contains(whole: Value, part: Value) -> bool:
-    if type(whole) in {str, bytes}:
-        return type(part) is type(whole) and part in whole
-    if type(whole) in {tuple, frozenset}:
-        return any(same(member, part) for member in whole)
-    return False
-
-
-def _begins(whole: Value, start: Value) -> bool:
-    return type(whole) in {str, bytes} and type(start) is type(whole) and whole.startswith(start)
+    if type(whole) in {str, bytes, tuple}:
+        raise NotImplementedError("the engine has contains(…) for sets only")
+    return type(whole) is frozenset and any(same(member, part) for member in whole)
 
 
 _BINARY: Final[dict[str, Callable[[Value, Value], bool]]] = {
     "=": same,
     "<>": lambda left, right: left is MISSING or not same(left, right),
     "contains": _contains,
-    "begins_with": _begins,
 }
 
 
 def _compile_test(node: Test) -> Holds:
     name = node.operator
     first, *others = map(_fetch, node.operands)
+    second = others[0] if others else first
     if name == "attribute_exists":
         return lambda item, values: first(item, values) is not MISSING
     if name == "attribute_not_exists":
         return lambda item, values: first(item, values) is MISSING
-    second = others[0]
     if name in _ORDER:
         compare = _ORDER[name]
 
@@ -404,15 +298,10 @@ def _compile_test(node: Test) -> Holds:
             return comparable(left, right) and compare(left, right)
 
         return ordered
-    if name in _BINARY:
-        holds = _BINARY[name]
-        return lambda item, values: holds(first(item, values), second(item, values))
-
-    def between(item: Mapping[str, Value], values: Values) -> bool:
-        value, low, high = (fetch(item, values) for fetch in (first, *others))
-        return comparable(value, low) and comparable(value, high) and bool(low <= value <= high)
-
-    return between
+    if name not in _BINARY:
+        raise NotImplementedError(f"the engine has {name} in key conditions only")
+    holds = _BINARY[name]
+    return lambda item, values: holds(first(item, values), second(item, values))
 
 
 def _compile(node: Node) -> Holds:
@@ -433,31 +322,29 @@ def _compile(node: Node) -> Holds:
 
 # Updates -------------------------------------------------------------------------------------------------------------
 
-_PLAIN: Final = 10**38
-_SETS: Final = frozenset({"SS", "NS", "BS"})
 _NUMBER: Final = frozenset({"N"})
+_LIST: Final = frozenset({"L"})
 
 
-def _sum(left: Value, right: Value) -> int | Decimal:
-    if type(left) is int and type(right) is int:
-        total = left + right
-        if -_PLAIN < total < _PLAIN:
-            return total
-    try:
-        return canonical(EXACT.add(Decimal(left), Decimal(right)))
-    except Invalid as refusal:
-        raise InvalidForItem(refusal.message) from refusal
+def _sum(left: Value, right: Value) -> Value:
+    if type(left) is not int or type(right) is not int:
+        raise InvalidForItem(WRONG_OPERAND)
+    if abs(left + right) >= TOO_LARGE:
+        raise NotImplementedError("the engine has whole numbers below 10^38 only")
+    return left + right
 
 
 def _added(held: Value, value: Value) -> Value:
     """Return what ADD stores: a sum, or the union of two sets."""
     if held is MISSING:
         return value
-    if type(held) is int and type(value) is int:
-        return _sum(held, value)
-    if kind_of(held) != kind_of(value):
+    return held | value if type(held) is frozenset and type(value) is frozenset else _sum(held, value)
+
+
+def _joined(one: Value, two: Value) -> Value:
+    if type(one) is not tuple or type(two) is not tuple:
         raise InvalidForItem(WRONG_OPERAND)
-    return held | value if type(held) is frozenset else _sum(held, value)
+    return (*one, *two)
 
 
 def _without(held: Value, places: set[int]) -> Value:
@@ -473,21 +360,33 @@ def _present(value: Value) -> Value:
     return value
 
 
-@dataclass(slots=True)
-class Update:
-    """A parsed update: the entries of each section, in the order of the expression.
+def _of_both(combine: Callable[[Value, Value], Value], left: Compute, right: Compute) -> Compute:
+    return lambda item, values: combine(_present(left(item, values)), _present(right(item, values)))
+
+
+class Update(Reader):
+    """Reads an UpdateExpression: the entries of each section, in the order of the expression.
 
     ``assigned`` are the attributes that SET gives a value of the request as it is, ``cuts`` the places of the members
     that leave a list, and ``touched`` all attributes that the update names.
     """
 
-    assigned: list[tuple[str, str]] = field(default_factory=list)
-    sets: list[tuple[str, Compute]] = field(default_factory=list)
-    adds: list[tuple[str, str]] = field(default_factory=list)
-    removes: list[str] = field(default_factory=list)
-    cuts: dict[str, set[int]] = field(default_factory=dict)
-    touched: dict[str, None] = field(default_factory=dict)
-    name_bytes: int = 0
+    def __init__(self, kind: str, text: str, aliases: Names) -> None:
+        super().__init__(kind, text, aliases)
+        self.assigned: list[tuple[str, str]] = []
+        self.sets: list[tuple[str, Compute]] = []
+        self.adds: list[tuple[str, str]] = []
+        self.removes: list[str] = []
+        self.cuts: dict[str, set[int]] = {}
+        self.touched: dict[str, None] = {}
+        sections = {"SET": self._set, "REMOVE": self._remove, "ADD": self._add}
+        while self.next is not END:
+            section = sections.pop(self.next.upper(), None)  # each can be used once
+            if section is None:
+                raise self.unexpected()
+            self.take()
+            self.separated(section)
+        self.name_bytes = sum(len(name.encode()) for name in self.touched)
 
     def apply(self, old: Item, values: Values) -> Item:
         """Return the item after the update. Every operand is read from the old item."""
@@ -504,147 +403,78 @@ class Update:
             new.pop(name, None)
         return new
 
-
-class UpdateParser:
-    """Reads an UpdateExpression."""
-
-    def __init__(self, text: str, names: Names) -> None:
-        self.read = Reader("UpdateExpression", text, dict(names))
-        self.update = Update()
-
-    def parse(self) -> Update:
-        sections: dict[str, Callable[[], None]] = {
-            "SET": self._set,
-            "REMOVE": self._remove,
-            "ADD": self._add,
-        }
-        seen: set[str] = set()
-        while self.read.next is not END:
-            word = self.read.next.upper()
-            if word not in sections:
-                raise self.read.unexpected()
-            if word in seen:
-                raise self.read.invalid(f'The "{word}" section can only be used once in an update expression;')
-            seen.add(word)
-            self.read.take()
-            sections[word]()
-            while self.read.accept(","):
-                sections[word]()
-        self.update.name_bytes = sum(len(name.encode()) for name in self.update.touched)
-        return self.update
-
     def _target(self) -> str:
-        path = self.read.path()
-        if len(path) > 1:
-            raise NotImplementedError("the engine updates top-level attributes only")
-        name = str(path[0])
-        if name in self.update.touched:
-            raise self._overlap(name)
-        self.update.touched[name] = None
+        name = self.whole()
+        if name in self.touched:
+            raise self.invalid(f"Two document paths overlap with each other: {name}")
+        self.touched[name] = None
         return name
-
-    def _overlap(self, name: str) -> Invalid:
-        return self.read.invalid(
-            "Two document paths overlap with each other; must remove or rewrite one of these "
-            f"paths; path one: [{name}], path two: [{name}]"
-        )
 
     def _set(self) -> None:
         name = self._target()
-        self.read.expect("=")
-        if self.read.next[0] == ":" and self.read.after_next not in {"+", "-"}:
-            self.update.assigned.append((name, self.read.value()))
-        else:
-            self.update.sets.append((name, self._expression()))
+        self.expect("=")
+        if self.next[0] == ":" and self.after_next != "+":
+            self.assigned.append((name, self.value()))
+            return
+        left = self._term()
+        if self.accept("+"):
+            self.count_operator()
+            left = _of_both(_sum, left, self._term())
+        self.sets.append((name, left))
 
     def _remove(self) -> None:
-        if self.read.after_next != "[":
-            self.update.removes.append(self._target())
+        if self.after_next != "[":
+            self.removes.append(self._target())
             return
-        name, *places = self.read.path()
-        cuts = self.update.cuts.setdefault(str(name), set())
-        if len(places) > 1 or not isinstance(places[0], int):
-            raise NotImplementedError("the engine removes members of top-level lists only")
-        if places[0] in cuts or (not cuts and name in self.update.touched):
-            raise self._overlap(str(name))
-        self.update.touched[str(name)] = None
-        cuts.add(places[0])
+        name = self.name()
+        self.expect("[")
+        place = self.take()
+        self.expect("]")
+        cuts = self.cuts.setdefault(name, set())
+        if not place.isdigit() or int(place) in cuts or (not cuts and name in self.touched):
+            raise self.invalid(f"no place, or two document paths overlap with each other: {name}")
+        self.touched[name] = None
+        cuts.add(int(place))
 
     def _add(self) -> None:
-        self.update.adds.append((self._target(), self.read.value()))
-        self.read.operands.append(("ADD", self.update.adds[-1][1], _SETS | _NUMBER))
+        self.adds.append((self._target(), self.value()))
+        self.operands.append((self.adds[-1][1], _NUMBER | {"NS"}))
 
-    def _expression(self) -> Compute:
-        start = self.read.next
-        left = self._operand()
-        if self.read.next not in {"+", "-"}:
-            return left
-        self.read.count_operator()
-        minus = self.read.take() == "-"
-        end = self.read.next
-        right = self._operand()
-        self.read.operands += [("+", token, _NUMBER) for token in (start, end) if token[0] == ":"]
-
-        def total(item: Mapping[str, Value], values: Values) -> Value:
-            one, two = _present(left(item, values)), _present(right(item, values))
-            if kind_of(one) != "N" or kind_of(two) != "N":
-                raise InvalidForItem(WRONG_OPERAND)
-            return _sum(one, (-two if type(two) is int else two.copy_negate()) if minus else two)
-
-        return total
-
-    def _operand(self) -> Compute:
-        read = self.read
-        if read.accept("("):
-            inner = self._expression()
-            read.expect(")")
-            return inner
-        if read.next[0] == ":":
-            placeholder = read.value()
-            return lambda _, values: values[placeholder]
-        if read.after_next == "(":
-            return self._function(read.take())
-        return _at(read.path())
-
-    def _argument(self) -> Compute:
-        """Read an operand of a function."""
-        if self.read.next == "list_append" and self.read.after_next == "(":
-            raise self.read.invalid("The function is not allowed to be used this way; function: list_append")
-        return self._operand()
-
-    def _function(self, name: str) -> Compute:
-        read = self.read
-        read.count_operator()
-        read.expect("(")
+    def _term(self) -> Compute:
+        if self.after_next != "(":
+            return self._operand(_NUMBER)
+        self.count_operator()
+        name = self.take()
+        self.expect("(")
         if name == "if_not_exists":
-            path = read.path()
-            read.expect(",")
-            other = self._argument()
-            read.expect(")")
+            held = _attribute(self.whole())
+            self.expect(",")
+            other = self._operand()
+        elif name == "list_append":
+            held = self._operand(_LIST)
+            self.expect(",")
+            other = self._operand(_LIST)
+        else:
+            raise self.invalid(f"Invalid function name; function: {name}")
+        self.expect(")")
+        return _or_else(held, other) if name == "if_not_exists" else _of_both(_joined, held, other)
 
-            def held_or_other(item: Mapping[str, Value], values: Values) -> Value:
-                held = follow(item, path)
-                instead = _present(other(item, values))  # checked even if it is not needed
-                return instead if held is MISSING else held
+    def _operand(self, kinds: frozenset[str] | None = None) -> Compute:
+        if self.next == "(" or self.after_next == "(":
+            raise NotImplementedError("the engine has no sum or function inside another one")
+        if self.next[0] != ":":
+            return _attribute(self.whole())
+        if kinds is not None:
+            self.operands.append((self.next, kinds))
+        return _given(self.value())
 
-            return held_or_other
-        if name != "list_append":
-            raise read.invalid(f"Invalid function name; function: {name}")
-        start = read.next
-        first = self._argument()
-        read.expect(",")
-        end = read.next
-        second = self._argument()
-        read.expect(")")
-        read.operands += [("list_append", token, frozenset({"L"})) for token in (start, end) if token[0] == ":"]
 
-        def joined(item: Mapping[str, Value], values: Values) -> Value:
-            one, two = _present(first(item, values)), _present(second(item, values))
-            if type(one) is not tuple or type(two) is not tuple:
-                raise InvalidForItem(WRONG_OPERAND)
-            return (*one, *two)
+def _or_else(held: Compute, other: Compute) -> Compute:
+    def held_or_other(item: Mapping[str, Value], values: Values) -> Value:
+        value, instead = held(item, values), _present(other(item, values))  # checked even if it is not needed
+        return instead if value is MISSING else value
 
-        return joined
+    return held_or_other
 
 
 # The expressions of one request --------------------------------------------------------------------------------------
@@ -660,40 +490,16 @@ class Plan:
     projection: tuple[str, ...] | None
     names: frozenset[str]
     values: frozenset[str]
-    operands: tuple[tuple[str, str, str, frozenset[str]], ...]
-    betweens: tuple[tuple[str, str, str], ...]
+    operands: tuple[tuple[str, frozenset[str]], ...]
+    betweens: tuple[tuple[str, str], ...]
 
     def check(self, values: Values) -> None:
-        """Reject values that no item could make valid."""
-        for kind, name, placeholder, allowed in self.operands:
+        for placeholder, allowed in self.operands:
             if kind_of(values[placeholder]) not in allowed:
-                raise Invalid(
-                    f"Invalid {kind}: Incorrect operand type for operator or function; "
-                    f"operator or function: {name}, operand type: {kind_of(values[placeholder])}"
-                )
-        for kind, low, high in self.betweens:
-            if not comparable(values[low], values[high]):
-                raise Invalid(
-                    f"Invalid {kind}: The BETWEEN operator requires same data type for lower and upper bounds"
-                )
-            if values[low] > values[high]:
-                raise Invalid(
-                    f"Invalid {kind}: "
-                    "The BETWEEN operator requires upper bound to be greater than or equal to lower bound"
-                )
-
-
-def _projection(read: Reader) -> tuple[str, ...]:
-    paths = [read.path()]
-    while read.accept(","):
-        paths.append(read.path())
-    read.end()
-    if any(len(path) > 1 for path in paths):
-        raise NotImplementedError("the engine projects top-level attributes only")
-    attributes = tuple(str(path[0]) for path in paths)
-    if len(set(attributes)) != len(attributes):
-        raise read.invalid("Two document paths overlap with each other")
-    return attributes
+                raise Invalid(f"Incorrect operand type: {placeholder} is {kind_of(values[placeholder])}")
+        for low, high in self.betweens:
+            if not comparable(values[low], values[high]) or values[low] > values[high]:
+                raise Invalid("The BETWEEN operator requires a lower bound and an upper bound of one data type")
 
 
 @lru_cache(maxsize=1 << 14)
@@ -703,25 +509,28 @@ def _plan(texts: tuple[tuple[str, str], ...], names: Names) -> Plan:
     readers: list[Reader] = []
     for kind, text in texts:
         if kind == "UpdateExpression":
-            updating = UpdateParser(text, names)
-            update = updating.parse()
-            readers.append(updating.read)
+            update = Update(kind, text, names)
+            readers.append(update)
         elif kind == "ProjectionExpression":
-            readers.append(Reader(kind, text, dict(names)))
-            projection = _projection(readers[-1])
+            reader = Reader(kind, text, names)
+            projection = tuple(reader.separated(reader.whole))
+            reader.end()
+            if len(set(projection)) != len(projection):
+                raise reader.invalid("Two document paths overlap with each other")
+            readers.append(reader)
         else:
-            condition = ConditionParser(kind, text, names)
-            nodes[kind] = condition.parse()
-            readers.append(condition.read)
+            condition = Condition(kind, text, names)
+            nodes[kind] = condition.node
+            readers.append(condition)
     return Plan(
         update,
-        {kind: _compile(node) for kind, node in nodes.items()},
+        {kind: _compile(node) for kind, node in nodes.items() if kind != "KeyConditionExpression"},
         nodes,
         projection,
-        frozenset(name for read in readers for name in read.used_names),
-        frozenset(value for read in readers for value in read.used_values),
-        tuple((read.kind, *operand) for read in readers for operand in read.operands),
-        tuple((read.kind, *bounds) for read in readers for bounds in read.betweens),
+        frozenset(name for reader in readers for name in reader.names),
+        frozenset(value for reader in readers for value in reader.values),
+        tuple(operand for reader in readers for operand in reader.operands),
+        tuple(bounds for reader in readers for bounds in reader.betweens),
     )
 
 
@@ -740,23 +549,6 @@ class Expressions:
 _NONE: Final = Expressions(_plan((), ()), {})
 
 
-def _check_given(request: Mapping[str, Any], plan: Plan, expressions: tuple[str, ...]) -> None:
-    """Raise if names or values were given for nothing, or are not those that the expressions use."""
-    for parameter, used in (("ExpressionAttributeNames", plan.names), ("ExpressionAttributeValues", plan.values)):
-        given = request.get(parameter, {})
-        if parameter in request and not given:
-            raise Invalid(f"{parameter} must not be empty")
-        if given and not any(request.get(name) is not None for name in expressions):
-            raise Invalid(f"{parameter} can only be specified when using expressions: {expressions[0]} is null")
-        if missing := used - given.keys():
-            raise Invalid(
-                f"Invalid {expressions[0]}: An expression attribute value used in expression is not "
-                f"defined; attribute value: {min(missing)}"
-            )
-        if unused := given.keys() - used:
-            raise Invalid(f"Value provided in {parameter} unused in expressions: keys: {{{', '.join(sorted(unused))}}}")
-
-
 def read_expressions(request: Mapping[str, Any], allowed: tuple[str, ...]) -> Expressions:
     """Parse and check the expressions of a request. ``allowed`` names the parameters that may hold one."""
     texts = tuple([(kind, request[kind]) for kind in allowed if kind in request])
@@ -765,13 +557,10 @@ def read_expressions(request: Mapping[str, Any], allowed: tuple[str, ...]) -> Ex
         return _NONE
     plan = _plan(texts, tuple(names.items()) if names else ())
     if (names or {}).keys() != plan.names or (wire_values or {}).keys() != plan.values or {} in (names, wire_values):
-        _check_given(request, plan, allowed)
+        raise Invalid("ExpressionAttributeNames and ExpressionAttributeValues must be those that the expressions use")
     if not wire_values:
         return Expressions(plan, {})
-    try:
-        values = decode_item(wire_values)
-    except Invalid as refusal:
-        raise Invalid(f"ExpressionAttributeValues contains invalid value: {refusal.message}") from refusal
+    values = decode_item(wire_values)
     if plan.operands or plan.betweens:
         plan.check(values)
     return Expressions(plan, values)

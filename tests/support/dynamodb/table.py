@@ -10,9 +10,8 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import total_ordering
-from typing import Any, Final, overload
+from typing import Any, Final
 
 from sortedcontainers import SortedList  # type: ignore[import-untyped]  # no type stubs
 
@@ -23,16 +22,7 @@ from tests.support.dynamodb.errors import (
     Invalid,
     InvalidForItem,
 )
-from tests.support.dynamodb.expressions import (
-    Expressions,
-    Holds,
-    Junction,
-    Node,
-    Operand,
-    Test,
-    Values,
-    read_expressions,
-)
+from tests.support.dynamodb.expressions import Expressions, Holds, Junction, Node, Test, Values, read_expressions
 from tests.support.dynamodb.items import (
     ITEM_LIMIT,
     Item,
@@ -42,7 +32,6 @@ from tests.support.dynamodb.items import (
     encode,
     encode_item,
     json_value,
-    kind_of,
     read_units,
     same_item,
     size_bound,
@@ -54,20 +43,14 @@ LONGEST_KEY: Final = (2048, 1024)
 """The bytes of a hash and of a range at most."""
 SHORT: Final = LONGEST_KEY[1] // 4
 """A text of at most this many characters fits into any key: UTF-8 takes at most 4 bytes per character."""
-_PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "S": (str,),
-    "N": (int, Decimal),
-    "B": (bytes,),
-}
 Key = tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KeySchema:
-    """The attributes of a key: a hash and perhaps a range."""
+    """The attributes of a key: a hash and perhaps a range. All of them are texts."""
 
     names: tuple[str, ...]
-    types: tuple[str, ...]
 
     @property
     def hash(self) -> str:
@@ -83,49 +66,25 @@ class KeySchema:
     def is_in(self, item: Mapping[str, Value]) -> bool:
         return all(name in item for name in self.names)
 
-    def fits(self, place: int, value: Value) -> bool:
-        return type(value) in _PYTHON_TYPES[self.types[place]]
-
-    def check_value(self, place: int, value: Value) -> None:
-        """Reject a key value that is empty or too long."""
-        if type(value) is str and 0 < len(value) <= SHORT:
-            return
-        if value in {"", b""}:
-            raise Invalid(
-                "One or more parameter values are not valid. The AttributeValue for a key "
-                f"attribute cannot contain an empty string value. Key: {self.names[place]}"
-            )
-        if value_size(value) > LONGEST_KEY[place]:
-            raise InvalidForItem(
-                "One or more parameter values were invalid: Size of hashkey has exceeded the "
-                "maximum size limit of 2048 bytes"
-                if not place
-                else "One or more parameter values were invalid: Aggregated size of all range "
-                "keys has exceeded the size limit of 1024 bytes"
-            )
+    @staticmethod
+    def fits(place: int, value: Value) -> bool:
+        """Whether a value is a text that is neither empty nor too long."""
+        if type(value) is not str or not value:
+            return False
+        return len(value) <= SHORT or value_size(value) <= LONGEST_KEY[place]
 
     def read_key(self, wire: Mapping[str, Wire]) -> Item:
         """Decode a key. It must have exactly the attributes of this schema."""
         item = decode_item(wire)
-        if len(item) != len(self.names) or not self.is_in(item):
+        if len(item) != len(self.names):
             raise Invalid("The provided key element does not match the schema")
-        for place, name in enumerate(self.names):
-            if not self.fits(place, item[name]):
-                raise Invalid("The provided key element does not match the schema")
-            self.check_value(place, item[name])
+        self.check_item(item)
         return item
 
     def check_item(self, item: Item) -> None:
-        """Reject an item without a valid key."""
         for place, name in enumerate(self.names):
-            if name not in item:
-                raise Invalid(f"One or more parameter values were invalid: Missing the key {name} in the item")
-            if not self.fits(place, item[name]):
-                raise Invalid(
-                    f"One or more parameter values were invalid: Type mismatch for key {name} "
-                    f"expected: {self.types[place]} actual: {kind_of(item[name])}"
-                )
-            self.check_value(place, item[name])
+            if not self.fits(place, item.get(name)):
+                raise Invalid(f"The key {name} is missing, no text, empty, or exceeds the size limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,26 +103,8 @@ class IndexSchema:
     def check_item(self, item: Item) -> None:
         """Reject an item whose attributes have a wrong type or size for this index. The attributes may be missing."""
         for place, name in enumerate(self.key.names):
-            if name not in item:
-                continue
-            value = item[name]
-            if not self.key.fits(place, value):
-                raise InvalidForItem(
-                    f"One or more parameter values were invalid: Type mismatch for Index Key {name}"
-                    f" Expected: {self.key.types[place]} Actual: {kind_of(value)}"
-                    f" IndexName: {self.name}"
-                )
-            if value in {"", b""}:
-                raise InvalidForItem(
-                    "One or more parameter values are not valid. A value specified for a secondary"
-                    " index key is not supported. The AttributeValue for a key attribute cannot "
-                    f"contain an empty string value. IndexName: {self.name}, IndexKey: {name}"
-                )
-            if value_size(value) > LONGEST_KEY[place]:
-                raise InvalidForItem(
-                    "One or more parameter values were invalid: Size of the index key has exceeded"
-                    f" the limit. IndexName: {self.name}, IndexKey: {name}"
-                )
+            if name in item and not self.key.fits(place, item[name]):
+                raise InvalidForItem(f"The key {name} of the index {self.name} is no text, empty, or too long")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,62 +114,39 @@ class TableSchema:
     name: str
     key: KeySchema
     indexes: dict[str, IndexSchema]
-    stream_view: str | None
+    streams: bool
     index_attributes: frozenset[str]
 
 
-def _key_schema(definition: list[dict[str, str]], types: Mapping[str, str]) -> KeySchema:
-    by_type: dict[str, list[str]] = {"HASH": [], "RANGE": []}
-    for part in definition:
-        by_type[part["KeyType"]].append(part["AttributeName"])
-    if len(by_type["HASH"]) != 1 or len(by_type["RANGE"]) > 1:
+def _key_schema(definition: list[dict[str, str]]) -> KeySchema:
+    if [part["KeyType"] for part in definition] not in (["HASH"], ["HASH", "RANGE"]):
         raise NotImplementedError(f"expected one hash and at most one range in a key, got {definition}")
-    names = (*by_type["HASH"], *by_type["RANGE"])
-    missing = [name for name in names if name not in types]
-    if missing:
-        raise Invalid(
-            "One or more parameter values were invalid: Some index key attributes are not defined "
-            f"in AttributeDefinitions. Keys: {missing}"
-        )
-    return KeySchema(names, tuple(types[name] for name in names))
+    return KeySchema(tuple(part["AttributeName"] for part in definition))
 
 
 def read_schema(request: Mapping[str, Any]) -> TableSchema:
-    """Read the arguments of CreateTable."""
-    types = {entry["AttributeName"]: entry["AttributeType"] for entry in request["AttributeDefinitions"]}
-    if request.get("LocalSecondaryIndexes"):
-        raise NotImplementedError("expected no LocalSecondaryIndexes: the engine does not have them")
-    key = _key_schema(request["KeySchema"], types)
+    key = _key_schema(request["KeySchema"])
     indexes: dict[str, IndexSchema] = {}
     for entry in request.get("GlobalSecondaryIndexes") or ():
-        index_key = _key_schema(entry["KeySchema"], types)
-        projection = entry["Projection"]
-        projected = (
-            None
-            if projection["ProjectionType"] == "ALL"
-            else frozenset({*key.names, *index_key.names, *projection.get("NonKeyAttributes", ())})
-        )
-        indexes[entry["IndexName"]] = IndexSchema(entry["IndexName"], index_key, projected)
-    used = {*key.names, *(name for index in indexes.values() for name in index.key.names)}
-    if used != types.keys():
-        raise Invalid(
-            "One or more parameter values were invalid: Number of attributes in KeySchema does "
-            "not exactly match number of attributes defined in AttributeDefinitions"
-        )
+        index_key, projection = _key_schema(entry["KeySchema"]), entry["Projection"]
+        projected = frozenset({*key.names, *index_key.names, *projection.get("NonKeyAttributes", ())})
+        everything = projection["ProjectionType"] == "ALL"
+        indexes[entry["IndexName"]] = IndexSchema(entry["IndexName"], index_key, None if everything else projected)
+    index_attributes = frozenset(name for index in indexes.values() for name in index.key.names)
+    types = {entry["AttributeName"]: entry["AttributeType"] for entry in request["AttributeDefinitions"]}
+    if types.keys() != {*key.names, *index_attributes}:
+        raise Invalid("AttributeDefinitions must be of the attributes of all keys, and of no others")
     stream = request.get("StreamSpecification") or {}
-    return TableSchema(
-        name=request["TableName"],
-        key=key,
-        indexes=indexes,
-        stream_view=stream["StreamViewType"] if stream.get("StreamEnabled") else None,
-        index_attributes=frozenset(name for index in indexes.values() for name in index.key.names),
-    )
+    if {*types.values()} != {"S"} or stream.get("StreamViewType", _VIEW) != _VIEW:
+        raise NotImplementedError(f"the engine has keys of texts only, and streams with {_VIEW} only")
+    return TableSchema(request["TableName"], key, indexes, bool(stream.get("StreamEnabled")), index_attributes)
 
 
 # The stream -----------------------------------------------------------------------------------------------------------
 
 _FIRST: Final = 10**24
 _NEAR_THE_EDGE: Final = 3
+_VIEW: Final = "NEW_AND_OLD_IMAGES"
 SERVICE: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 
@@ -270,33 +188,22 @@ class Shard(Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._changes)
 
-    @overload
-    def __getitem__(self, index: int) -> dict[str, Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
-    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
-        if isinstance(index, slice):
-            return [self._record(change) for change in self._changes[index]]
-        return self._record(self._changes[index])
+    def __getitem__(self, index: Any) -> Any:
+        changes = self._changes[index]
+        return [self._record(change) for change in changes] if isinstance(changes, list) else self._record(changes)
 
     def _record(self, change: Change) -> dict[str, Any]:
-        either = change.old if change.new is None else change.new
-        if either is None:
-            raise ValueError("expected a change with an old or a new image, got one with neither")
+        either: Any = change.old if change.new is None else change.new
         keys = {name: either[name] for name in self._schema.key.names}
-        view = self._schema.stream_view or ""
         detail: dict[str, Any] = {
             "ApproximateCreationDateTime": change.at,
             "Keys": _json_item(keys),
             "SequenceNumber": str(change.number),
             "SizeBytes": stored_size(keys),
-            "StreamViewType": view,
+            "StreamViewType": _VIEW,
         }
-        for name, image, views in (
-            ("NewImage", change.new, {"NEW_IMAGE", "NEW_AND_OLD_IMAGES"}),
-            ("OldImage", change.old, {"OLD_IMAGE", "NEW_AND_OLD_IMAGES"}),
-        ):
-            if image is not None and view in views:
+        for name, image in (("NewImage", change.new), ("OldImage", change.old)):
+            if image is not None:
                 detail[name] = _json_item(image)
                 detail["SizeBytes"] += stored_size(image)
         name = "INSERT" if change.old is None else "REMOVE" if change.new is None else "MODIFY"
@@ -309,9 +216,7 @@ class Shard(Sequence[dict[str, Any]]):
             "dynamodb": detail,
             "eventSourceARN": self._arn,
         }
-        if change.by_service:
-            record["userIdentity"] = dict(SERVICE)
-        return record
+        return {**record, "userIdentity": dict(SERVICE)} if change.by_service else record
 
 
 # Rows and indexes -----------------------------------------------------------------------------------------------------
@@ -363,20 +268,13 @@ class Ordered:
         self._partitions: dict[Value, SortedList[Place]] = {}
         self._scan: list[tuple[bytes, Value]] | None = None
 
-    def add(self, value: Value, place: Place) -> None:
+    def add(self, value: Value, *places: Place) -> None:
         partition = self._partitions.get(value)
         if partition is None:
-            self._partitions[value] = SortedList([place]) if place else _ALONE
+            self._partitions[value] = SortedList(places) if places != ((),) else _ALONE
             self._scan = None
-        else:
-            partition.add(place)
-
-    def add_all(self, value: Value, places: Sequence[Place]) -> None:
-        """Add many rows of one hash key, sorting them once."""
-        partition = self._partitions.get(value)
-        if partition is None:
-            self._partitions[value] = SortedList(places)
-            self._scan = None
+        elif len(places) == 1:
+            partition.add(places[0])
         else:
             partition.update(places)
 
@@ -395,9 +293,7 @@ class Ordered:
         """Return the hash keys in the order of a Scan, from ``after`` on, including it."""
         if self._scan is None:
             self._scan = sorted((_spread(value), value) for value in self._partitions)
-        if after is None:
-            return self._scan
-        return self._scan[bisect_left(self._scan, (_spread(after),)) :]
+        return self._scan if after is None else self._scan[bisect_left(self._scan, (_spread(after),)) :]
 
     def row(self, value: Value, place: Place) -> Stored:
         raise NotImplementedError
@@ -427,7 +323,6 @@ class Index(Ordered):
 
     @property
     def is_behind(self) -> bool:
-        """Whether a read would miss writes."""
         self.bring_in()
         return bool(self._marked)
 
@@ -443,19 +338,16 @@ class Index(Ordered):
             stored = self._table.rows.get(key)
             new = stored.item if stored and self.key.is_in(stored.item) else None
             old = item_of(self._entries.get(key))
-            if old is not None and (new is None or self._moved(old, new)):
+            if old is not None and (new is None or self.key.of(old) != self.key.of(new)):
                 self.remove(old[self.key.hash], self.place_of(old))
-            if new is not None and (old is None or self._moved(old, new)):
+            if new is not None and (old is None or self.key.of(old) != self.key.of(new)):
                 added.setdefault(new[self.key.hash], []).append(self.place_of(new))
             if new is None:
                 self._entries.pop(key, None)
             else:
                 self._entries[key] = Stored(self.schema.project(new), ITEM_LIMIT)
         for value, places in added.items():
-            self.add_all(value, places)
-
-    def _moved(self, old: Item, new: Item) -> bool:
-        return any(old[name] != new[name] for name in self.key.names)
+            self.add(value, *places)
 
     def place_of(self, item: Item) -> Place:
         key = self._table.schema.key.of(item)
@@ -463,8 +355,7 @@ class Index(Ordered):
 
     def row(self, value: Value, place: Place) -> Stored:
         del value  # the place alone identifies the item
-        key = place if self.key.range is None else place[1:]
-        return self._entries[key]
+        return self._entries[place if self.key.range is None else place[1:]]
 
 
 class Table(Ordered):
@@ -572,12 +463,8 @@ class Write:
         schema = self.table.schema
         for name in schema.key.names:
             if name in update.touched:
-                raise InvalidForItem(
-                    "One or more parameter values were invalid: Cannot update attribute "
-                    f"{name}. This attribute is part of the key"
-                )
-        before: Item = old.item if old else {}
-        after = update.apply(before, self.expressions.values)
+                raise InvalidForItem(f"Cannot update attribute {name}. This attribute is part of the key")
+        after = update.apply(old.item if old else {}, self.expressions.values)
         if old is None:
             after.update(self.item)
         stored = Stored(after, (old.bound if old else 0) + self.payload + update.name_bytes)
@@ -613,14 +500,13 @@ def read_write(kind: str, table: Table, request: Mapping[str, Any]) -> Write:
 # Key conditions -------------------------------------------------------------------------------------------------------
 
 _MIRRORED: Final = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_TWO: Final = 2
 
 
 @total_ordering
 class _Above:
     """Greater than every value. With ``prefix``, greater than every value that begins with it."""
 
-    def __init__(self, prefix: str | bytes | None = None) -> None:
+    def __init__(self, prefix: str | None = None) -> None:
         self._prefix = prefix
 
     def __eq__(self, other: object) -> bool:
@@ -633,7 +519,6 @@ class _Above:
 
 
 _TOP: Final = _Above()
-Bounds = tuple[Place | None, Place | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -641,31 +526,24 @@ class KeyCondition:
     """The partition that a Query reads, and the bounds of the places in it: from the first, up to the second."""
 
     value: Value
-    bounds: Bounds = (None, None)
+    low: Place | None = None
+    high: Place | None = None
 
     def stretch(self, partition: SortedList[Place]) -> tuple[int, int]:
-        low, high = self.bounds
         return (
-            0 if low is None else partition.bisect_left(low),
-            len(partition) if high is None else partition.bisect_left(high),
+            0 if self.low is None else partition.bisect_left(self.low),
+            len(partition) if self.high is None else partition.bisect_left(self.high),
         )
 
-
-def _sides(node: Test) -> tuple[str, Operand, list[Operand]]:
-    """Return operator, attribute and values. A comparison is mirrored if its value comes first."""
-    first, *others = node.operands
-    if first.placeholder and node.operator in _MIRRORED:
-        return _MIRRORED[node.operator], others[0], [first]
-    return node.operator, first, others
+    def has(self, place: Place) -> bool:
+        return (self.low is None or place >= self.low) and (self.high is None or place < self.high)
 
 
-def _bounds(operator: str, values: list[Value]) -> Bounds:
-    low = values[0]
-    if operator == "BETWEEN":
-        return (low,), (values[1], _TOP)
-    if operator == "begins_with":
-        return (low,), (_Above(low),)
+def _bounds(operator: str, values: list[Value]) -> tuple[Place | None, Place | None]:
+    low, high = values[0], values[-1]
     return {
+        "BETWEEN": ((low,), (high, _TOP)),
+        "begins_with": ((low,), (_Above(low),)),
         "=": ((low,), (low, _TOP)),
         "<": (None, (low,)),
         "<=": (None, (low, _TOP)),
@@ -674,64 +552,40 @@ def _bounds(operator: str, values: list[Value]) -> Bounds:
     }[operator]
 
 
-def _key_tests(node: Node) -> list[Test]:
-    if isinstance(node, Test):
-        return [node]
-    if node.operator != "AND":
-        raise Invalid(f"Invalid operator used in KeyConditionExpression: {node.operator}")
-    tests = [part for part in node.parts if isinstance(part, Test)]
-    if len(tests) != len(node.parts) or len(tests) > _TWO:
-        raise Invalid("Conditions can be of length 1 or 2 only")
-    return tests
-
-
-def _key_test(test: Test, rows: Ordered, values: Values) -> tuple[str, str, list[Value]]:
+def _key_test(test: Test, key: KeySchema, values: Values) -> tuple[str, str, list[Value]]:
     """Return attribute, operator and values of one part of a key condition."""
-    key = rows.key
-    operator, attribute, others = _sides(test)
+    operator, (first, *others) = test.operator, test.operands
+    if first.placeholder and operator in _MIRRORED:
+        operator, first, others = _MIRRORED[operator], others[0], [first]
     if operator not in {*_MIRRORED, "BETWEEN", "begins_with"}:
         raise Invalid(f"Invalid operator used in KeyConditionExpression: {operator}")
-    name = str(attribute.path[0]) if len(attribute.path) == 1 else ""
-    if name not in key.names or not all(operand.placeholder for operand in others):
+    if first.path[:1] not in {(name,) for name in key.names} or not all(operand.placeholder for operand in others):
         raise Invalid("Query condition missed key schema element")
-    place = key.names.index(name)
+    (name,) = first.path
     operands = [values[operand.placeholder] for operand in others]
-    for value in operands:
-        if not key.fits(place, value):
-            raise Invalid(
-                "One or more parameter values were invalid: Condition parameter type does not match schema type"
-            )
-        key.check_value(place, value)
+    if not all(key.fits(key.names.index(name), value) for value in operands):
+        raise Invalid(f"The value of {name} is no text, empty, or too long")
     return name, operator, operands
 
 
-def key_condition(node: Node, rows: Ordered, values: Values) -> KeyCondition:
+def key_condition(node: Node, key: KeySchema, values: Values) -> KeyCondition:
     """Read a KeyConditionExpression and check it against the key of the table or index."""
-    key = rows.key
+    parts = node.parts if isinstance(node, Junction) and node.operator == "AND" else (node,)
     tests: dict[str, tuple[str, list[Value]]] = {}
-    for test in _key_tests(node):
-        name, operator, operands = _key_test(test, rows, values)
-        if name in tests:
-            raise Invalid("KeyConditionExpressions must only contain one condition per key")
+    for part in parts:
+        if not isinstance(part, Test):
+            raise Invalid("Invalid operator used in KeyConditionExpression: AND, OR or NOT")
+        name, operator, operands = _key_test(part, key, values)
         tests[name] = operator, operands
-    if key.hash not in tests:
-        raise Invalid("Query condition missed key schema element")
-    operator, operands = tests[key.hash]
-    if operator != "=":
-        raise Invalid("Query key condition not supported")
-    if key.range is None or key.range not in tests:
-        return KeyCondition(operands[0])
-    return KeyCondition(operands[0], _bounds(*tests[key.range]))
+    if len(tests) != len(parts) or tests.get(key.hash, ("", []))[0] != "=":
+        raise Invalid("Query condition missed key schema element, or has one twice")
+    value = tests.pop(key.hash)[1][0]
+    return KeyCondition(value, *(bounds for test in tests.values() for bounds in _bounds(*test)))
 
 
 # Pages ----------------------------------------------------------------------------------------------------------------
 
 PAGE_BYTES: Final = 1024 * 1024
-
-
-def _has_more(rows: Iterator[Any]) -> bool:
-    """Whether there is another row. This consumes the row."""
-    return next(rows, None) is not None
 
 
 @dataclass(slots=True)
@@ -747,13 +601,7 @@ class Page:
     last: Item | None = None
     size: int = 0
 
-    def fill(
-        self,
-        rows: Ordered,
-        places: Iterator[tuple[Value, Place]],
-        keep: Holds | None,
-        values: Values,
-    ) -> None:
+    def fill(self, rows: Ordered, places: Iterator[tuple[Value, Place]], keep: Holds | None, values: Values) -> None:
         for value, place in places:
             stored = rows.row(value, place)
             item = stored.item
@@ -761,7 +609,7 @@ class Page:
             self.size += stored.size
             if keep is None or keep(item, values):
                 self.items.append(item)
-            if self.scanned == self.limit or (self.size > PAGE_BYTES and _has_more(places)):
+            if self.scanned == self.limit or (self.size > PAGE_BYTES and next(places, None) is not None):
                 self.last = item
                 return
 
@@ -783,19 +631,14 @@ def query_rows(
     key_node = expressions.plan.nodes.get("KeyConditionExpression")
     if key_node is None:
         raise Invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
-    condition = key_condition(key_node, rows, expressions.values)
+    condition = key_condition(key_node, rows.key, expressions.values)
     forward = request.get("ScanIndexForward", True)
     partition = rows.partition(condition.value)
     low, high = condition.stretch(partition)
     start = _start(request, table, rows)
     if start is not None:
         place = rows.place_of(start)
-        bottom, top = condition.bounds
-        if (
-            start[rows.key.hash] != condition.value
-            or (bottom is not None and place < bottom)
-            or (top is not None and not place < top)
-        ):
+        if start[rows.key.hash] != condition.value or not condition.has(place):
             raise Invalid("The provided starting key does not match the range key predicate")
         if forward:
             low = max(low, partition.bisect_right(place))
@@ -814,62 +657,41 @@ def scan_rows(
     after = None if start is None else start[rows.key.hash]
     for _, value in rows.scan_order(after):
         partition = rows.partition(value)
-        low = 0
-        if start is not None and value == after:
-            low = partition.bisect_right(rows.place_of(start))
+        low = 0 if start is None or value != after else partition.bisect_right(rows.place_of(start))
         for place in partition.islice(low):
             yield value, place
 
 
-def _shown(request: Mapping[str, Any], rows: Ordered, expressions: Expressions) -> Any:
-    """Return the attributes to answer, or None for all. Reject attributes that an index does not contain."""
+def _check_shown(request: Mapping[str, Any], rows: Ordered, expressions: Expressions) -> None:
+    """Reject attributes that an index does not contain, and those of a Query that only counts."""
     projected = rows.schema.projected if isinstance(rows, Index) else None
-    select = request.get("Select")
-    if select == "COUNT" and expressions.plan.projection is not None:
+    projection, select = expressions.plan.projection, request.get("Select")
+    if select == "COUNT" and projection is not None:
         raise Invalid("Cannot specify the ProjectionExpression when choosing to get only the Count")
-    if select == "ALL_ATTRIBUTES" and projected is not None:
-        raise Invalid(
-            "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not "
-            f"supported for global secondary index {request['IndexName']} because its projection "
-            "type is not ALL"
-        )
-    if expressions.plan.projection is not None and projected is not None:
-        outside = [name for name in expressions.plan.projection if name not in projected]
-        if outside:
-            raise Invalid(
-                "One or more parameter values were invalid: Global secondary index "
-                f"{request['IndexName']} does not project {outside}"
-            )
-    return expressions.plan.projection
+    if projected is not None and (select == "ALL_ATTRIBUTES" or not projected.issuperset(projection or ())):
+        raise Invalid(f"The index {request['IndexName']} does not project what is selected")
 
 
-def _names(node: Node | None) -> set[str]:
-    if node is None:
-        return set()
+def _names(node: Node) -> set[str]:
     if isinstance(node, Junction):
         return {name for part in node.parts for name in _names(part)}
-    return {str(operand.path[0]) for operand in node.operands if operand.path}
+    return {name for operand in node.operands for name in operand.path}
 
 
 def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: Expressions) -> dict[str, Any]:
-    """Answer a Query or Scan. ``kind`` is ``query_rows`` or ``scan_rows``."""
     rows: Ordered = table
     if "IndexName" in request:
-        if request["IndexName"] not in table.indexes:
-            raise Invalid(f"The table does not have the specified index: {request['IndexName']}")
-        if request.get("ConsistentRead"):
-            raise Invalid("Consistent reads are not supported on global secondary indexes")
+        if request["IndexName"] not in table.indexes or request.get("ConsistentRead"):
+            raise Invalid(f"There is no index {request['IndexName']} with consistent reads")
         index = table.indexes[request["IndexName"]]
         index.bring_in()
         rows = index
     if request.get("Limit", 1) < 1:
         raise Invalid("Limit must be greater than or equal to 1")
-    shown = _shown(request, rows, expressions)
-    keys = set(rows.key.names) & _names(expressions.plan.nodes.get("FilterExpression"))
-    if keys and kind is query_rows:
-        raise Invalid(
-            f"Filter Expression can only contain non-primary key attributes: Primary key attribute: {min(keys)}"
-        )
+    _check_shown(request, rows, expressions)
+    shown, by_filter = expressions.plan.projection, expressions.plan.nodes.get("FilterExpression")
+    if by_filter is not None and kind is query_rows and not _names(by_filter).isdisjoint(rows.key.names):
+        raise Invalid("Filter Expression can only contain non-primary key attributes")
     keep = expressions.plan.holds.get("FilterExpression")
     page = Page(request.get("Limit"))
     page.fill(rows, kind(request, table, rows, expressions), keep, expressions.values)
@@ -882,6 +704,6 @@ def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: 
         units = read_units(page.size, consistent=request.get("ConsistentRead", False))
         answer["ConsumedCapacity"] = {"TableName": request["TableName"], "CapacityUnits": units}
     if page.last is not None:
-        names = {**dict.fromkeys(table.key.names), **dict.fromkeys(rows.key.names)}
+        names = dict.fromkeys((*table.key.names, *rows.key.names))
         answer["LastEvaluatedKey"] = encode_item({name: page.last[name] for name in names})
     return answer

@@ -68,7 +68,7 @@ def _without(unwanted: frozenset[str], value: Any) -> Any:
     return [_without(unwanted, inner) for inner in value] if isinstance(value, list) else value
 
 
-def create_tables(client: Any, prefix: str = "", *, expire: bool = True) -> dict[str, str]:
+def create_tables(client: Any, *, expire: bool = True) -> dict[str, str]:
     """Create every table of the template. Return their names by logical id.
 
     ``expire`` turns TTL on. DynamoDB Local then deletes expired items within seconds by the real clock, not by
@@ -77,7 +77,7 @@ def create_tables(client: Any, prefix: str = "", *, expire: bool = True) -> dict
     names = {}
     resources = template()["Resources"]
     for logical_id, arguments in definitions().items():
-        name = names[logical_id] = prefix + table_name(logical_id)
+        name = names[logical_id] = table_name(logical_id)
         client.create_table(TableName=name, **arguments)
         expiry = resources[logical_id]["Properties"].get("TimeToLiveSpecification")
         if expiry and expire:
@@ -86,6 +86,5 @@ def create_tables(client: Any, prefix: str = "", *, expire: bool = True) -> dict
 
 
 def delete_tables(client: Any) -> None:
-    """Delete every table of the account."""
     for name in client.list_tables()["TableNames"]:
         client.delete_table(TableName=name)

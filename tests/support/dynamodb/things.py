@@ -8,10 +8,7 @@ THINGS: dict[str, Any] = {
     "TableName": "Things",
     "BillingMode": "PAY_PER_REQUEST",
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-    "AttributeDefinitions": [
-        {"AttributeName": name, "AttributeType": kind}
-        for name, kind in (("pk", "S"), ("sk", "S"), ("r", "S"), ("s", "S"), ("n", "N"), ("b", "B"))
-    ],
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "r", "s", "b")],
     "GlobalSecondaryIndexes": [
         {
             "IndexName": "places",
@@ -19,12 +16,7 @@ THINGS: dict[str, Any] = {
             "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["t"]},
         },
         {
-            "IndexName": "numbers",
-            "KeySchema": [{"AttributeName": "r", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}],
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
-        },
-        {
-            "IndexName": "bytes",
+            "IndexName": "whole",
             "KeySchema": [{"AttributeName": "r", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "RANGE"}],
             "Projection": {"ProjectionType": "ALL"},
         },
@@ -63,19 +55,6 @@ def update(
     if condition is not None:
         action |= {"ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     return {"Update": action}
-
-
-def entry_update(table: str, pk: str, place: str, version: int, **more: Any) -> dict[str, Any]:
-    """Update a member's entry in Rankings, if the stored one is older."""
-    return {
-        "TableName": table,
-        "Key": {"pk": {"S": pk}},
-        "UpdateExpression": "SET r = :r, s = :s, v = :v, t = :v",
-        "ConditionExpression": "attribute_not_exists(pk) OR v < :v",
-        "ExpressionAttributeValues": {**texts(r="R", s=place), **numbers(v=version)},
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        **more,
-    }
 
 
 def fill_for_units(client: Any) -> None:

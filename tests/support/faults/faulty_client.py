@@ -51,23 +51,6 @@ def lost_answer(faulty: Faulty, request: dict[str, Any]) -> Any:
     raise ReadTimeoutError(endpoint_url="http://dynamodb.invalid")
 
 
-def halfway(meanwhile: Callable[[], Any], *places: int) -> Step:
-    """Return a step that writes only the items of some actions before it does something else, and then the rest.
-
-    `client` has to be an engine.
-    """
-
-    def step(faulty: Faulty, request: dict[str, Any]) -> Any:
-        transaction = faulty.client.begin(**request)
-        for place in places:
-            transaction.write(place)
-        meanwhile()
-        transaction.finish()
-        return {}
-
-    return step
-
-
 def error(code: str) -> Step:
     """Return a step that fails the whole call with an error code."""
 

@@ -31,7 +31,6 @@ class Fate:
         return lambda *args, **kwargs: self.do(name, lambda: method(*args, **kwargs))
 
     def do(self, name: str, call: Callable[[], Any]) -> Any:
-        """Do a call, or what is to happen instead."""
         if self.is_dead:
             raise Killed
         number = len(self.calls)

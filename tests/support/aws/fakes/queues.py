@@ -122,7 +122,6 @@ class ActivityQueue:
 
 
 def check_batch(entries: list[dict[str, Any]]) -> None:
-    """Assert that SQS would accept a batch."""
     assert 1 <= len(entries) <= 10
     assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in entries) <= MAX_BYTES
     assert all(len(entry["MessageAttributes"]) <= 10 for entry in entries)
