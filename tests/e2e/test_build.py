@@ -12,6 +12,7 @@ import pytest
 
 from demo.embedded import stack
 from demo.embedded.stack import LOCAL, PROJECT
+from tests.support.aws.embedded_tools import skip_without_tools
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
@@ -37,8 +38,7 @@ MACHINES: Final = {"x86_64": 62, "arm64": 183}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    if not SAM.exists():
-        pytest.skip("sam is missing, `make setup` installs it")
+    skip_without_tools()
     for name in ("template.yaml", "samconfig.toml"):
         shutil.copy(PROJECT / name, tmp_path)
     for name in ("functions", "layers"):

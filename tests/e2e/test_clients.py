@@ -17,7 +17,9 @@ from demo import feed
 from demo.embedded.stack import LOCAL, PROJECT, Deployment
 from demo.reads import Reader
 from tests.support.aws.deployed_api import answer_of
+from tests.support.aws.embedded_tools import NO_TOOLS
 from tests.support.documents.pages import NEEDS_PACKAGES, blocks
+from tests.support.dynamodb.local import NO_NPM
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
@@ -84,10 +86,10 @@ def _link(example: str, folder: Path) -> None:
     if (PROJECT / example / "package.json").exists():
         installed = LOCAL / example / "node_modules"
         if not installed.exists():
-            pytest.skip(f"{installed} is missing, `make setup` installs it with npm")
+            pytest.skip(NO_NPM)
         (folder / "node_modules").symlink_to(installed)
     elif not (CLIENTS / "openapi-python-client").exists():
-        pytest.skip(f"{CLIENTS} is missing, `make setup` installs it")
+        pytest.skip(NO_TOOLS)
 
 
 def without_installs(example: str) -> list[str]:

