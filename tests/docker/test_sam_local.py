@@ -26,7 +26,7 @@ from demo.embedded import emulator
 from demo.embedded.stack import LOCAL, PROJECT, Deployment, deployed
 from tests.e2e.test_lambda_runtime import invoke_all
 from tests.support.aws.deployed_api import answer_of, event
-from tests.support.aws.embedded_tools import skip_without_tools
+from tests.support.aws.embedded_tools import copy_project, skip_without_tools
 from tests.support.aws.servers import free_port, stop
 
 SAM: Final = LOCAL / "tools" / "sam" / "bin" / "sam"
@@ -60,10 +60,7 @@ def deployment() -> Iterator[Deployment]:
 def project(deployment: Deployment, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the project, with the environment file that `make serve` writes for its functions."""
     found = tmp_path_factory.mktemp("project")
-    for name in ("template.yaml", "samconfig.toml"):
-        shutil.copy(PROJECT / name, found)
-    for name in ("functions", "layers", "events"):
-        shutil.copytree(PROJECT / name, found / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PROJECT / "events", copy_project(found) / "events")
     (found / ".local").mkdir()
     variables = serve.for_containers(deployment.environments())
     (found / ".local" / "env.json").write_text(json.dumps(variables), encoding="utf-8")

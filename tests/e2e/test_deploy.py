@@ -3,7 +3,6 @@
 An update changes a parameter and `boards.toml`. Events that were counted before count once after it.
 """
 
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +13,9 @@ from demo import feed
 from demo.activity import generate
 from demo.embedded import stack
 from demo.embedded.processes import run
-from demo.embedded.stack import PROJECT, Deployment, deployed
+from demo.embedded.stack import Deployment, deployed
 from tests.support.aws.deployed_api import answer_of, count, event, scores_of
-from tests.support.aws.embedded_tools import skip_without_tools
+from tests.support.aws.embedded_tools import copy_project
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
@@ -71,12 +70,7 @@ def left(deployment: Deployment) -> dict[str, list[str]]:
 
 
 def test_an_update_loses_nothing_and_a_deletion_leaves_nothing(tmp_path: Path) -> None:
-    skip_without_tools()
-    for name in ("functions", "layers"):
-        shutil.copytree(PROJECT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("template.yaml", "samconfig.toml"):
-        shutil.copy(PROJECT / name, tmp_path)
-    boards = tmp_path / "layers" / "standings" / "boards.toml"
+    boards = copy_project(tmp_path) / "layers" / "standings" / "boards.toml"
     text = boards.read_text(encoding="utf-8")
     assert text.count(FAMILY) == 1
     boards.write_text(text.replace(FAMILY, f"{FAMILY}\n{BEST}"), encoding="utf-8")

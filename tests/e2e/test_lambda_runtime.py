@@ -60,11 +60,10 @@ class Runtime:
             try:
                 with opener.open(request, timeout=PATIENCE_S) as response:
                     answer: dict[str, Any] = json.load(response)
-                break
+                    return answer
             except (urllib.error.URLError, ConnectionError):
                 assert time.monotonic() < deadline, self.log.read_text(encoding="utf-8")
                 time.sleep(0.05)
-        return answer
 
     def metrics(self) -> set[str]:
         """Return the names of the metrics in the function's log."""

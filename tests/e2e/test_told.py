@@ -6,7 +6,6 @@ the season is final. A function behind a rule grants its prizes, each once.
 
 import gzip
 import json
-import os
 import random
 import subprocess
 import time
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 import pytest
 
+from demo.embedded import stack
 from demo.embedded.stack import PROJECT, Deployment
 from tests.e2e.conftest import SEASON, TODAY, WEST, boards
 from tests.support.aws.deployed_api import answer_of, count, event
@@ -127,24 +127,17 @@ def invoked(deployment: Deployment, function: str, said: dict[str, Any]) -> Any:
 
 def grant_prizes(deployment: Deployment) -> str:
     """Deploy the example; the name of its table."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    environment = kept | {
-        "AWS_ENDPOINT_URL": deployment.endpoint,
-        "AWS_ACCESS_KEY_ID": "embedded",
-        "AWS_SECRET_ACCESS_KEY": "embedded",
-        "NO_PROXY": "127.0.0.1",
-        "SAM_CLI_TELEMETRY": "0",
-    }
     functions = deployment.client("lambda")
     runtime = functions.get_function_configuration(FunctionName=deployment.outputs["WriterFunctionName"])["Runtime"]
-    command = [str(PROJECT / ".local" / "tools" / "sam" / "bin" / "sam"), "deploy", "--stack-name", "grants"]
+    command = [str(stack._sam()), "deploy", "--stack-name", "grants"]
     command += ["--template-file", "template.yaml", "--region", "us-east-1", "--capabilities", "CAPABILITY_IAM"]
     command += ["--resolve-s3", "--no-progressbar", "--no-confirm-changeset"]
     command += ["--parameter-overrides", f"PythonRuntime={runtime}"]
     example = PROJECT / "examples" / "grant_prizes"
+    environment = stack._environment(deployment.log.parent) | {"AWS_ENDPOINT_URL": deployment.endpoint}
     subprocess.run(command, env=environment, cwd=example, check=True, timeout=120)
-    (stack,) = deployment.client("cloudformation").describe_stacks(StackName="grants")["Stacks"]
-    return str(stack["Outputs"][0]["OutputValue"])
+    (grants,) = deployment.client("cloudformation").describe_stacks(StackName="grants")["Stacks"]
+    return str(grants["Outputs"][0]["OutputValue"])
 
 
 def listed(deployment: Deployment, bucket: str, prefix: str) -> list[tuple[int, str, int]]:

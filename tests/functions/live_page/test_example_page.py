@@ -34,12 +34,16 @@ def test_it_shows_the_top_ten_and_me_and_follows_changes(example: View, score: S
     if AXE.exists():
         assert example.violations() == []
     example.lists.clear()
+    sent: list[dict[str, str]] = []
+    page.on("request", lambda request: sent.append(request.headers))
     score({"m100": 50_000})
     example.pass_seconds(6)
     expect(mine).to_have_text("m100: rank 1 of 121 with 59,000")
     expect(page.locator("#top tr.me")).to_have_text(["1m10059,000"])
     # One request tells the list and `me`.
     assert [query for _, query in example.lists] == ["limit=10&me=m100"]
+    # From another origin it needs no preflight, and it goes past no cache.
+    assert not any({"cache-control", "content-type", "pragma", "if-none-match"} & one.keys() for one in sent)
 
 
 def test_it_asks_ever_less_and_not_at_all_while_nobody_looks(example: View) -> None:

@@ -148,19 +148,6 @@ def test_a_stack_without_a_board_says_how_to_begin(open_bare: Opener) -> None:
     expect(tab.page.locator("#boards-there li")).to_have_count(0)
 
 
-def test_it_says_so_when_the_api_is_away_and_goes_on_when_it_is_back(open_page: Opener) -> None:
-    tab = open_page("", missing="ERR_FAILED")
-    tab.instead["/boards"] = None
-    tab.page.fill("#prefix", "run-b")
-    tab.pass_seconds(1)
-    expect(tab.page.locator("#state")).to_have_attribute("data-is", "offline")
-    expect(tab.page.locator("#note")).to_contain_text("cannot be reached")
-    tab.instead.clear()
-    tab.pass_seconds(10)
-    expect(tab.page.locator("#boards-there a")).to_have_text(["run-berlin"])
-    expect(tab.page.locator("#note")).to_be_hidden()
-
-
 def test_the_board_beyond_a_full_page_can_be_had_and_a_new_one_takes_the_focus_from_none(
     open_bare: Opener, stack: Stack
 ) -> None:

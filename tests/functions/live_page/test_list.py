@@ -30,6 +30,8 @@ def test_hostile_members_are_text_and_are_found_by_their_names(opened: Opener, s
         expect(tab.page.locator("#found-name")).to_have_text(member)
         expect(tab.page.locator("#rows tr.me td.who")).to_have_text(member)
     assert tab.page.locator("#rows img, #rows script, #found img, #found script").count() == 0
+    # Nobody has a profile.
+    assert tab.page.locator("#rows .face, #rows .country, #rows .remark").count() == 0
 
 
 def test_who_overtakes_the_first_is_announced(opened: Opener, score: Score) -> None:
@@ -210,30 +212,26 @@ def test_an_error_of_a_chart_leaves_the_list_and_the_card(opened: Opener) -> Non
     expect(tab.page.locator("#rows tr.me")).to_have_count(1)
 
 
-def test_a_late_definition_does_not_replace_that_of_the_board_that_is_shown(opened: Opener, score: Score) -> None:
+@pytest.mark.parametrize(("asks_for", "goes_on_to"), [("b-2", "b"), ("b", "b-2")])
+def test_a_late_definition_does_not_replace_that_of_the_board_that_is_shown(
+    opened: Opener, score: Score, asks_for: str, goes_on_to: str
+) -> None:
     score({"eve": 3}, board="b-2")
     tab = opened("board=b&window=day")
-    tab.held = "/boards/b-2$"
-    tab.page.evaluate("void show({board: 'b-2'})")
-    tab.settle()
-    tab.page.evaluate("void show({board: 'b'})")
-    tab.settle()
-    tab.release()
-    assert tab.page.evaluate("[view.board, board.board]") == ["b", "b"]
-    expect(tab.page.locator("#rows td.who")).to_have_count(50)
-
-
-def test_a_definition_that_is_read_again_at_the_end_of_a_period_does_not_either(opened: Opener, score: Score) -> None:
-    score({"eve": 3}, board="b-2")
-    tab = opened("board=b&window=day")
-    tab.held = "/boards/b$"
+    tab.held = f"/boards/{asks_for}$"
     tab.asked.clear()
-    tab.sleep(13 * 3600)
-    assert tab.asked["b"] == 1
-    tab.page.evaluate("void show({board: 'b-2'})")
+    if asks_for == "b":
+        # At the end of a period the definition is read again.
+        tab.sleep(13 * 3600)
+    else:
+        tab.page.evaluate("void show({board: 'b-2'})")
+        tab.settle()
+    assert tab.asked[asks_for] == 1
+    tab.page.evaluate("board => void show({board})", goes_on_to)
     tab.settle()
     tab.release()
-    assert tab.page.evaluate("[view.board, board.board]") == ["b-2", "b-2"]
+    assert tab.page.evaluate("[view.board, board.board]") == [goes_on_to, goes_on_to]
+    expect(tab.page.locator("#rows td.who")).to_have_count(50 if goes_on_to == "b" else 1)
 
 
 def test_a_late_answer_does_not_bring_back_a_member_who_was_closed(opened: Opener) -> None:

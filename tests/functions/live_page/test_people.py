@@ -100,15 +100,6 @@ def test_the_usual_port_may_be_written_or_not(
     assert tab.asked["ada.png"] == asked
 
 
-def test_a_board_without_profiles_has_ids_alone_and_asks_for_no_more(opened: Opener) -> None:
-    tab = opened("board=b")
-    tab.paths.clear()
-    tab.pass_seconds(10)
-    assert tab.page.locator("#rows .face, #rows .country, #rows .remark").count() == 0
-    expect(tab.page.locator("#mine")).to_be_hidden()
-    assert set(tab.paths) == {"/boards/b/points/all"}
-
-
 def test_members_are_found_by_name_with_the_keyboard(people: View) -> None:
     box = people.page.get_by_role("combobox", name="Find a member")
     options = people.page.get_by_role("option")

@@ -256,20 +256,20 @@ def test_caches_may_answer(opened: Opener) -> None:
     assert not any({"cache-control", "pragma", "if-none-match"} & headers.keys() for headers in sent)
 
 
-def test_a_member_that_cannot_be_does_not_hide_the_list(opened: Opener) -> None:
-    tab = opened(f"board=b&member={'x' * 2000}", missing="400")
+@pytest.mark.parametrize(
+    ("member", "said", "asked"), [("x" * 2000, "expected 1 to", 0), ("nobody", "nobody", 1)], ids=["too long", "nobody"]
+)
+def test_why_a_member_has_no_rank_is_asked_once_and_the_list_is_shown(
+    opened: Opener, member: str, said: str, asked: int
+) -> None:
+    tab = opened(f"board=b&window=day&member={member}", missing="40[04]")
     expect(tab.page.locator("#rows td.who")).to_have_count(50)
-    expect(tab.page.locator("#found-rank")).to_contain_text("expected 1 to")
-    tab.pass_seconds(10)
-    assert not any("me=" in query for _, query in tab.lists[1:])
-
-
-def test_why_a_member_has_no_rank_is_asked_once(opened: Opener) -> None:
-    tab = opened("board=b&window=day&member=nobody", missing="404")
-    expect(tab.page.locator("#found-rank")).to_contain_text("nobody")
-    tab.pass_seconds(20)
-    assert tab.asked["rank"] == 1
+    expect(tab.page.locator("#found-rank")).to_contain_text(said)
     expect(tab.page.locator("#found-gap")).to_be_hidden()
+    tab.pass_seconds(20)
+    assert tab.asked["rank"] == asked
+    # Of a member that cannot be, no later list is asked for a place.
+    assert any("me=" in query for _, query in tab.lists[2:]) == bool(asked)
 
 
 def test_a_bug_of_the_page_is_no_outage_and_the_console_hears_of_it(opened: Opener, score: Score) -> None:
