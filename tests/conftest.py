@@ -1,6 +1,7 @@
-"""What all tests share: no way to a real account, and no skip where none is allowed."""
+"""What all tests share: no way to a real account, and no skip that is not allowed or that nobody hears of."""
 
 import os
+from collections import Counter
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -42,3 +43,11 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"may not be skipped here: {report.longrepr}"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were left out, and what would let them run: one line for each thing that is missing."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+    for reason, number in sorted(reasons.items()):
+        terminalreporter.line(f"left out: {number} {'test' if number == 1 else 'tests'}, since {reason}")

@@ -8,12 +8,13 @@ import json
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,9 @@ import pytest
 from demo import feed, serve
 from demo.embedded import emulator
 from demo.embedded.stack import LOCAL, PROJECT, Deployment, deployed
+from tests.e2e.test_lambda_runtime import invoke_all
+from tests.support.aws.deployed_api import answer_of, event
+from tests.support.aws.embedded_tools import copy_project, skip_without_tools
 from tests.support.aws.servers import free_port, stop
 
 SAM: Final = LOCAL / "tools" / "sam" / "bin" / "sam"
@@ -30,26 +34,18 @@ PATIENCE_S: Final = 180.0
 ARCHITECTURE: Final = "arm64" if platform.machine().lower() in {"arm64", "aarch64"} else "x86_64"
 OVERRIDES: Final = ["--parameter-overrides", f"Architecture={ARCHITECTURE}"]
 LOCAL_OPTIONS: Final = ["--env-vars", ".local/env.json", "--region", "us-east-1", *OVERRIDES]
-EVENTS: Final = {
-    "ProjectorFunction": ["scores-stream"],
-    "WriterFunction": ["activity", "activity-refused"],
-    "QueryFunction": ["read-page", "read-rank", "read-profile", "search-names"],
-    "CommandFunction": ["post-events", "put-member", "delete-member", "put-profile", "delete-profile"],
-    "MaintenanceFunction": ["audit", "list-dead-letters", "replay-parked", "rebuild", "erase"],
-}
 
 
 @pytest.fixture(scope="module")
 def deployment() -> Iterator[Deployment]:
-    if not SAM.exists():
-        pytest.skip("sam is missing, `make setup` installs it")
+    skip_without_tools()
     bridge = ["docker", "network", "inspect", "bridge", "-f", "{{json (index .IPAM.Config 0)}}"]
     try:
         found = subprocess.run(bridge, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        pytest.skip("docker is not on the PATH")
+        pytest.skip("docker is missing: install Docker")
     if found.returncode:
-        pytest.skip(f"no Docker engine answers: {found.stderr.strip()}")
+        pytest.skip(f"no Docker engine answers: start it ({found.stderr.strip()})")
     with pytest.MonkeyPatch.context() as patch:
         if sys.platform == "linux":
             # If an engine does not name the bridge's address, it is the first of its network.
@@ -64,10 +60,7 @@ def deployment() -> Iterator[Deployment]:
 def project(deployment: Deployment, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the project, with the environment file that `make serve` writes for its functions."""
     found = tmp_path_factory.mktemp("project")
-    for name in ("template.yaml", "samconfig.toml"):
-        shutil.copy(PROJECT / name, found)
-    for name in ("functions", "layers", "events"):
-        shutil.copytree(PROJECT / name, found / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PROJECT / "events", copy_project(found) / "events")
     (found / ".local").mkdir()
     variables = serve.for_containers(deployment.environments())
     (found / ".local" / "env.json").write_text(json.dumps(variables), encoding="utf-8")
@@ -88,80 +81,39 @@ def sam(project: Path, *arguments: str) -> str:
 
 
 def test_every_function_on_every_sample(project: Path, deployment: Deployment) -> None:
-    assert sorted(f"{name}.json" for names in EVENTS.values() for name in names) == sorted(
-        path.name for path in (project / "events").glob("*.json")
-    )
-    answers: dict[str, Any] = {}
-    for function, events in EVENTS.items():
-        for event in events:
-            said = sam(project, "local", "invoke", function, "-e", f"events/{event}.json", *LOCAL_OPTIONS)
-            answers[event] = json.loads(said.splitlines()[-1])
-            assert "errorType" not in answers[event], (event, answers[event])
-            feed.drain(deployment, lambda _: None)
-            feed.settle(deployment)
+    def invoke(function: str, event: str) -> Any:
+        said = sam(project, "local", "invoke", function, "-e", f"events/{event}.json", *LOCAL_OPTIONS)
+        return json.loads(said.splitlines()[-1])
 
-    for event in ("scores-stream", "activity", "activity-refused"):
-        assert answers[event] == {"batchItemFailures": []}
-    page = json.loads(answers["read-page"]["body"])
-    assert [(one["rank"], one["member"], one["score"]) for one in page["entries"]] == [(1, "用户", 12), (2, "u123", 11)]
-    assert json.loads(answers["read-rank"]["body"])["rank"] == 2
-    results = json.loads(answers["post-events"]["body"])["results"]
-    assert [one["status"] for one in results] == ["queued", "queued", "refused"]
-    assert json.loads(answers["put-member"]["body"])["hidden"]
-    assert answers["delete-member"]["statusCode"] == 204
-    # Reads come before writes: nobody has a profile yet.
-    assert [answers[name]["statusCode"] for name in ("read-profile", "search-names")] == [404, 200]
-    assert [answers[name]["statusCode"] for name in ("put-profile", "delete-profile")] == [200, 204]
-    assert (answers["erase"]["done"], answers["erase"]["problems"]) == (True, [])
-    assert (answers["audit"]["done"], answers["audit"]["drift"]) == (True, 0)
-    assert len(answers["list-dead-letters"]["messages"]) == 2
-    assert answers["replay-parked"]["placed"] == 0
-    assert answers["rebuild"]["phase"] == "announced"
+    invoke_all(deployment, invoke)
 
 
 @pytest.fixture
-def api(project: Path, tmp_path: Path) -> Iterator[str]:
+def api(project: Path, deployment: Deployment, tmp_path: Path) -> Iterator[Deployment]:
+    """The deployment with the API of `sam local start-api`, once it is up."""
     port = free_port()
     command = [str(SAM), "local", "start-api", "--port", str(port), *LOCAL_OPTIONS]
     with (tmp_path / "start-api.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=project, env=environment(), stdout=log, stderr=subprocess.STDOUT)
+    until = time.monotonic() + PATIENCE_S
     try:
-        yield f"http://127.0.0.1:{port}"
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            assert time.monotonic() < until, "sam local start-api does not answer"
+            time.sleep(0.1)
+        yield replace(deployment, api_url=f"http://127.0.0.1:{port}")
     finally:
         stop(process)
 
 
-def ask(api: str, path: str, method: str = "GET", body: Any = None) -> tuple[int, Any]:
-    """Return an answer of the API, once it is up."""
-    data = None if body is None else json.dumps(body).encode()
-    headers: Mapping[str, str] = {"Content-Type": "application/json"} if data else {}
-    request = urllib.request.Request(api + path, data, dict(headers), method=method)  # noqa: S310 - loopback
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            with opener.open(request, timeout=PATIENCE_S) as response:
-                said = response.read()
-                return response.status, json.loads(said) if said.startswith(b"{") else said.decode()
-        except urllib.error.HTTPError as error:
-            return error.code, json.load(error)
-        except (urllib.error.URLError, ConnectionError):
-            assert time.monotonic() < deadline, "sam local start-api does not answer"
-            time.sleep(0.1)
-
-
-def test_the_api(api: str, deployment: Deployment) -> None:
+def test_the_api(api: Deployment) -> None:
     """Writes go to the command function, reads to the query function, as on AWS."""
     board = "/boards/demo-local"
-    events = [{"id": f"local-{n}", "board": "demo-local", "member": n, "metrics": {"points": 3}} for n in ("a", "b")]
-    status, answer = ask(api, "/events", "POST", events)
+    events = [json.loads(event("demo-local", member, 3)) for member in ("a", "b")]
+    status, answer = answer_of(api, "POST", "/events", events)
     assert (status, [one["status"] for one in answer["results"]]) == (202, ["queued", "queued"])
-    feed.drain(deployment, lambda _: None)
-    assert ask(api, f"{board}/member?id=a", "PUT", {"hidden": True})[0] == 200
-    feed.settle(deployment)
-    status, answer = ask(api, f"{board}/points/all?limit=5")
-    assert (status, answer["entries"]) == (200, [{"rank": 1, "member": "b", "score": 3}])
-    assert ask(api, f"{board}/points/all/ranks", "POST", {"members": ["b"]})[1]["entries"][0]["rank"] == 1
-    assert ask(api, f"{board}/member?id=a", "DELETE")[0] == 204
-    assert ask(api, f"{board}/member?id=a")[1]["type"] == "urn:standings:no-such-member"
-    assert ask(api, "/")[1].startswith("<!doctype html>")
+    feed.drain(api, lambda _: None)
+    assert answer_of(api, "PUT", f"{board}/member?id=a", {"hidden": True})[0] == 200
+    assert answer_of(api, "DELETE", f"{board}/member?id=a")[0] == 204
+    assert answer_of(api, "GET", f"{board}/member?id=a")[1]["type"] == "urn:standings:no-such-member"
+    with urllib.request.urlopen(f"{api.api_url}/") as page:  # noqa: S310 - loopback
+        assert page.read().startswith(b"<!doctype html>")

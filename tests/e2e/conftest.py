@@ -1,9 +1,10 @@
-"""A deployed stack that the tests of the xdist group `deployment` share. They run in one process.
+"""Deployed stacks that tests share: those of an xdist group run in one process.
 
-Each of them has boards of its own there, and looks only at what it has posted itself.
+Each test has boards of its own there, and looks only at what it has posted itself.
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pytest
@@ -11,14 +12,61 @@ import pytest
 from demo.embedded.stack import PROJECT, Deployment, deployed
 from demo.serve import ADDRESSES
 from tests.support.aws.embedded_tools import serving, skip_without_tools
+from tests.support.aws.tokens import AUDIENCE, Issuer, published
 
 PICTURES: Final = "pictures.example"
+WEST: Final = datetime.now(UTC).hour - 12
+"""Hours to the west of Greenwich where it is about noon: the day before ended there long ago."""
+TODAY: Final = (datetime.now(UTC) - timedelta(hours=WEST)).date()
+SEASON: Final = "first-2026"
+
+
+def boards(late: str) -> str:
+    """The project's `boards.toml`, with boards that announce a top and boards whose season ended at midnight."""
+    return f"""
+{(PROJECT / "layers" / "standings" / "boards.toml").read_text(encoding="utf-8")}
+[boards."race-*"]
+metrics.points = {{ aggregate = "sum", windows = ["all"] }}
+announce.all = {{ top = 3 }}
+
+[boards."league-*"]
+timezone = "Etc/GMT{WEST:+}"
+late = "{late}"
+keep = "30 days"
+settle = ["season"]
+metrics.points = {{ aggregate = "sum", windows = ["all", "season"] }}
+prizes.season = [
+  {{ ranks = "1", name = "gold" }},
+  {{ ranks = "2-3", name = "silver" }},
+  {{ percent = 10, name = "top" }},
+]
+[[boards."league-*".seasons]]
+name = "{SEASON}"
+starts = "{TODAY - timedelta(days=9)}"
+ends = "{TODAY}"
+"""
 
 
 @pytest.fixture(scope="session")
 def deployment() -> Iterator[Deployment]:
     skip_without_tools()
-    with deployed(print, {"PictureOrigins": PICTURES}) as stack:
+    with deployed(print, {"PictureOrigins": PICTURES}, boards=boards("1 day")) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def issuer() -> Iterator[Issuer]:
+    made = Issuer()
+    with published(made):
+        yield made
+
+
+@pytest.fixture(scope="session")
+def guarded(issuer: Issuer) -> Iterator[Deployment]:
+    """A stack that takes tokens. One without `standings/admin` writes for the member that its `sub` names."""
+    skip_without_tools()
+    tokens = {"JwtIssuer": issuer.address, "JwtAudience": f"another,{AUDIENCE}", "JwtMemberClaim": "sub"}
+    with deployed(print, {**tokens, "OpenReads": "false", "OpenWrites": "false"}) as stack:
         yield stack
 
 

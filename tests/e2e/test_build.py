@@ -2,8 +2,8 @@
 
 import os
 import re
-import shutil
 import subprocess
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ import pytest
 
 from demo.embedded import stack
 from demo.embedded.stack import LOCAL, PROJECT
+from tests.support.aws.embedded_tools import copy_project
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
@@ -37,27 +38,20 @@ MACHINES: Final = {"x86_64": 62, "arm64": 183}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    if not SAM.exists():
-        pytest.skip("sam is missing, `make setup` installs it")
-    for name in ("template.yaml", "samconfig.toml"):
-        shutil.copy(PROJECT / name, tmp_path)
-    for name in ("functions", "layers"):
-        shutil.copytree(PROJECT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path
+    return copy_project(tmp_path)
 
 
-def build(project: Path, *parameters: str) -> subprocess.CompletedProcess[str]:
-    tools = LOCAL / "tools" / "bootstrap" / "bin"
-    overrides = ["--parameter-overrides", *parameters] if parameters else []
-    return subprocess.run(
-        [SAM, "build", *overrides],
-        cwd=project,
-        env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "SAM_CLI_TELEMETRY": "0"},
-        text=True,
-        capture_output=True,
-        check=False,
-        timeout=240,
+def build(project: Path, *parameters: str) -> tuple[int, str]:
+    """Build, and return the exit status and what is printed."""
+    environment = os.environ | {
+        "PATH": f"{LOCAL / 'tools' / 'bootstrap' / 'bin'}:{os.environ['PATH']}",
+        "SAM_CLI_TELEMETRY": "0",
+    }
+    command: list[str | Path] = [SAM, "build", *(["--parameter-overrides", *parameters] if parameters else [])]
+    built = subprocess.run(
+        command, cwd=project, env=environment, text=True, capture_output=True, check=False, timeout=240
     )
+    return built.returncode, built.stdout + built.stderr
 
 
 @pytest.mark.parametrize(
@@ -74,9 +68,8 @@ def build(project: Path, *parameters: str) -> subprocess.CompletedProcess[str]:
 def test_the_layer_fits_runtime_and_processor(
     project: Path, parameters: tuple[str, ...], binary: str, built_for: str
 ) -> None:
-    built = build(project, *parameters)
-
-    assert built.returncode == 0, built.stderr
+    status, printed = build(project, *parameters)
+    assert status == 0, printed
     layer = project / ".aws-sam" / "build" / "StandingsLayer" / "python"
     assert [found.name for found in (layer / "orjson").glob("*.so")] == [binary]
     assert (layer / "standings" / "__init__.py").exists()
@@ -104,19 +97,13 @@ def assert_no_more_than_is_needed(build: Path, processor: str) -> None:
             assert int.from_bytes((layer / name).read_bytes()[18:20], "little") == MACHINES[processor], name
         elif "__pycache__" in name:
             # Bytecode is there only if the building Python is the functions' own, and only of sources that are there.
-            assert f".{own_tag()}." in name, name
+            assert f".cpython-{stack.target()[0].rpartition('=python')[2].replace('.', '')}." in name, name
             source = Path(name).parent.parent / f"{Path(name).name.partition('.')[0]}.py"
             assert (layer / source).exists(), name
     for name in ("StandingsLayer", *FUNCTIONS):
         total = sum((build / name / file).stat().st_size for file in files(build / name))
         print(f"{name}: {total} bytes in {len(files(build / name))} files")
         assert total <= MAX_BYTES.get(name, 20_000), name
-
-
-def own_tag() -> str:
-    """Return the tag that the building Python gives to bytecode."""
-    runtime = stack.target()[0].rpartition("=python")[2]
-    return f"cpython-{runtime.replace('.', '')}"
 
 
 def files(directory: Path) -> dict[str, str]:
@@ -134,8 +121,8 @@ def test_two_builds_of_the_same_tree_are_the_same(project: Path, tmp_path_factor
     Both are for the building Python, so they include bytecode.
     """
     target = stack.target()
-    built = build(project, *target)
-    assert built.returncode == 0, built.stderr
+    status, printed = build(project, *target)
+    assert status == 0, printed
     first = project / ".aws-sam" / "build"
     second = stack._build(tmp_path_factory.mktemp("demo")).parent
 
@@ -146,23 +133,24 @@ def test_two_builds_of_the_same_tree_are_the_same(project: Path, tmp_path_factor
     assert_no_more_than_is_needed(first, target[1].rpartition("=")[2])
 
 
-def test_a_package_with_another_digest_fails_the_build(project: Path) -> None:
-    requirements = project / "layers" / "standings" / "requirements.txt"
-    text = requirements.read_text(encoding="utf-8")
-    requirements.write_text(re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", text), encoding="utf-8")
-
-    built = build(project)
-
-    assert built.returncode != 0
-    assert "DO NOT MATCH THE HASHES" in built.stdout + built.stderr
+def _another_digest(text: str) -> str:
+    return re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", text)
 
 
-def test_a_mistake_in_boards_fails_the_build_with_its_line(project: Path) -> None:
-    boards = project / "layers" / "standings" / "boards.toml"
-    lines = boards.read_text(encoding="utf-8").splitlines()
-    boards.write_text("\n".join([*lines, '[boards."x-*"]', "colour = 1"]), encoding="utf-8")
+def _a_mistake(text: str) -> str:
+    return text + '[boards."x-*"]\ncolour = 1\n'
 
-    built = build(project)
 
-    assert built.returncode != 0
-    assert f"boards.toml:{len(lines) + 2}: " in built.stdout + built.stderr
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        ("requirements.txt", _another_digest, "DO NOT MATCH THE HASHES"),
+        ("boards.toml", _a_mistake, "boards.toml:{lines}: "),
+    ],
+)
+def test_a_mistake_fails_the_build(project: Path, file: str, change: Callable[[str], str], said: str) -> None:
+    path = project / "layers" / "standings" / file
+    path.write_text(text := change(path.read_text(encoding="utf-8")), encoding="utf-8")
+    status, printed = build(project)
+    assert status != 0
+    assert said.format(lines=len(text.splitlines())) in printed

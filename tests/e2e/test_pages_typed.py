@@ -1,9 +1,11 @@
-"""Every command that README and docs show is run, line by line, beside `make serve`."""
+"""Every command that README and docs show is run, line by line, beside `make serve`; and the long form of `doctor`."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -134,3 +136,19 @@ def test_a_tutorial_can_be_followed_in_a_copy_that_has_its_families(page: Path, 
 
     with serving(folder, tmp_path / "log"):
         type_all(page, folder)
+
+
+def test_doctor_finds_nothing_wrong_and_cleans_up(served: None, tmp_path: Path) -> None:
+    """The deletion of a board waits three times for three minutes."""
+    del served
+    command = [sys.executable, "-m", "standings_cli", "--local", "--json", "doctor", "--exercise"]
+    done = subprocess.run(
+        [*command, "--record", str(tmp_path)], cwd=PROJECT, capture_output=True, text=True, timeout=1_200, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {one["about"]: one for one in map(json.loads, done.stdout.splitlines())}
+    assert found["ranks"]["detail"].endswith(": 0 wrong")
+    assert {"lag", "a dead letter", "ranks after a replay", "audit", "clean-up"} <= found.keys()
+    assert "failed" not in {one["verdict"] for one in found.values()}
+    assert {"stream-records.json", "dead-letters.json", "condition.json"} <= {path.name for path in tmp_path.iterdir()}
+    assert json.loads((tmp_path / "stream-records.json").read_text(encoding="utf-8"))

@@ -1,29 +1,40 @@
 """The live page in Chromium over the functions in this process, on a clock that does not wait."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any, Final
+from typing import Final
+from unittest import mock
 
 import pytest
 from playwright.sync_api import Browser
 
-from benchmarks.harness.results_file import REPOSITORY
-from benchmarks.measure.live_page.tab import Tab
-from standings.http.live_page import document
+from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.browser.chromium import chromium_or_skip
+from tests.support.browser.live_page import Opener, opener
+from tests.support.builders.page_boards import DEFINITIONS, fill
 from tests.support.builders.stages.streaming import apply
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
-BOARDS: Final = """
-[boards."*"]
+BOARDS: Final = f"""
+{DEFINITIONS}
+[boards."b"]
 late = "1 day"
 timezone = "Europe/Berlin"
-metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-7-days"] }
+metrics.points = {{ aggregate = "sum", windows = ["all", "day", "week", "last-7-days"] }}
+
+[boards."b-*"]
+metrics.points = {{ aggregate = "sum", windows = ["all", "day", "week"] }}
 """
+OPEN: Final = {
+    "OPEN_READS": "true",
+    "PICTURE_ORIGINS": "pictures.example",
+    "EMBED_ORIGINS": "https://elsewhere.invalid",
+}
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 MEMBERS: Final = 120
 
@@ -36,11 +47,27 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture
-def stack() -> Iterator[Stack]:
+@contextmanager
+def _stack(boards: str) -> Iterator[Stack]:
     engine = Engine()
     create_tables(engine)
-    with running(engine, ManualClock(int(NOW.timestamp() * 1000)), BOARDS) as started:
+    clock = ManualClock(int(NOW.timestamp() * 1000))
+    with mock.patch.dict(ENVIRONMENT, OPEN), running(engine, clock, boards) as started:
+        yield started
+
+
+@pytest.fixture
+def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
+    """A stack without events. A parameter replaces its boards.toml."""
+    with _stack(getattr(request, "param", BOARDS)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Stack]:
+    """A stack with the boards of `page_boards`, on which few things change."""
+    with _stack(BOARDS) as started:
+        fill(started)
         yield started
 
 
@@ -49,21 +76,13 @@ def score(stack: Stack) -> Score:
     """Post one event for each member with its points, so many days ago."""
     numbers = count()
 
-    def post(points: dict[str, int], days_ago: int = 0) -> None:
-        at = datetime.fromtimestamp(stack.clock() / 1000, UTC) - timedelta(days=days_ago)
-        apply(
-            stack,
-            [
-                {
-                    "id": f"{member}-{next(numbers)}",
-                    "board": "b",
-                    "member": member,
-                    "at": at.isoformat(),
-                    "metrics": {"points": amount},
-                }
-                for member, amount in points.items()
-            ],
-        )
+    def post(points: dict[str, int], days_ago: int = 0, board: str = "b") -> None:
+        at = (datetime.fromtimestamp(stack.clock() / 1000, UTC) - timedelta(days=days_ago)).isoformat()
+        said = [
+            {"id": f"e{next(numbers)}", "board": board, "member": member, "at": at, "metrics": {"points": more}}
+            for member, more in points.items()
+        ]
+        apply(stack, said)
 
     return post
 
@@ -78,29 +97,22 @@ def board(score: Score) -> Sequence[str]:
 
 
 @pytest.fixture
-def opened(browser: Browser, stack: Stack, board: Sequence[str]) -> Iterator[Callable[..., Tab]]:
-    """Open the page with a query; the console must stay silent but for what `missing` is part of.
-
-    The page loads pictures from `hosts`.
-    """
+def opened(browser: Browser, stack: Stack, board: Sequence[str]) -> Iterator[Opener]:
+    """Opens pages of the stack with that board."""
     del board
-    tabs: list[Tab] = []
-    complaints: list[str] = []
+    with opener(browser, stack) as open_:
+        yield open_
 
-    def open_(arguments: str, script: str = "", missing: str = "\0", hosts: Sequence[str] = (), **context: Any) -> Tab:
-        tab = Tab(browser, stack, document(REPOSITORY / "functions" / "query" / "page", hosts), script, **context)
-        tabs.append(tab)
 
-        def heard(kind: str, text: str) -> None:
-            if kind in {"error", "warning"} and missing not in text:
-                complaints.append(text)
+@pytest.fixture
+def open_page(browser: Browser, site: Stack) -> Iterator[Opener]:
+    """Opens pages of the site."""
+    with opener(browser, site) as open_:
+        yield open_
 
-        tab.page.on("console", lambda message: heard(message.type, message.text))
-        tab.page.on("pageerror", lambda error: heard("error", str(error)))
-        tab.open(arguments)
-        return tab
 
-    yield open_
-    for tab in tabs:
-        tab.close()
-    assert complaints == []
+@pytest.fixture
+def open_bare(browser: Browser, stack: Stack) -> Iterator[Opener]:
+    """Opens pages of the stack with nothing but what the test posts."""
+    with opener(browser, stack) as open_:
+        yield open_

@@ -1,27 +1,21 @@
 """How often the live page asks: less often while nothing happens or nobody uses it, and never more than it may."""
 
 import re
-from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from playwright.sync_api import Route, expect
 
 from benchmarks.measure.live_page.tab import Tab
+from tests.functions.live_page.conftest import Score
+from tests.support.browser.live_page import HIDE, PHONE, SHOW, Opener
 
 pytestmark = [pytest.mark.thorough]
 
-LIST = re.compile(r"/boards/b/points/[^/]+\?")
-HIDE = (
-    "Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});"
-    "document.dispatchEvent(new Event('visibilitychange'))"
-)
-SHOW = "delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))"
+LIST = r"/boards/b/points/[^/]+\?"
 UNFOCUSED = "document.hasFocus = () => false;"
 ME = "localStorage.setItem('standings-me', 'm030');"
-
-Open = Callable[..., Tab]
-Score = Callable[..., None]
 
 
 def waits(tab: Tab) -> list[float]:
@@ -29,10 +23,9 @@ def waits(tab: Tab) -> list[float]:
     return [later - earlier for (earlier, _), (later, _) in pairwise(tab.lists)]
 
 
-def test_it_asks_ever_less_while_nothing_changes_and_soon_again_after_a_change(opened: Open, score: Score) -> None:
+def test_it_asks_ever_less_while_nothing_changes_and_soon_again_after_a_change(opened: Opener, score: Score) -> None:
     tab = opened("board=b", "Math.random = () => 0;")
     tab.pass_seconds(80)
-    # The clock stands still only from the moment at which the first list is there.
     quiet = waits(tab)[1:]
     assert quiet[0] <= 3.5
     # The steps of the clock are half seconds.
@@ -45,7 +38,7 @@ def test_it_asks_ever_less_while_nothing_changes_and_soon_again_after_a_change(o
 
 
 @pytest.mark.parametrize("sign", ["key", "click"])
-def test_it_asks_at_once_when_somebody_uses_it_again(opened: Open, sign: str) -> None:
+def test_it_asks_at_once_when_somebody_uses_it_again(opened: Opener, sign: str) -> None:
     tab = opened("board=b")
     tab.pass_seconds(60)
     # Not within two seconds of a request: the next one would wait.
@@ -60,30 +53,40 @@ def test_it_asks_at_once_when_somebody_uses_it_again(opened: Open, sign: str) ->
     assert len(tab.lists) == asked + 1
 
 
-def test_a_window_without_the_focus_asks_every_six_seconds_and_a_hidden_tab_not_at_all(
-    opened: Open, score: Score
+@pytest.mark.parametrize(
+    ("query", "script", "seconds", "least", "most"),
+    [("", UNFOCUSED, 60, 7, 10), ("&kiosk", UNFOCUSED, 30, 12, 15), ("", "Date.now = () => 0;", 30, 8, 15)],
+    ids=["a window without the focus", "a screen on a wall never has it", "a clock that is put back"],
+)
+def test_it_asks_while_the_list_changes(
+    opened: Opener, score: Score, query: str, script: str, seconds: int, least: int, most: int
 ) -> None:
-    tab = opened("board=b", UNFOCUSED)
+    tab = opened(f"board=b{query}")
+    tab.page.evaluate(script)
     tab.lists.clear()
-    tab.pass_seconds(60, lambda _: score({"m000": 1}))
-    assert 7 <= len(tab.lists) <= 10
+    tab.pass_seconds(seconds, lambda _: score({"m000": 1}))
+    assert least <= len(tab.lists) <= most
+
+
+@pytest.mark.parametrize("query", ["board=b&window=day", ""], ids=["board", "home"])
+def test_nothing_is_asked_while_nobody_looks(opened: Opener, query: str) -> None:
+    tab = opened(query)
+    tab.drawn()
+    tab.pass_seconds(5)
+    tab.paths.clear()
+    tab.pass_seconds(31)
+    # The home page: the list of boards, and the first of the one board. Its definition is known.
+    assert tab.paths == ["/boards", "/boards/b/points/all"] if not query else len(tab.paths) > 3
     tab.page.evaluate(HIDE)
-    tab.asked.clear()
-    tab.pass_seconds(60, lambda _: score({"m000": 1}))
-    assert tab.asked.total() == 0
+    tab.paths.clear()
+    tab.pass_seconds(120)
+    assert tab.paths == []
     tab.page.evaluate(SHOW)
     tab.pass_seconds(1)
-    assert tab.asked["page"] == 1
+    assert tab.paths
 
 
-def test_a_screen_on_a_wall_never_has_the_focus_and_asks_all_the_same(opened: Open, score: Score) -> None:
-    tab = opened("board=b&kiosk", UNFOCUSED)
-    tab.lists.clear()
-    tab.pass_seconds(30, lambda _: score({"m000": 1}))
-    assert len(tab.lists) >= 12
-
-
-def test_tabs_that_began_together_do_not_go_on_together(opened: Open, score: Score) -> None:
+def test_tabs_that_began_together_do_not_go_on_together(opened: Opener, score: Score) -> None:
     found = []
     for chance in (0, 0.999):
         tab = opened("board=b", f"Math.random = () => {chance};")
@@ -94,7 +97,7 @@ def test_tabs_that_began_together_do_not_go_on_together(opened: Open, score: Sco
     assert early >= late + 4
 
 
-def test_one_request_tells_the_list_and_the_card(opened: Open, score: Score) -> None:
+def test_one_request_tells_the_list_and_the_card(opened: Opener, score: Score) -> None:
     tab = opened("board=b&window=day&member=m040")
     tab.asked.clear()
     tab.pass_seconds(30, lambda _: score({"m040": 1}))
@@ -107,7 +110,7 @@ def test_one_request_tells_the_list_and_the_card(opened: Open, score: Score) -> 
     expect(tab.page.locator("#picture rect.here")).to_have_count(1)
 
 
-def test_who_was_found_and_who_looks_come_in_turns(opened: Open, score: Score) -> None:
+def test_who_was_found_and_who_looks_come_in_turns(opened: Opener, score: Score) -> None:
     tab = opened("board=b&member=m040", ME)
     tab.pass_seconds(1)
     expect(tab.page.locator("#mine")).to_contain_text("31st")
@@ -123,12 +126,13 @@ def test_who_was_found_and_who_looks_come_in_turns(opened: Open, score: Score) -
     expect(tab.page.locator("#found-rank")).to_contain_text("31st of 120 · 10,745 points")
 
 
-def test_movement_is_read_once_for_each_member(opened: Open) -> None:
+def test_movement_is_read_once_for_each_member(opened: Opener) -> None:
     tab = opened("board=b&window=day&member=m119")
-    tab.pass_seconds(1)
     expect(tab.page.locator("#rows .moved span")).to_have_count(50)
     expect(tab.page.locator("#found-rank")).to_contain_text("▼ 119")
     assert tab.asked["ranks"] == 1
+    # Not within ten seconds of the last time.
+    tab.pass_seconds(10)
     tab.page.click("#next")
     tab.settle()
     tab.page.click("#first")
@@ -139,13 +143,9 @@ def test_movement_is_read_once_for_each_member(opened: Open) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "least"), [("10", 10), ("30", 30)])
-def test_a_refusal_says_when_to_come_back(opened: Open, seconds: str, least: int) -> None:
+def test_a_refusal_says_when_to_come_back(opened: Opener, seconds: str, least: int) -> None:
     tab = opened("board=b", missing="429")
-
-    def refuse(route: Route) -> None:
-        route.fulfill(status=429, headers={"Retry-After": seconds}, json={"message": "Too Many Requests"})
-
-    tab.page.route(LIST, refuse)
+    tab.instead[LIST] = {"status": 429, "headers": {"Retry-After": seconds}, "json": {"message": "Too Many Requests"}}
     tab.lists.clear()
     tab.pass_seconds(60)
     expect(tab.page.locator("#state")).to_have_attribute("data-is", "offline")
@@ -158,22 +158,87 @@ def test_a_refusal_says_when_to_come_back(opened: Open, seconds: str, least: int
     assert len(tab.lists) == asked
 
 
-def test_it_asks_a_busy_api_ever_less(opened: Open) -> None:
-    tab = opened("board=b&member=m001", ME, missing="503")
-    tab.page.route(LIST, lambda route: route.fulfill(status=503, json={}))
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"status": 503, "json": {"message": "not now"}}, "The API does not answer just now. Trying again."),
+        ({"status": 403, "json": {"message": "not now"}}, ""),
+        # What a network answers in place of the API is no bug of the page.
+        ({"body": "<h1>Welcome to the hotel</h1>", "content_type": "text/html"}, "The API cannot be reached."),
+        (None, "The API cannot be reached."),
+    ],
+    ids=["busy", "refusing", "in a hotel", "away"],
+)
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [("", r"/boards\?"), ("board=b&window=day", "/boards/b$"), ("board=b&member=m001", LIST)],
+    ids=["home", "board", "list"],
+)
+def test_what_was_never_there_is_asked_for_ever_less_and_need_not_stay_away(
+    opened: Opener, query: str, part: str, answer: Any, said: str
+) -> None:
+    tab = opened("board=nowhere", ME, missing="status of|ERR_FAILED")
+    tab.instead[part] = answer
+    tab.open(query)
+    expect(tab.page.locator("#note")).to_contain_text(said)
+    expect(tab.page.locator("#wrong")).to_be_visible(visible=not said)
+    tab.paths.clear()
+    tab.pass_seconds(60)
+    assert 2 <= len(tab.paths) <= 7
+    tab.instead.clear()
+    tab.pass_seconds(20)
+    expect(tab.page.locator("#state")).to_have_attribute("data-is", "live")
+    expect(tab.page.locator("#note")).to_be_hidden()
+    expect(tab.page.locator("#wrong")).to_be_hidden()
+    expect(tab.page.locator("#rows tr[data-rank]" if query else "#boards-there li").first).to_be_visible()
+
+
+def test_what_was_there_stays_while_the_api_is_away(opened: Opener) -> None:
+    tab = opened("board=b", missing="503")
+    before = tab.members()
+    tab.instead[LIST] = {"status": 503, "json": {}}
     tab.lists.clear()
     tab.pass_seconds(60)
     assert 4 <= len(tab.lists) <= 7
+    expect(tab.page.locator("#note")).to_contain_text("These are the standings of ")
+    assert tab.members() == before
 
 
-def test_what_may_be_kept_is_not_asked_for_again(opened: Open, score: Score) -> None:
+def test_boards_that_cannot_be_read_just_now_are_asked_for_ever_less(open_page: Opener) -> None:
+    tab = open_page("board=nowhere", missing="status of", viewport={"width": PHONE["width"], "height": 200})
+    tab.instead[r"/all\?"] = {"status": 503, "json": {}}
+    tab.open("")
+    tab.drawn()
+
+    def asked() -> int:
+        return len([path for path in tab.paths if path.endswith("/all")])
+
+    # Scrolling does not ask a busy API sooner.
+    for by in (300, -300) * 5:
+        tab.page.mouse.wheel(0, by)
+        tab.drawn()
+        tab.pass_seconds(1)
+    assert asked() <= 3 * 5
+    tab.pass_seconds(50)
+    expect(tab.page.locator("#state")).to_have_attribute("data-is", "offline")
+    # Three at once, and none after the first refusal.
+    assert 3 <= asked() <= 3 * 8
+    tab.instead.clear()
+    tab.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    tab.drawn()
+    tab.pass_seconds(20)
+    expect(tab.page.locator("#boards-there li .leader").last).not_to_be_empty()
+    expect(tab.page.locator("#state")).to_have_attribute("data-is", "live")
+
+
+def test_what_may_be_kept_is_not_asked_for_again(opened: Opener, score: Score) -> None:
     tab = opened("board=b")
 
-    def keep(route: Route) -> None:
+    def keep(route: Route) -> dict[str, Any]:
         found = tab.answer(route)
-        route.fulfill(**{**found, "headers": {**found["headers"], "Cache-Control": "public, max-age=10"}})
+        return {**found, "headers": {**found["headers"], "Cache-Control": "public, max-age=10"}}
 
-    tab.page.route(LIST, keep)
+    tab.instead[LIST] = keep
     tab.pass_seconds(5)
     tab.lists.clear()
     tab.pass_seconds(45, lambda _: score({"m000": 1}))
@@ -181,7 +246,7 @@ def test_what_may_be_kept_is_not_asked_for_again(opened: Open, score: Score) -> 
     assert len(tab.lists) >= 3
 
 
-def test_caches_may_answer(opened: Open) -> None:
+def test_caches_may_answer(opened: Opener) -> None:
     sent: list[dict[str, str]] = []
     tab = opened("board=b")
     tab.page.on("request", lambda request: sent.append(request.headers))
@@ -191,24 +256,23 @@ def test_caches_may_answer(opened: Open) -> None:
     assert not any({"cache-control", "pragma", "if-none-match"} & headers.keys() for headers in sent)
 
 
-def test_a_member_that_cannot_be_does_not_hide_the_list(opened: Open, board: Sequence[str]) -> None:
-    tab = opened(f"board=b&member={'x' * 2000}", missing="400")
+@pytest.mark.parametrize(
+    ("member", "said", "asked"), [("x" * 2000, "expected 1 to", 0), ("nobody", "nobody", 1)], ids=["too long", "nobody"]
+)
+def test_why_a_member_has_no_rank_is_asked_once_and_the_list_is_shown(
+    opened: Opener, member: str, said: str, asked: int
+) -> None:
+    tab = opened(f"board=b&window=day&member={member}", missing="40[04]")
     expect(tab.page.locator("#rows td.who")).to_have_count(50)
-    expect(tab.page.locator("#found-rank")).to_contain_text("expected 1 to")
-    assert len(board) == 120
-    tab.pass_seconds(10)
-    assert not any("me=" in query for _, query in tab.lists[1:])
-
-
-def test_why_a_member_has_no_rank_is_asked_once(opened: Open) -> None:
-    tab = opened("board=b&window=day&member=nobody", missing="404")
-    expect(tab.page.locator("#found-rank")).to_contain_text("nobody")
-    tab.pass_seconds(20)
-    assert tab.asked["rank"] == 1
+    expect(tab.page.locator("#found-rank")).to_contain_text(said)
     expect(tab.page.locator("#found-gap")).to_be_hidden()
+    tab.pass_seconds(20)
+    assert tab.asked["rank"] == asked
+    # Of a member that cannot be, no later list is asked for a place.
+    assert any("me=" in query for _, query in tab.lists[2:]) == bool(asked)
 
 
-def test_a_bug_of_the_page_is_no_outage_and_the_console_hears_of_it(opened: Open, score: Score) -> None:
+def test_a_bug_of_the_page_is_no_outage_and_the_console_hears_of_it(opened: Opener, score: Score) -> None:
     tab = opened("board=b", missing="planted")
     tab.page.evaluate("() => { window.rightRows = rows; rows = () => { throw new Error('planted'); }; }")
     score({"m003": 1})
@@ -217,11 +281,3 @@ def test_a_bug_of_the_page_is_no_outage_and_the_console_hears_of_it(opened: Open
     tab.page.evaluate("() => { rows = rightRows; }")
     tab.pass_seconds(20)
     expect(tab.page.locator("#note")).to_be_hidden()
-
-
-def test_a_clock_that_is_put_back_does_not_stop_it(opened: Open, score: Score) -> None:
-    tab = opened("board=b")
-    tab.page.evaluate("() => { const now = Date.now; Date.now = () => now.call(Date) - 3_600_000; }")
-    tab.lists.clear()
-    tab.pass_seconds(30, lambda _: score({"m000": 1}))
-    assert len(tab.lists) >= 8

@@ -12,7 +12,7 @@ from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import nodes_for
 from standings.ports.errors import CancelReason
-from standings.ports.rankings import Entry, RankingRow, Removal, Span
+from standings.ports.rankings import Entry, Part, RankingRow, Removal, Span
 from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
 
@@ -88,9 +88,11 @@ def test_spans_in_both_directions_together_with_nodes(rankings: DynamoRankings, 
     assert [entry.member for entry in rest] == expected[4:]
     assert [entry.member for entry in back] == [expected[2], expected[1]]
     assert reader.spans(ranking("day"), [Span(0, None, 10)], [ROOT]) == ([[]], {})
-    assert reader.counts(ranking(), 1, [(rest[0].key, rest[-1].key)], 100) == [3]
-    assert reader.counts(ranking(), 1, [(rest[0].key, rest[-1].key)], 2) == [2]
-    assert reader.counts(ranking(), 1, [(first[1].key, rest[1].key)], 100) == [5]
+    part = Part(0, rest[0].key, rest[-1].key)
+    assert reader.counts(ranking(), [part, part._replace(first=first[1].key)], 100) == [(3, None), (6, None)]
+    ((two, beyond),) = reader.counts(ranking(), [part], 2)
+    assert two == 2
+    assert reader.counts(ranking(), [part._replace(first=str(beyond))], 2) == [(1, None)]
 
 
 def test_a_span_of_several_answers(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:

@@ -29,7 +29,7 @@ from standings.domain.tiers.tier_path import ROOT, path
 from standings.domain.tiers.tier_tree import deltas
 from standings.ports.errors import CancelReason, StoreRefusedError
 from standings.ports.rankings import Entry as Listed
-from standings.ports.rankings import Span
+from standings.ports.rankings import Part, Span
 from standings.ports.rolling import ListItem, RollingRow, RowChange
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
@@ -125,9 +125,12 @@ def test_a_page_goes_on_until_it_is_full(windows: DynamoRollingWindows, reader: 
     assert listed(reader, TODAY) == sorted(today)
     assert listed(reader, TODAY, limit=5, forward=False) == sorted(today)[:1:-1]
     ends = sort_key(Place(0), "t00"), sort_key(Place(50), "t05")
-    assert reader.counts(WINDOW.at(TODAY), 1, [ends], 100) == [6]
-    assert reader.counts(WINDOW.at(TODAY), 1, [ends], 4) == [4]
-    assert reader.counts(WINDOW.at(TODAY + 1), 1, [ends], 100) == [50]
+    part = Part(0, *ends)
+    assert reader.counts(WINDOW.at(TODAY), [part], 100) == [(6, None)]
+    ((four, beyond),) = reader.counts(WINDOW.at(TODAY), [part], 4)
+    assert four == 4
+    assert reader.counts(WINDOW.at(TODAY), [part._replace(first=str(beyond))], 4) == [(2, None)]
+    assert reader.counts(WINDOW.at(TODAY + 1), [part], 100) == [(50, None)]
 
 
 def test_a_newer_list_item_stays(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:

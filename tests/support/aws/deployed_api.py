@@ -1,11 +1,15 @@
-"""Requests to the API of a deployed stack, past any proxy."""
+"""Requests to the API of a deployed stack, past any proxy, and events that it counts."""
 
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from email.message import Message
 from typing import Any
+from uuid import uuid4
 
+from demo import feed
 from demo.embedded.stack import Deployment
 
 
@@ -28,3 +32,22 @@ def answer_of(deployment: Deployment, method: str, path: str, body: Any = None) 
     """The same without the headers."""
     status, _, answer = ask(deployment, method, path, body)
     return status, answer
+
+
+def event(board: str, member: str, points: int = 1, **more: Any) -> str:
+    """A message with an event of now, but for what `more` says."""
+    said = {"id": uuid4().hex, "at": datetime.now(UTC).isoformat(), "metrics": {"points": points}}
+    return json.dumps({"board": board, "member": member, **said, **more})
+
+
+def count(deployment: Deployment, messages: Sequence[str] = ()) -> None:
+    """Post messages, and wait until the rankings contain them and all that was posted before."""
+    feed.post(deployment, messages, lambda *_: None)
+    feed.drain(deployment, lambda _: None)
+    feed.settle(deployment)
+
+
+def scores_of(deployment: Deployment, board: str, metric: str = "points") -> Mapping[str, int]:
+    """The scores of a board's first members by their names, in their order."""
+    entries = answer_of(deployment, "GET", f"/boards/{board}/{metric}/all")[1]["entries"]
+    return {entry["member"]: entry["score"] for entry in entries}

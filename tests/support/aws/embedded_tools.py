@@ -1,6 +1,7 @@
 """The programs that a test of the deployed stack needs, and `make serve`."""
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,13 +15,24 @@ from demo.embedded.stack import LOCAL, PROJECT
 from demo.serve import ADDRESSES
 
 _PATIENCE_S: Final = 300
+NO_TOOLS: Final = "tools of the embedded AWS are missing: make setup"
 
 
 def skip_without_tools() -> None:
     """Skip the test where the SAM CLI or the embedded AWS is missing."""
     for tool in ("sam/bin/sam", "ministack/bin/ministack"):
         if not (LOCAL / "tools" / tool).exists():
-            pytest.skip(f"{tool} is missing, `make setup` installs it")
+            pytest.skip(NO_TOOLS)
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy what `sam build` needs, as somebody who changes it would. Skip the test where tools are missing."""
+    skip_without_tools()
+    for name in ("functions", "layers"):
+        shutil.copytree(PROJECT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("template.yaml", "samconfig.toml"):
+        shutil.copy(PROJECT / name, folder)
+    return folder
 
 
 @contextmanager

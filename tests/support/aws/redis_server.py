@@ -25,7 +25,7 @@ def find_server() -> str | None:
 def unavailable() -> str | None:
     """Return why Redis cannot run here, or None if it can."""
     if find_server() is None:
-        return "there is no redis-server on the PATH or under .local/redis: install Debian's package redis-server"
+        return "redis-server is missing: apt-get install redis-server"
     return None
 
 

@@ -14,7 +14,7 @@ _QUIET += ["--disable-background-networking", "--disable-component-update"]
 def unavailable() -> str | None:
     """Say why no browser can be started here; None if one can."""
     if shutil.which("chromium") is None:
-        return "expected chromium on the PATH, found none: install Debian's package `chromium`, or any other"
+        return "chromium is missing: apt-get install chromium"
     return None
 
 

@@ -1,20 +1,17 @@
-"""The live page in a browser, and the board that it shows. Pictures are left in `.local/pictures`."""
+"""The live page in a browser over functions in this process: what tests do there, and what its console may say."""
 
-import json
-import time
-from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any, Final
-from uuid import uuid4
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Protocol
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser
 
+from benchmarks.measure.live_page.tab import Tab
 from demo.embedded.stack import LOCAL
-from demo.reads import Reader
+from tests.support.aws.stack import Stack
 
 AXE: Final = LOCAL / "axe-core" / "node_modules" / "axe-core" / "axe.min.js"
-PICTURES: Final = LOCAL / "pictures"
-BOARD: Final = "demo-page"
 HOSTILE: Final = (
     "<img src=x onerror=alert(1)>",
     '"><script>alert(2)</script>',
@@ -23,69 +20,73 @@ HOSTILE: Final = (
     "用户 مرحبا",
     "a" * 200,
 )
-PATIENCE_MS: Final = 20_000
-SHOWN: Final = 50
+HIDE: Final = (
+    "Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});"
+    "document.dispatchEvent(new Event('visibilitychange'))"
+)
+SHOW: Final = "delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))"
+_RUN_AXE: Final = """axe.run().then(found => {
+    window.violations = found.violations.map(one => `${one.id}: ${one.nodes.map(node => node.html)}`);
+}); window.violations = null"""
+PHONE: Final = {"width": 390, "height": 844}
+DESK: Final = {"width": 1280, "height": 900}
+WALL: Final = {"width": 1920, "height": 1080}
 
 
-def event(member: str, points: int, at: datetime | None = None, board: str = BOARD) -> str:
-    when = (at or datetime.now(UTC)).isoformat()
-    said = {"id": uuid4().hex, "board": board, "member": member, "at": when, "metrics": {"points": points}}
-    return json.dumps(said)
-
-
-class Shown:
-    """An open page, and the errors and warnings of its console but for addresses that are `missing` on purpose."""
-
-    def __init__(self, page: Page, address: str) -> None:
-        self.page = page
-        self.address = address
-        self.complaints: list[str] = []
-        self.missing: set[str] = set()
-        page.set_default_timeout(PATIENCE_MS)
-        expect.set_options(timeout=PATIENCE_MS)
-        page.on("console", self._heard)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: self.complaints.append(f"dialog {dialog.message}"))
-
-    def _heard(self, message: Any) -> None:
-        if message.type in {"error", "warning"}:
-            address = message.location.get("url")
-            if address not in self.missing:
-                self.complaints.append(f"{message.text} {address}")
-
-    def go(self, **arguments: str) -> None:
-        """Open a view, without waiting for it."""
-        given = "&".join(f"{name}={value}" for name, value in {"board": BOARD, **arguments}.items())
-        self.page.goto(f"{self.address}/?{given}")
-
-    def open(self, **arguments: str) -> None:
-        """Open a view, and wait until it is live."""
-        self.go(**arguments)
-        expect(self.page.locator("#state")).to_have_attribute("data-is", "live")
+class View(Tab):
+    """An open page."""
 
     def members(self) -> list[str]:
         return self.page.locator("#rows td.who button").all_text_contents()
 
-    def until(self, is_so: Callable[[], bool], what: str, seconds: float = PATIENCE_MS / 1000) -> None:
-        began = time.monotonic()
-        while not is_so():
-            assert time.monotonic() - began < seconds, what
-            self.page.wait_for_timeout(50)
+    def find(self, member: str) -> None:
+        self.page.fill("#member", member)
+        self.page.keyboard.press("Enter")
+        self.settle()
 
-    def hold(self, address: str) -> list[Route]:
-        """Hold back answers from addresses like this one, until the test continues what is in the list."""
-        held: list[Route] = []
+    def pixels_beyond(self) -> int:
+        """How much wider the page is than its window."""
+        beyond: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        return beyond
 
-        def keep(route: Route) -> None:
-            held.append(route)
+    def violations(self) -> list[str]:
+        """The rules of axe that the page breaks now, of any severity, each with the elements that break it.
 
-        self.page.route(address, keep)
-        return held
+        The browser itself runs axe: the page's policy would block a script. Axe waits by the page's clock.
+        """
+        self.page.evaluate(f"{AXE.read_text(encoding='utf-8')};{_RUN_AXE}")
+        while (found := self.page.evaluate("window.violations")) is None:
+            self.pass_seconds(0.5)
+        return list(found)
 
-    def picture(self, name: str) -> None:
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=PICTURES / f"{name}.png")
+
+class Opener(Protocol):
+    """Opens a page: `missing` is a pattern of what its console may say, `script` runs before the page's own."""
+
+    def __call__(self, arguments: str, script: str = "", missing: str = "", **context: Any) -> View: ...
 
 
-def listed(reader: Reader, window: str = "all") -> list[str]:
-    return [entry["member"] for page in reader.pages(window, None) for entry in page["entries"]]
+@contextmanager
+def opener(browser: Browser, stack: Stack) -> Iterator[Opener]:
+    """Open pages of a stack. At the end they are closed, and none may have complained."""
+    views: list[View] = []
+    complaints: list[str] = []
+
+    def open_(arguments: str, script: str = "", missing: str = "", **context: Any) -> View:
+        view = View(browser, stack, script=script, **context)
+        views.append(view)
+
+        def heard(kind: str, text: str) -> None:
+            if kind in {"error", "warning"} and not (missing and re.search(missing, text)):
+                complaints.append(text)
+
+        view.page.on("console", lambda message: heard(message.type, message.text))
+        view.page.on("pageerror", lambda error: heard("error", str(error)))
+        view.page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        view.open(arguments)
+        return view
+
+    yield open_
+    for view in views:
+        view.close()
+    assert complaints == []

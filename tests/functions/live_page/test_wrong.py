@@ -1,13 +1,10 @@
 """Addresses that name what is not there: the page says what is wrong, and links to what there is."""
 
-import re
-
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from tests.functions.page_views.conftest import Opener, Site
-from tests.support.browser.axe import violations
-from tests.support.browser.kiosk import CAPITALS, FIVE_METRES
+from tests.support.aws.stack import Stack
+from tests.support.browser.live_page import PHONE, Opener
 from tests.support.builders.page_boards import post
 
 pytestmark = pytest.mark.thorough
@@ -23,90 +20,65 @@ def expect_nothing_alive(page: Page) -> None:
 
 
 @pytest.mark.parametrize("board", ["rum-berlin", "run berlin", "..", "<b>run-berlin</b>"])
-def test_a_board_that_cannot_exist(site: Site, open_page: Opener, board: str) -> None:
-    page = open_page(site, f"?board={board}").page
-    expect(page.locator("#wrong-said")).to_have_text(f"There is no board “{board}”.")
+def test_a_board_that_cannot_exist(open_page: Opener, board: str) -> None:
+    tab = open_page(f"board={board}", missing="40")
+    page = tab.page
+    said = f"There is no board “{board}”."
+    expect(page.locator("#wrong-said")).to_have_text(said)
     expect(page.locator("#wrong-why")).not_to_be_empty()
     expect_nothing_alive(page)
     assert sorted(links(page)) == ["league-a", "run-berlin", "run-paris", "run-rome"]
     if board != "..":
         assert links(page)[0] == "run-berlin"
-    assert violations(page) == []
+    # It stays while the page asks again.
+    again = "document.dispatchEvent(new Event('visibilitychange')); document.documentElement.dataset.scene"
+    assert page.evaluate(again) == "wrong"
+    tab.settle()
+    expect(page.locator("#wrong-said")).to_have_text(said)
     page.get_by_role("link", name="run-berlin").click()
     expect(page.locator("#rows tr[data-rank]")).to_have_count(50)
     page.go_back()
-    expect(page.locator("#wrong-said")).to_have_text(f"There is no board “{board}”.")
+    expect(page.locator("#wrong-said")).to_have_text(said)
     page.get_by_role("link", name="All boards").click()
     expect(page.locator("#boards-there li")).to_have_count(4)
 
 
-def test_a_wall_says_what_is_wrong_in_type_for_five_metres(site: Site, open_page: Opener) -> None:
-    shown = open_page(site, "?kiosk&board=rum-berlin", 1920, 1080)
-    expect(shown.page.locator("#wrong-said")).to_have_text("There is no board “rum-berlin”.")
-    expect_nothing_alive(shown.page)
-    capitals = shown.page.evaluate(CAPITALS)
-    assert {what: part for what, part in capitals.items() if part < FIVE_METRES} == {}
-    assert {"wrong-said ", "wrong-why ", "wrong-links "} <= capitals.keys()
-    shown.picture("kiosk-wrong")
-
-
-def test_what_is_wrong_stays_while_the_page_asks_again(site: Site, open_page: Opener) -> None:
-    page = open_page(site, "?board=rum-berlin").page
-    expect(page.locator("#wrong")).to_be_visible()
-    again = "document.dispatchEvent(new Event('visibilitychange')); document.documentElement.dataset.scene"
-    assert page.evaluate(again) == "wrong"
-    page.wait_for_timeout(500)
-    expect(page.locator("#wrong-said")).to_have_text("There is no board “rum-berlin”.")
-
-
-def test_a_board_without_an_event_becomes_a_list_with_the_first(site: Site, open_page: Opener) -> None:
-    shown = open_page(site, "?board=run-oslo")
-    page = shown.page
+def test_a_board_without_an_event_becomes_a_list_with_the_first(open_page: Opener, site: Stack) -> None:
+    tab = open_page("board=run-oslo", missing="40")
+    page = tab.page
     expect(page.locator("#wrong-said")).to_have_text("No event has come for the board “run-oslo” yet.")
     expect_nothing_alive(page)
     assert links(page)[0] == "run-rome"
-    page.wait_for_timeout(3_000)
+    tab.pass_seconds(3)
     expect_nothing_alive(page)
-    shown.picture("unused")
-    assert violations(page) == []
-    post(site.stack, "run-oslo", {"eve": {"points": 1}})
+    post(site, "run-oslo", {"eve": {"points": 1}})
+    tab.pass_seconds(20)
     expect(page.locator("#rows td.who button")).to_have_text(["eve"])
     expect(page.locator("#wrong")).to_be_hidden()
     expect(page.locator("#state")).to_have_attribute("data-is", "live")
-    assert site.stack.delete("/boards/run-oslo/member", id="eve")[0] in {202, 204}
+    assert site.delete("/boards/run-oslo/member", id="eve")[0] in {202, 204}
 
 
 @pytest.mark.parametrize(
     ("query", "where", "said"),
     [
-        ("?board=run-lima", "#wrong-said", "No event has come for the board “run-lima” yet."),
-        ("?board=run-lima&embed", "#wrong-said", "No event has come for the board “run-lima” yet."),
-        ("?board=run-rome&window=day", "#empty", "Nobody is ranked in this period yet."),
+        ("board=run-lima", "#wrong-said", "No event has come for the board “run-lima” yet."),
+        ("board=run-lima&embed", "#wrong-said", "No event has come for the board “run-lima” yet."),
+        ("board=run-rome&window=day", "#empty", "Nobody is ranked in this period yet."),
     ],
 )
 def test_a_list_of_nobody_is_loading_until_the_page_knows_why(
-    site: Site, open_page: Opener, query: str, where: str, said: str
+    open_page: Opener, query: str, where: str, said: str
 ) -> None:
-    page, held = open_page(site, "?board=run-berlin").page, list[Route]()
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    asked = re.compile(r"/boards\?prefix=[^&]*&limit=1$")
-    page.route(asked, hold)
-    with page.expect_request(asked):
-        page.goto(f"{site.address}/{query}")
-    expect(page.locator("#state")).to_have_attribute("data-is", "waiting")
-    expect(page.locator("#rows .ghost")).to_have_count(8)
-    expect(page.locator("#empty")).to_be_hidden()
-    held[0].continue_()
-    expect(page.locator(where)).to_have_text(said)
-
-
-def test_a_board_in_use_may_have_nobody_in_a_period(site: Site, open_page: Opener) -> None:
-    page = open_page(site, "?board=run-rome&window=day").page
-    expect(page.locator("#empty")).to_have_text("Nobody is ranked in this period yet.")
-    expect(page.locator("#wrong")).to_be_hidden()
+    tab = open_page("board=nowhere", missing="40")
+    tab.held = r"/boards\?prefix=[^&]*&limit=1$"
+    tab.open(query)
+    expect(tab.page.locator("#state")).to_have_attribute("data-is", "waiting")
+    expect(tab.page.locator("#rows .ghost")).to_have_count(8)
+    expect(tab.page.locator("#empty")).to_be_hidden()
+    tab.release()
+    expect(tab.page.locator(where)).to_have_text(said)
+    expect(tab.page.locator("#wrong")).to_be_visible(visible=where != "#empty")
 
 
 @pytest.mark.parametrize(
@@ -130,14 +102,13 @@ def test_a_board_in_use_may_have_nobody_in_a_period(site: Site, open_page: Opene
     ],
 )
 def test_a_mistyped_metric_or_window(
-    site: Site, open_page: Opener, given: str, said: str, offered: list[str], follow: str, then: str
+    open_page: Opener, given: str, said: str, offered: list[str], follow: str, then: str
 ) -> None:
-    page = open_page(site, f"?board=run-berlin&{given}").page
+    page = open_page(f"board=run-berlin&{given}", missing="40").page
     expect(page.locator("#wrong-said")).to_have_text(said)
     assert given in page.url
     assert links(page) == offered
     expect_nothing_alive(page)
-    assert violations(page) == []
     page.get_by_role("link", name=follow).click()
     expect(page.locator("#rows tr[data-rank]")).to_have_count(50)
     assert then in page.url
@@ -153,15 +124,14 @@ def test_a_mistyped_metric_or_window(
     ],
 )
 def test_a_period_that_cannot_be_read_leaves_the_others_within_reach(
-    site: Site, open_page: Opener, query: str, said: str, offered: list[str]
+    open_page: Opener, query: str, said: str, offered: list[str]
 ) -> None:
-    page = open_page(site, f"?board={query}").page
+    page = open_page(f"board={query}", missing="40", viewport=PHONE).page
     expect(page.locator("#wrong-said")).to_have_text(said)
     expect(page.locator("#list")).to_be_hidden()
     expect(page.locator("#state")).to_be_hidden()
     expect(page.locator("#fold")).to_be_visible()
     assert links(page) == offered
-    assert violations(page) == []
     if offered:
         page.get_by_role("link", name=offered[0]).click()
     else:

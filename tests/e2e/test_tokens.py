@@ -1,0 +1,143 @@
+"""A deployed stack with JWTs instead of IAM signatures: which token may call which route, and for whom it writes.
+
+The embedded AWS checks a token's signature, issuer, audience, times and scopes like API Gateway. It checks no IAM
+signatures; `tests/template/test_parameters.py` shows that routes require them by default.
+"""
+
+import base64
+import json
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import pytest
+
+from demo.embedded.stack import PROJECT, Deployment
+from tests.support.aws.tokens import HOUR, MEMBER, SCOPES, Call, Issuer, ask
+
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("tokens")]
+
+POOL: Final = PROJECT / "examples" / "tokens" / "template.yaml"
+BOARD: Final = "demo-jwt"
+EVENT: Final = {"id": "by-token", "board": BOARD, "member": MEMBER, "metrics": {"points": 1}}
+READ: Final = Call("GET", "/boards", None, "standings/read", HTTPStatus.OK)
+POST: Final = Call("POST", "/events", EVENT, "standings/write", HTTPStatus.ACCEPTED)
+REMOVE: Final = Call("DELETE", "/members?id=nobody", None, "standings/admin", HTTPStatus.NO_CONTENT)
+CALLS: Final = [
+    READ,
+    Call("GET", "/openapi.json", None, "standings/read", HTTPStatus.OK),
+    Call("POST", f"/boards/{BOARD}/points/all/ranks", {"members": [MEMBER]}, "standings/read", HTTPStatus.OK),
+    POST,
+    Call("PUT", f"/boards/{BOARD}/member?id={MEMBER}", {"hidden": True}, "standings/admin", HTTPStatus.OK),
+    # The function answers that there is no such member, so the request reached it.
+    Call("DELETE", f"/boards/{BOARD}/member?id=nobody", None, "standings/admin", HTTPStatus.NOT_FOUND),
+    REMOVE,
+]
+
+each_call = pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.method} {call.path.partition('?')[0]}")
+
+
+@each_call
+def test_whoever_has_the_scope_may_call_and_others_may_not(guarded: Deployment, issuer: Issuer, call: Call) -> None:
+    for scope in (call.scope, " ".join(SCOPES), f"openid {call.scope}"):
+        status, _, answer = ask(guarded, call, issuer.token(scope=scope))
+        assert status == call.status, (scope, answer)
+    others = [scope for scope in SCOPES if scope != call.scope]
+    for scope in (*others, " ".join(others), "", "standings", f"{call.scope}s", call.scope.upper()):
+        status, _, answer = ask(guarded, call, issuer.token(scope=scope))
+        assert (status, answer) == (HTTPStatus.FORBIDDEN, {"message": "Forbidden"}), scope
+
+
+@each_call
+def test_whoever_has_no_token_or_no_good_one_may_not(guarded: Deployment, issuer: Issuer, call: Call) -> None:
+    now = int(time.time())
+    good = issuer.token()
+    text, _, signature = good.rpartition(".")
+    tokens = {
+        "none": None,
+        "no token at all": "standings",
+        "for another audience": issuer.token(aud="another-audience"),
+        "for no audience": issuer.token(aud=None),
+        "of another issuer": issuer.token(iss="https://issuer.example"),
+        "expired": issuer.token(exp=now - 1),
+        "not yet valid": issuer.token(nbf=now + HOUR),
+        "signed with another key": Issuer(issuer.address).token(),
+        "of a key that nobody knows": issuer.token({"kid": "unknown"}),
+        "not signed": f"{text}.",
+        "without a signature, and saying so": issuer.token({"alg": "none"}).rpartition(".")[0] + ".",
+        "changed after it was signed": f"{issuer.token(sub='somebody else').rpartition('.')[0]}.{signature}",
+    }
+    assert ask(guarded, call, good)[0] == call.status
+    for what, token in tokens.items():
+        status, _, answer = ask(guarded, call, token)
+        assert (status, answer) == (HTTPStatus.UNAUTHORIZED, {"message": "Unauthorized"}), what
+
+
+def test_a_token_writes_for_its_own_member_and_an_administrators_for_all(guarded: Deployment, issuer: Issuer) -> None:
+    """`tests/functions/http/test_own_member.py` has all that may be posted, and by whom."""
+
+    def send(method: str, path: str, body: Any = None, **claims: Any) -> tuple[int, str]:
+        token = issuer.token(**{"scope": "standings/read standings/write", **claims})
+        status, _, answer = ask(guarded, Call(method, path, body, "", 0), token)
+        return status, answer.get("type", "")
+
+    refused = (HTTPStatus.FORBIDDEN, "urn:standings:not-your-member")
+    assert send("POST", "/events", [EVENT, {**EVENT, "id": "2", "member": "u2"}]) == refused
+    for sub in ("u2", None, "", [MEMBER]):
+        assert send("POST", "/events", EVENT, sub=sub, member=MEMBER) == refused, sub
+    assert send("POST", "/events", EVENT)[0] == HTTPStatus.ACCEPTED
+    assert send("PUT", f"/members?id={MEMBER}", {"name": "Ada"})[0] == HTTPStatus.OK
+    assert send("PUT", "/members?id=u2", {"name": "Eve"}) == refused
+    assert send("GET", "/members?id=u2")[0] == HTTPStatus.NOT_FOUND
+    scope = "standings/write standings/admin"
+    assert send("PUT", "/members?id=u2", {"country": "DE"}, scope=scope)[0] == HTTPStatus.OK
+    assert send("DELETE", "/members?id=u2", scope=scope)[0] == HTTPStatus.NO_CONTENT
+
+
+@pytest.fixture
+def pool(guarded: Deployment) -> Iterator[Mapping[str, str]]:
+    """The outputs of `examples/tokens`. Meanwhile the API takes the tokens of its pool alone."""
+    stacks, gateway = guarded.client("cloudformation"), guarded.client("apigatewayv2")
+    given = {"DomainPrefix": "my-game", "AppUrl": "https://game.example/"}
+    parameters = [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()]
+    stacks.create_stack(StackName="pool", TemplateBody=POOL.read_text(encoding="utf-8"), Parameters=parameters)
+    stacks.get_waiter("stack_create_complete").wait(StackName="pool", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    (stack,) = stacks.describe_stacks(StackName="pool")["Stacks"]
+    outputs = {out["OutputKey"]: out["OutputValue"] for out in stack["Outputs"]}
+    api = guarded.outputs["ApiId"]
+    (authorizer,) = gateway.get_authorizers(ApiId=api)["Items"]
+
+    def accept(configuration: dict[str, Any]) -> None:
+        gateway.update_authorizer(ApiId=api, AuthorizerId=authorizer["AuthorizerId"], JwtConfiguration=configuration)
+
+    accept({"Issuer": outputs["JwtIssuer"], "Audience": outputs["JwtAudience"].split(",")})
+    yield outputs
+    accept(authorizer["JwtConfiguration"])
+
+
+def test_a_token_of_the_example_pool_may_do_what_was_asked_for_it(
+    guarded: Deployment, pool: Mapping[str, str], issuer: Issuer
+) -> None:
+    client = guarded.client("cognito-idp").describe_user_pool_client(
+        UserPoolId=pool["JwtIssuer"].rpartition("/")[2], ClientId=pool["ServerClientId"]
+    )["UserPoolClient"]
+    secret = base64.b64encode(f"{client['ClientId']}:{client['ClientSecret']}".encode()).decode()
+    # Few clients can resolve the pool's own host name; every client can use the embedded AWS's address.
+    address = guarded.endpoint + urllib.parse.urlsplit(pool["TokenUrl"]).path
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def token(**asked: str) -> str:
+        form = urllib.parse.urlencode({"grant_type": "client_credentials", **asked}).encode()
+        request = urllib.request.Request(address, form, {"Authorization": f"Basic {secret}"})  # noqa: S310 - loopback
+        with opener.open(request, timeout=30) as response:
+            return str(json.load(response)["access_token"])
+
+    def may(token: str) -> list[bool]:
+        return [ask(guarded, call, token)[0] == call.status for call in (READ, POST, REMOVE)]
+
+    assert may(token()) == [True, True, True]
+    assert may(token(scope="standings/read")) == [True, False, False]
+    assert ask(guarded, READ, issuer.token())[0] == HTTPStatus.UNAUTHORIZED

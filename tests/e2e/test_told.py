@@ -1,0 +1,185 @@
+"""What EventBridge tells of the deployed stack: each change of a moving top, and the prizes of a settled season.
+
+The season has ended, but the first `boards.toml` still takes its events. With the second one, whose `late` is minutes,
+the season is final. A function behind a rule grants its prizes, each once.
+"""
+
+import gzip
+import json
+import random
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any, Final
+
+import pytest
+
+from demo.embedded import stack
+from demo.embedded.stack import PROJECT, Deployment
+from tests.e2e.conftest import SEASON, TODAY, WEST, boards
+from tests.support.aws.deployed_api import answer_of, count, event
+from tests.support.aws.heard_events import HeardEvents
+
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
+
+BOARD: Final = "league-1"
+MEMBERS: Final = 300
+PATIENCE_S: Final = 90
+LIMITS: Final = {"gold": (1, 1), "silver": (2, 3), "top": (1, -(-MEMBERS // 10))}
+"""The first and the last rank of each prize."""
+
+
+def until(what: Callable[[], Any]) -> Any:
+    """The first answer that is true."""
+    end = time.monotonic() + PATIENCE_S
+    while not (answer := what()):
+        assert time.monotonic() < end, answer
+        time.sleep(0.5)
+    return answer
+
+
+def ranked(scores: dict[str, int]) -> list[tuple[int, str, int]]:
+    ordered = sorted(scores.items(), key=lambda one: (-one[1], one[0]))
+    return [(1 + sum(other > points for other in scores.values()), member, points) for member, points in ordered]
+
+
+def test_each_change_of_a_moving_top_is_heard_in_order(deployment: Deployment) -> None:
+    rng = random.Random(1)
+    tops = HeardEvents(deployment, "tops", "Top Changed")
+    scores: dict[str, int] = {}
+    heard: list[dict[str, Any]] = []
+    for number in range(8):
+        leader = max(scores, key=lambda name: scores[name], default="")
+        member = rng.choice([name for name in (f"m{place}" for place in range(6)) if name != leader])
+        more = max(scores.values(), default=0) + 1 - scores.get(member, 0)
+        scores[member] = scores.get(member, 0) + more
+        said = event("race-1", member, more)
+        deployment.sqs().send_message(QueueUrl=deployment.queue_url, MessageBody=said)
+        top = [{"rank": rank, "member": name, "score": score} for rank, name, score in ranked(scores)[:3]]
+        end = time.monotonic() + PATIENCE_S
+        while not heard or heard[-1]["top"] != top:
+            assert time.monotonic() < end, deployment.complaint()
+            heard += tops.next()
+        assert len(heard) == number + 1
+
+    assert [one["seq"] for one in heard] == list(range(1, 9))
+    assert len({one["id"] for one in heard}) == len(heard)
+    about = ("stack", "board", "metric", "window")
+    assert {tuple(one[name] for name in about) for one in heard} == {("standings", "race-1", "points", "all")}
+    before: set[str] = set()
+    for one in heard:
+        now = {line["member"] for line in one["top"]}
+        assert {line["member"] for line in one["entered"]} == now - before
+        assert {line["member"] for line in one["left"]} == before - now
+        before = now
+
+
+def test_a_season_is_settled_and_its_prizes_are_granted_once(deployment: Deployment) -> None:
+    table = grant_prizes(deployment)
+    prizes = HeardEvents(deployment, "prizes", "Prize Won")
+    rng = random.Random(1)
+    scores = {f"m{number:03}": rng.randint(-5, 60) for number in range(MEMBERS)}
+    at = f"{TODAY - timedelta(days=1)}T12:00:00{-WEST:+03}:00"
+    count(deployment, [event(BOARD, member, points, at=at) for member, points in scores.items()])
+    path = f"/boards/{BOARD}/points/season?period={SEASON}"
+    page = answer_of(deployment, "GET", path)[1]
+    assert (page["total"], page["state"]) == (MEMBERS, "closing")
+    settle = {"settle": {"board": BOARD, "window": "season", "period": SEASON}}
+    (refused,) = task(deployment, settle)["rankings"]
+    assert refused["why"].startswith("the period is final at ")
+
+    deployment.define(boards("2 minutes"))
+    until(lambda: answer_of(deployment, "GET", path)[1]["state"] == "final")
+    (told,) = task(deployment, settle)["rankings"]
+    assert (told["settled"], told["why"]) == (True, None)
+    assert task(deployment, {"settlements": {"next": {}}})["rankings"] == []
+    for again in (settle, {"settle": {**settle["settle"], "again": True}}):
+        assert task(deployment, again)["rankings"][0]["summary"] == told["summary"]
+
+    expected = ranked(scores)
+    assert listed(deployment, told["bucket"], told["prefix"]) == expected
+    winners = Counter(
+        (member, prize) for rank, member, _ in expected for prize, (low, high) in LIMITS.items() if low <= rank <= high
+    )
+    until(lambda: granted(deployment, table)[0].total() >= winners.total())
+    owned, receipts = granted(deployment, table)
+    assert owned == winners
+    ids = won(prizes, len(winners))
+    assert ids == Counter(receipts)
+    assert len(ids) == len(winners)
+    deliver_again(deployment, table, next(iter(receipts)))
+    assert granted(deployment, table)[0] == winners
+
+
+def task(deployment: Deployment, said: dict[str, Any]) -> Any:
+    return invoked(deployment, deployment.outputs["MaintenanceFunctionName"], said)
+
+
+def invoked(deployment: Deployment, function: str, said: dict[str, Any]) -> Any:
+    answer = deployment.client("lambda").invoke(FunctionName=function, Payload=json.dumps(said).encode())
+    content = json.loads(answer["Payload"].read())
+    assert "FunctionError" not in answer, content
+    return content
+
+
+def grant_prizes(deployment: Deployment) -> str:
+    """Deploy the example; the name of its table."""
+    functions = deployment.client("lambda")
+    runtime = functions.get_function_configuration(FunctionName=deployment.outputs["WriterFunctionName"])["Runtime"]
+    command = [str(stack._sam()), "deploy", "--stack-name", "grants"]
+    command += ["--template-file", "template.yaml", "--region", "us-east-1", "--capabilities", "CAPABILITY_IAM"]
+    command += ["--resolve-s3", "--no-progressbar", "--no-confirm-changeset"]
+    command += ["--parameter-overrides", f"PythonRuntime={runtime}"]
+    example = PROJECT / "examples" / "grant_prizes"
+    environment = stack._environment(deployment.log.parent) | {"AWS_ENDPOINT_URL": deployment.endpoint}
+    subprocess.run(command, env=environment, cwd=example, check=True, timeout=120)
+    (grants,) = deployment.client("cloudformation").describe_stacks(StackName="grants")["Stacks"]
+    return str(grants["Outputs"][0]["OutputValue"])
+
+
+def listed(deployment: Deployment, bucket: str, prefix: str) -> list[tuple[int, str, int]]:
+    """The entries of the result in the bucket, whose digest is right."""
+    s3 = deployment.client("s3")
+    keys = sorted(one["Key"] for one in s3.list_objects_v2(Bucket=bucket, Prefix=prefix)["Contents"])
+    bodies = {key: s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in keys}
+    raw = b"".join(gzip.decompress(body) for key, body in bodies.items() if key.endswith(".jsonl.gz"))
+    assert json.loads(bodies[f"{prefix}summary.json"])["digest"] == sha256(raw).hexdigest()
+    return [(one["rank"], one["member"], one["score"]) for one in map(json.loads, raw.splitlines())]
+
+
+def granted(deployment: Deployment, table: str) -> tuple[Counter[tuple[str, str]], set[str]]:
+    """What members own, and the ids of the receipts."""
+    owned: Counter[tuple[str, str]] = Counter()
+    receipts = set()
+    for page in deployment.client("dynamodb").get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
+        for item in page["Items"]:
+            kind, _, name = item["pk"]["S"].partition("#")
+            if kind == "receipt":
+                receipts.add(name)
+            else:
+                owned.update({(name, prize): int(item[prize]["N"]) for prize in item.keys() - {"pk"}})
+    return owned, receipts
+
+
+def deliver_again(deployment: Deployment, table: str, identity: str) -> None:
+    """Deliver an event of a prize once more."""
+    receipt = deployment.client("dynamodb").get_item(TableName=table, Key={"pk": {"S": f"receipt#{identity}"}})["Item"]
+    detail = {"id": identity, "stack": "standings", "member": receipt["member"]["S"], "prize": receipt["prize"]["S"]}
+    functions = deployment.client("lambda").list_functions()["Functions"]
+    (name,) = [one["FunctionName"] for one in functions if "Grant" in one["FunctionName"]]
+    invoked(deployment, name, {"detail": detail})
+
+
+def won(prizes: HeardEvents, least: int) -> Counter[str]:
+    """The ids of the prizes that the bus told of, with how often; it is idle at the end."""
+    ids: Counter[str] = Counter()
+    idle = 0
+    while idle < 3 or ids.total() < least:
+        heard = [one["id"] for one in prizes.next()]
+        idle = 0 if heard else idle + 1
+        assert idle < PATIENCE_S, ids
+        ids.update(heard)
+    return ids

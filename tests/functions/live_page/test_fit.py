@@ -1,0 +1,174 @@
+"""The page is fit for everyone: for what axe looks for, on a phone, and with a keyboard alone."""
+
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser.live_page import AXE, DESK, PHONE, WALL, Opener, View
+from tests.support.dynamodb.local import NO_NPM
+
+ROWS: Final = """() => [...document.querySelectorAll("#rows tr[data-rank]")].map(row => row.getBoundingClientRect())
+    .filter(box => box.bottom <= innerHeight).map(box => box.top)"""
+ME: Final = "localStorage.setItem('standings-me', 'runner-4');"
+DAY: Final = "board=run-berlin&window=day"
+
+
+def find_names(tab: View) -> None:
+    if tab.page.locator("#fold").is_visible():
+        tab.page.click("#fold")
+    tab.page.fill("#member", "AD")
+    tab.pass_seconds(1)
+    expect(tab.page.locator("#offers li")).to_have_count(2)
+
+
+def embed(tab: View) -> None:
+    tab.page.get_by_role("button", name="Embed").click()
+
+
+def lose_the_api(tab: View) -> None:
+    tab.instead["/boards"] = None
+    tab.pass_seconds(20)
+
+
+# A query, what the page shows in that state, and what brings it there.
+STATES: Final[dict[str, tuple[str, str, Callable[[View], None] | None]]] = {
+    "list": ("board=run-berlin", "#rows tr[data-rank]", None),
+    "member": (f"{DAY}&member=runner-3", "#past svg", None),
+    "ended": (f"{DAY}&member=runner-3&period=2026-11-20", "#ending .time", None),
+    "names": (f"{DAY}&member=runner-3", "#offers", find_names),
+    "snippet": (DAY, "#copy", embed),
+    "away": ("board=run-berlin", "#note", lose_the_api),
+    "home": ("", "#boards-there li", None),
+    "no such prefix": ("prefix=Run", "#no-boards", None),
+    "no board": ("board=rum-berlin", "#wrong-links a", None),
+    "no metric": ("board=run-berlin&metric=pionts", "#wrong-links a", None),
+    "no window": ("board=run-berlin&window=month", "#wrong-links a", None),
+    "no event": ("board=run-lima", "#wrong-links a", None),
+    "no season": ("board=league-a&window=season", "#wrong-said", None),
+    "gone": ("board=run-berlin&window=day&period=2001-01-01", "#wrong-links a", None),
+    "nobody": ("board=run-rome&window=day", "#empty", None),
+    "embed": (f"{DAY}&embed", "#rows tr[data-rank]", None),
+    "embed nobody": ("board=run-rome&window=day&embed", "#empty", None),
+    "embed no board": ("board=rum-berlin&embed", "#wrong-said", None),
+    "kiosk": (f"{DAY}&kiosk", "#rows tr[data-rank]", None),
+    "kiosk few": ("board=run-paris&kiosk", "#podium li", None),
+    "kiosk nobody": ("board=run-rome&window=day&kiosk", "#empty", None),
+    "kiosk no board": ("board=rum-berlin&kiosk", "#wrong-said", None),
+}
+SIZES: Final = {"phone": PHONE, "desk": DESK, "wall": WALL, "upright wall": {"width": 1080, "height": 1920}}
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not AXE.exists(), reason=NO_NPM)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(open_page: Opener, size: str, scheme: str) -> None:
+    tab = open_page("", ME, "status of 40|ERR_FAILED", viewport=SIZES[size], color_scheme=scheme)
+    for state, (query, there, action) in STATES.items():
+        tab.open(query)
+        tab.pass_seconds(1)
+        if action is not None:
+            action(tab)
+        expect(tab.page.locator(there).first).to_be_visible()
+        assert (tab.violations(), max(0, tab.pixels_beyond())) == ([], 0), state
+        tab.instead.clear()
+
+
+@pytest.mark.parametrize(
+    ("window", "viewport", "highest", "least"),
+    [("all", PHONE, 200, 11), ("day", PHONE, 200, 11), ("day", {"width": 1280, "height": 800}, 500, 13)],
+)
+def test_the_first_screen_is_the_list(
+    open_page: Opener, window: str, viewport: dict[str, int], highest: int, least: int
+) -> None:
+    page = open_page(f"board=run-berlin&window={window}", viewport=viewport).page
+    tops = page.evaluate(ROWS)
+    assert tops[0] < highest
+    assert len(tops) >= least
+    # On a desk the controls are open.
+    for control in ("#controls", "#member"):
+        expect(page.locator(control)).to_be_visible(visible=viewport != PHONE)
+    expect(page.locator("#fold")).to_be_visible(visible=viewport == PHONE)
+
+
+def test_the_controls_fold_away_and_the_choice_stays_readable(open_page: Opener) -> None:
+    page = open_page(DAY, viewport=PHONE).page
+    fold, controls = page.locator("#fold"), page.locator("#controls")
+    expect(fold).to_contain_text("day")
+    expect(fold).to_contain_text("20")
+    expect(page.locator("#title")).to_have_text("run-berlin · points")
+    expect(controls).to_be_hidden()
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    fold.focus()
+    page.keyboard.press("Enter")
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    for name in ("#metric", "#windows", "#periods", "#find"):
+        expect(page.locator(name)).to_be_visible()
+    page.get_by_role("button", name="last 7 days", exact=True).click()
+    expect(fold).to_contain_text("last 7 days")
+    fold.focus()
+    page.keyboard.press("Space")
+    expect(controls).to_be_hidden()
+    # The key that searches unfolds them.
+    page.keyboard.press("/")
+    expect(page.locator("#member")).to_be_focused()
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESK])
+def test_movement_takes_no_room_where_nothing_moves(open_page: Opener, viewport: dict[str, int]) -> None:
+    tab = open_page("board=run-berlin&window=all", viewport=viewport)
+    moved = tab.page.locator("#rows tr[data-rank] .moved")
+    expect(moved).to_have_count(50)
+    expect(moved.first).to_be_hidden()
+    tab.open(DAY)
+    expect(moved.first).to_be_visible()
+
+
+@pytest.fixture
+def page(open_page: Opener) -> Page:
+    return open_page(f"{DAY}&metric=points", viewport=DESK).page
+
+
+def test_a_chosen_window_keeps_the_focus(page: Page) -> None:
+    chosen = page.get_by_role("button", name="last 7 days")
+    chosen.focus()
+    page.keyboard.press("Enter")
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    expect(chosen).to_be_focused()
+
+
+def test_a_chosen_member_is_read_on_at_the_card_and_closing_it_leads_back(page: Page) -> None:
+    row = page.locator("#rows td.who button").nth(4)
+    member = row.text_content() or ""
+    row.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#rows tr.me")).to_have_count(1)
+    expect(page.locator("#found-name")).to_have_text(member)
+    expect(page.locator("#found-name")).to_be_focused()
+    page.get_by_role("button", name="Close").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#found")).to_be_hidden()
+    expect(page.locator("#title")).to_be_focused()
+
+
+def test_who_is_not_me_any_more_goes_on_at_the_title(page: Page) -> None:
+    page.locator("#rows td.who button").nth(4).click()
+    page.get_by_role("button", name="This is me").click()
+    page.get_by_role("button", name="Not me").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#mine")).to_be_hidden()
+    expect(page.locator("#title")).to_be_focused()
+
+
+@pytest.mark.parametrize(("button", "other"), [("Later period", "Earlier period"), ("First", "Next")])
+def test_a_button_that_has_nothing_left_to_do_hands_the_focus_on(page: Page, button: str, other: str) -> None:
+    page.get_by_role("button", name=other, exact=True).click()
+    control = page.get_by_role("button", name=button, exact=True)
+    expect(control).to_be_enabled()
+    control.focus()
+    page.keyboard.press("Enter")
+    expect(control).to_be_disabled()
+    expect(page.locator("#rows tr[data-rank]").first).to_be_visible()
+    assert page.evaluate("document.activeElement !== document.body")

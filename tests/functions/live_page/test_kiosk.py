@@ -1,0 +1,299 @@
+"""The kiosk: a live page on a wall that nobody looks after, at the sizes that screens have; boards take turns."""
+
+import json
+from typing import Any, Final
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.functions.live_page.conftest import Score
+from tests.support.aws.stack import Stack
+from tests.support.browser.live_page import DESK, WALL, Opener, View
+from tests.support.builders.page_boards import post
+
+pytestmark = [pytest.mark.thorough]
+
+BOARD: Final = "b-wall"
+NAMES: Final = [
+    "Ádám Nagy",
+    "Konstantinopolitanskaya Aleksandrovna",
+    "用户 一",
+    "Bo",
+    "ليلى منصور",
+    "W" * 64,
+    "Ada " * 15,
+]
+SIZES: Final = [(1920, 1080), (1080, 1920), (1280, 720), (3840, 2160)]
+BOARDS: Final = {"b-one": [7], "b-two": [7, 5], "b-level": [9, 9, 5], "b-crowd": [9, 9, 9, 9, 1]}
+PICTURE: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="teal"/></svg>'
+)
+DENIED: Final = """
+    window.held = [];
+    Object.defineProperty(navigator, "wakeLock", {value: {request: async kind => {
+        window.held.push(kind);
+        throw new DOMException("no", "NotAllowedError");
+    }}});"""
+# A movement takes no time, and is counted.
+MOVES: Final = (
+    """window.moves = 0; Element.prototype.animate = () => { moves++; return {finished: Promise.resolve()}; };"""
+)
+LEAST_CAPITALS: Final = 0.022
+"""The least height of a capital letter, as a part of the screen's height."""
+FIVE_METRES: Final = 0.034
+"""That of a capital letter which can be read from five metres on a screen that is wider than high."""
+CAPITALS: Final = """() => {
+    const read = "#title, #facts span, #state, #podium strong, .points, .step, " +
+        "#rows td, #rows button, #rows .remark, #wrong :is(h2, p, a), #note, #empty";
+    const pen = document.createElement("canvas").getContext("2d"), found = {};
+    for (const one of document.querySelectorAll(read)) {
+        const style = getComputedStyle(one);
+        if (style.visibility === "hidden" || !one.textContent) continue;
+        pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+        const part = pen.measureText("H").actualBoundingBoxAscent / innerHeight;
+        found[one.closest("[id]").id + " " + one.className] = part;
+    }
+    return found;
+}"""
+LAID_OUT: Final = """() => {
+    const all = what => [...document.querySelectorAll(what)], box = one => one.getBoundingClientRect(), wrong = [];
+    const hidden = one => getComputedStyle(one).visibility === "hidden", page = document.documentElement;
+    const rows = all("#rows tr"), shown = rows.filter(row => !hidden(row)), list = box(all("section:has(#rows)")[0]);
+    const see = (right, what) => { if (!right) wrong.push(what.textContent || what); };
+    see(page.scrollWidth === innerWidth && page.scrollHeight === innerHeight, "the page is larger than the screen");
+    see(shown.length < rows.length, "there are no more rows than fit");
+    for (const one of [...shown, ...all("#podium li, #podium li > *, #title, #facts, #state")]) {
+        const {top, left, bottom, right} = box(one);
+        see(top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth + 1, one);
+    }
+    for (const one of shown) see(box(one).bottom <= list.bottom + 1, one);
+    for (const one of all("#podium li")) see(box(one).top >= box(all("header")[0]).bottom - 1, one);
+    // A name that is too long is cut, never left out.
+    for (const name of all("#rows td.who button")) {
+        const {left, right, top, height} = box(name), middle = top + height / 2;
+        const painted = x => document.elementFromPoint(x, middle) === name;
+        see(right <= box(name.closest("td")).right + 1, name);
+        see(hidden(name) || painted(left + 1) && painted(right - 1), name);
+    }
+    see(list.bottom - box(shown.at(-1)).bottom < box(shown[0]).height, "one more row would fit");
+    return {wrong, rows: shown.length};
+}"""
+
+
+@pytest.fixture
+def walls(stack: Stack, score: Score) -> None:
+    """A board of forty members, most of them with names of every length, and boards of few members and of equals."""
+    for number in range(0, 40, 2):
+        name = NAMES[number // 2 % len(NAMES)]
+        profile = {"name": name, "country": "DE", "picture": "https://pictures.example/x.png"}
+        assert stack.put("/members", profile, id=f"wall-{number}")[0] == 200
+    score({f"wall-{number}": 90_000 - 1_000 * number for number in range(40)}, board=BOARD)
+    for board, scores in BOARDS.items():
+        score({f"m{place}": points for place, points in enumerate(scores)}, board=board)
+
+
+@pytest.fixture
+def hang(open_bare: Opener, walls: None) -> Any:
+    """Opens a page on a wall."""
+    del walls
+
+    def hung(query: str, size: tuple[int, int] = SIZES[0], **more: Any) -> View:
+        viewport = dict(zip(("width", "height"), size, strict=True))
+        view = open_bare("board=nowhere", **{"missing": "404", "viewport": viewport, **more})
+        view.instead["^https://pictures.example/"] = {"body": PICTURE, "content_type": "image/svg+xml"}
+        view.open(f"kiosk&{query}")
+        drawn(view)
+        return view
+
+    return hung
+
+
+def drawn(view: View) -> None:
+    """The page reads as many rows as it has found room for."""
+    for _ in range(3):
+        view.drawn()
+        view.pass_seconds(1)
+
+
+def rows_laid_out(view: View) -> int:
+    """See that all of a full list is on the screen, and return how many rows are shown."""
+    drawn(view)
+    found = view.page.evaluate(LAID_OUT)
+    assert found["wrong"] == []
+    return int(found["rows"])
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
+def test_every_row_that_is_shown_is_wholly_on_the_screen_in_type_for_five_metres(
+    hang: Any, size: tuple[int, int]
+) -> None:
+    view, wide = hang("board=nowhere", size), size[0] > size[1]
+
+    def with_notes(route: Any) -> dict[str, Any]:
+        said = json.loads(view.answer(route)["body"])
+        for entry in said["entries"]:
+            entry["note"] = {"course": "the long way round the lake", "lap": entry["rank"]}
+        return {"json": said}
+
+    view.instead["/points/week"] = with_notes
+    view.open(f"board={BOARD}&window=week&kiosk")
+    rows = rows_laid_out(view)
+    assert rows >= (12 if wide else 8)
+    capitals = view.page.evaluate(CAPITALS)
+    assert {what: part for what, part in capitals.items() if part < LEAST_CAPITALS} == {}
+    in_rows = {capitals[f"rows {what}"] for what in ("", "rank", "score", "remark")}
+    assert min(in_rows) >= (FIVE_METRES if wide else LEAST_CAPITALS)
+    assert capitals["podium step"] > capitals["rows score"]
+    view.page.set_viewport_size({"width": size[1], "height": size[0]})
+    assert rows_laid_out(view) != rows
+
+
+def test_the_first_three_stand_on_a_podium_and_the_list_goes_on_below(hang: Any) -> None:
+    page = hang(f"board={BOARD}&window=day").page
+    steps = page.locator("#podium li")
+    expect(steps.locator(".step")).to_have_text(["1", "2", "3"])
+    expect(steps.locator("strong")).to_have_text([NAMES[0], "wall-1", NAMES[1]])
+    expect(steps.locator(".points")).to_have_text(["90,000", "89,000", "88,000"])
+    initials = steps.locator(".face").evaluate_all("all => all.map(one => one.dataset.initials)")
+    assert initials == ["ÁN", "W", "KA"]
+    second, first, third = (steps.nth(place).bounding_box() or {} for place in (1, 0, 2))
+    assert second["x"] < first["x"] < third["x"]
+    assert first["y"] < second["y"]
+    expect(page.locator("#rows tr").first).to_have_attribute("data-rank", "4")
+    expect(page.locator("#title")).to_have_text(BOARD)
+    expect(page.locator("#facts")).to_contain_text("points · day · ")
+    expect(page.locator("#facts")).to_contain_text("40 members")
+    expect(page.locator("#state")).to_contain_text("live")
+
+
+@pytest.mark.parametrize(
+    ("board", "steps", "listed"),
+    [
+        ("b-one", ["1"], []),
+        ("b-level", ["=1", "=1", "3"], []),
+        ("b-crowd", ["=1", "=1", "=1"], ["1", "5"]),
+    ],
+)
+def test_few_members_and_equals_stand_as_they_rank(hang: Any, board: str, steps: list[str], listed: list[str]) -> None:
+    page = hang(f"board={board}").page
+    expect(page.locator("#podium .step")).to_have_text(steps)
+    expect(page.locator("#rows td.rank")).to_have_text(listed)
+    expect(page.locator("#podium")).to_be_visible()
+    tops = page.locator("#podium .step").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    assert len({top for top, step in zip(tops, steps, strict=True) if step == "=1"}) <= 1
+    assert sorted(set(tops)) == [top for number, top in enumerate(tops) if top not in tops[:number]]
+
+
+def test_boards_take_turns_and_those_that_cannot_be_shown_are_left_out(hang: Any) -> None:
+    # The first has a name that no board can have, the third no members.
+    boards = f"no board,{BOARD}:points:day,b-none,b-two"
+    view = hang("board=nowhere", missing="ERR_FAILED|status of 404")
+    view.open(f"boards={boards}&every=1&kiosk")
+    title = view.page.locator("#title")
+    expect(title).to_have_text(BOARD)
+    expect(view.page.locator("#facts")).to_contain_text("points · day")
+    # A turn takes five seconds at least.
+    view.paths.clear()
+    view.pass_seconds(4)
+    expect(title).to_have_text(BOARD)
+    assert set(view.paths) == {f"/boards/{BOARD}/points/day"}
+    view.pass_seconds(1.5)
+    expect(title).to_have_text("b-two")
+    view.paths.clear()
+    view.pass_seconds(3)
+    assert set(view.paths) == {"/boards/b-two/points/all"}
+    view.pass_seconds(2)
+    expect(title).to_have_text(BOARD)
+    assert f"boards={quote(boards, safe=',:')}" in view.page.url
+    view.instead["/boards"] = None
+    view.pass_seconds(10)
+    expect(view.page.locator("#state")).to_have_attribute("data-is", "offline")
+    expect(title).to_have_text(BOARD)
+    expect(view.page.locator("#podium li")).to_have_count(3)
+    del view.instead["/boards"]
+    view.pass_seconds(6)
+    expect(title).to_have_text("b-two")
+
+
+def test_a_tour_shows_no_board_but_its_own_after_it_began_without_a_network(hang: Any) -> None:
+    view = hang("board=nowhere", missing="status of")
+    view.instead["/boards/b-"] = {"status": 503, "json": {"detail": "not now"}}
+    view.open("kiosk&boards=b-two,b-level&every=600")
+    view.pass_seconds(10)
+    expect(view.page.locator("#title")).not_to_contain_text("b-crowd")
+    del view.instead["/boards/b-"]
+    view.pass_seconds(20)
+    expect(view.page.locator("#title")).to_have_text("b-two")
+
+
+def test_turns_that_are_longer_than_a_timer_holds_are_a_day(hang: Any) -> None:
+    view = hang("boards=b-two,b-level&every=3000000")
+    expect(view.page.locator("#title")).to_have_text("b-two")
+    view.pass_seconds(10)
+    assert not any("b-level" in path for path in view.paths)
+
+
+@pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
+def test_who_overtakes_moves_up_and_nothing_moves_for_whoever_wants_less_motion(
+    hang: Any, score: Score, motion: str, moves: bool
+) -> None:
+    view = hang("boards=b-level,b-two&every=5", script=MOVES, reduced_motion=motion)
+    view.pass_seconds(3)
+    expect(view.page.locator("#title")).to_have_text("b-two")
+    expect(view.page.locator("#podium strong").first).to_have_text("m0")
+    turns = view.page.evaluate("moves")
+    score({"m1": 4}, board="b-two")
+    view.pass_seconds(2.5)
+    expect(view.page.locator("#podium strong").first).to_have_text("m1")
+    assert (turns > 0, view.page.evaluate("moves") > turns) == (moves, moves)
+
+
+def test_the_screen_stays_awake_and_has_no_cursor(hang: Any) -> None:
+    page = hang(f"board={BOARD}", script=DENIED).page
+    assert page.evaluate("window.held") == ["screen"]
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert page.evaluate("window.held") == ["screen", "screen"]
+    assert page.evaluate("getComputedStyle(document.querySelector('#rows button')).cursor") == "none"
+
+
+def test_what_is_wrong_is_told_in_type_for_five_metres(open_page: Opener) -> None:
+    page = open_page("kiosk&board=rum-berlin", missing="404", viewport=WALL).page
+    expect(page.locator("#wrong-said")).to_have_text("There is no board “rum-berlin”.")
+    for name in ("#podium", "#controls", "#fold", "#list", "#state"):
+        expect(page.locator(name)).to_be_hidden()
+    capitals = page.evaluate(CAPITALS)
+    assert {what: part for what, part in capitals.items() if part < FIVE_METRES} == {}
+    assert {"wrong-said ", "wrong-why ", "wrong-links "} <= capitals.keys()
+
+
+def test_a_list_that_cannot_be_read_any_more_leaves_nobody_on_the_podium(open_page: Opener) -> None:
+    view = open_page("kiosk&board=run-berlin", missing="404", viewport=DESK)
+    expect(view.page.locator("#podium li")).to_have_count(3)
+    view.instead["/points/all"] = {"status": 404, "json": {"type": "urn:standings:not-built", "detail": "not now"}}
+    view.pass_seconds(10)
+    expect(view.page.locator("#wrong-said")).to_have_text("This ranking is not built yet.")
+    expect(view.page.locator("#podium")).to_be_hidden()
+    view.instead.clear()
+    view.pass_seconds(20)
+    expect(view.page.locator("#podium li")).to_have_count(3)
+    expect(view.page.locator("#podium")).to_be_visible()
+    expect(view.page.locator("#wrong")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("stop", "title", "facts"),
+    [
+        ("run-x:2026", "run-x:2026", "points · all time"),
+        ("run-x:2026:best_km", "run-x:2026", "best km · all time"),
+        ("run-x:red:points:day", "run-x:red", "points · day"),
+        ("run-paris:best_km", "run-paris", "best km · all time"),
+        ("run-paris::last-7-days", "run-paris", "points · last 7 days"),
+    ],
+)
+def test_a_boards_name_may_have_a_colon(open_page: Opener, site: Stack, stop: str, title: str, facts: str) -> None:
+    for board in ("run-x:2026", "run-x:red"):
+        post(site, board, {"ada": {"points": 1, "best_km": 3}})
+    page = open_page(f"kiosk&boards={quote(stop)}", viewport=DESK).page
+    expect(page.locator("#title")).to_have_text(title)
+    expect(page.locator("#facts")).to_contain_text(facts)

@@ -1,0 +1,287 @@
+"""The list and the card of a member: found, paged to, moved through periods; and answers that come late."""
+
+import re
+from datetime import datetime
+from typing import Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.functions.live_page.conftest import Score
+from tests.support.aws.stack import Stack
+from tests.support.browser.live_page import HOSTILE, Opener
+from tests.support.builders.seasons import FOUR
+
+pytestmark = [pytest.mark.thorough]
+
+FAR_AWAY: Final = {"locale": "en-US", "timezone_id": "America/New_York"}
+
+
+def set_clock(stack: Stack, moment: str) -> None:
+    stack.clock.milliseconds = int(datetime.fromisoformat(moment).timestamp() * 1000)
+
+
+def test_hostile_members_are_text_and_are_found_by_their_names(opened: Opener, score: Score) -> None:
+    score(dict.fromkeys(HOSTILE, 20_000))
+    tab = opened("board=b")
+    assert sorted(tab.members()[: len(HOSTILE)]) == sorted(HOSTILE)
+    for member in HOSTILE:
+        tab.find(member)
+        expect(tab.page.locator("#found-name")).to_have_text(member)
+        expect(tab.page.locator("#rows tr.me td.who")).to_have_text(member)
+    assert tab.page.locator("#rows img, #rows script, #found img, #found script").count() == 0
+    # Nobody has a profile.
+    assert tab.page.locator("#rows .face, #rows .country, #rows .remark").count() == 0
+
+
+def test_who_overtakes_the_first_is_announced(opened: Opener, score: Score) -> None:
+    tab = opened("board=b")
+    score({"m001": 100})
+    tab.pass_seconds(3)
+    assert tab.members()[:2] == ["m001", "m000"]
+    expect(tab.page.locator("#said")).to_have_text("m001 leads now")
+
+
+def test_a_member_is_found_with_neighbours_and_place(opened: Opener) -> None:
+    tab = opened("board=b&window=day")
+    tab.page.keyboard.press("/")
+    tab.page.keyboard.type("m070")
+    tab.page.keyboard.press("Enter")
+    tab.settle()
+    expect(tab.page.locator("#rows tr.me")).to_have_count(1)
+    assert tab.members()[:6] == [f"m{place:03}" for place in range(65, 71)]
+    said = "71st of 120 · 9,300 points · ahead of or level with 41.67 % · ▼ 21"
+    expect(tab.page.locator("#found-rank")).to_have_text(said)
+    expect(tab.page.locator("#picture rect.here")).to_have_count(1)
+    tab.page.reload()
+    tab.settle()
+    expect(tab.page.locator("#found-name")).to_have_text("m070")
+    tab.page.click("#forget")
+    expect(tab.page.locator("#found")).to_be_hidden()
+
+
+def test_any_rank_can_be_paged_to(opened: Opener) -> None:
+    tab = opened("board=b")
+    rows = tab.page.locator("#rows td.who button")
+    tab.page.click("#next")
+    second = [f"m{place:03}" for place in range(50, 100)]
+    expect(rows).to_have_text(second)
+    tab.page.fill("#jump", "110")
+    tab.page.keyboard.press("Enter")
+    expect(rows).to_have_text([f"m{place:03}" for place in range(109, 120)])
+    tab.page.go_back()
+    expect(rows).to_have_text(second)
+    tab.page.fill("#jump", "100000")
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.locator("#empty")).to_have_text("Nobody stands this far down.")
+
+
+@pytest.mark.parametrize("window", ["day", "week", "last 7 days"])
+def test_periods_go_back_and_forth(opened: Opener, window: str) -> None:
+    tab = opened("board=b")
+    tab.page.get_by_role("button", name=window, exact=True).click()
+    when = tab.page.locator("#when")
+    expect(when).not_to_be_empty()
+    expect(tab.page.locator("#after")).to_be_disabled()
+    now = when.inner_text()
+    tab.page.click("#before")
+    expect(when).not_to_have_text(now)
+    assert "period=" in tab.page.url
+    tab.page.click("#after")
+    expect(when).to_have_text(now)
+    assert "period=" not in tab.page.url
+
+
+@pytest.mark.parametrize("stack", [FOUR], indirect=True)
+def test_seasons_go_back_and_forth_across_gaps(open_bare: Opener, stack: Stack, score: Score) -> None:
+    for moment, member in (("2026-05-05T10:00Z", "a"), ("2026-10-20T10:00Z", "b")):
+        set_clock(stack, moment)
+        score({member: 5})
+    tab = open_bare("board=b&window=season")
+    when, before, after = (tab.page.locator(name) for name in ("#when", "#before", "#after"))
+    expect(when).to_contain_text("autumn · ")
+    assert tab.members() == ["b"]
+    before.click()
+    expect(when).to_contain_text("spring · ")
+    expect(tab.page.locator("#rows td.who button")).to_have_text(["a"])
+    expect(before).to_be_disabled()
+    after.click()
+    expect(when).to_contain_text("autumn · ")
+    expect(after).to_be_disabled()
+    expect(before).to_be_enabled()
+
+
+@pytest.mark.parametrize(
+    ("window", "said"),
+    [
+        # The board's midnight is at 23:00 in UTC.
+        ("day", "Ends in 12 h 45 min Sun, Nov 22, 12:00 AM GMT+1"),
+        ("week", "Ends in 1 d 12 h Mon, Nov 23, 12:00 AM GMT+1"),
+        ("last-7-days", "Rolls over in 12 h 45 min Sun, Nov 22, 12:00 AM GMT+1"),
+        ("all", ""),
+    ],
+)
+def test_it_counts_down_in_the_boards_time_zone(opened: Opener, window: str, said: str) -> None:
+    tab = opened(f"board=b&window={window}", **FAR_AWAY)
+    expect(tab.page.locator("#ending")).to_have_text(said)
+    expect(tab.page.locator("#ending")).to_be_visible(visible=bool(said))
+
+
+def test_the_last_hour_has_seconds_and_at_the_end_the_next_period_comes(
+    opened: Opener, stack: Stack, score: Score
+) -> None:
+    set_clock(stack, "2026-11-21T22:59Z")
+    tab = opened("board=b&window=day", locale="en-US")
+    said = tab.page.locator("#ending .said")
+    tab.pass_seconds(5)
+    expect(said).to_have_text("Ends in 0 min 55 s")
+    tab.pass_seconds(10)
+    expect(said).to_have_text("Ends in 0 min 45 s")
+    tab.pass_seconds(50)
+    expect(said).to_have_text(re.compile("^Ends (now|in 23 h 59 min|in 1 d 0 h)$"))
+    tab.pass_seconds(9)
+    expect(said).to_have_text("Ends in 23 h 59 min")
+    expect(tab.page.locator("#empty")).to_have_text("Nobody is ranked in this period yet.")
+    score({"m005": 3})
+    tab.pass_seconds(15)
+    expect(tab.page.locator("#rows td.who")).to_have_text(["m005"])
+
+
+def test_an_ended_period_says_until_when_late_events_count_and_since_when_it_is_final(
+    opened: Opener, stack: Stack
+) -> None:
+    tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
+    expect(tab.page.locator("#ending")).to_have_text(
+        "Ended Sat, Nov 21, 12:00 AM GMT+1 late events still count until Sun, Nov 22, 12:05 AM GMT+1"
+    )
+    set_clock(stack, "2026-11-21T23:04:30Z")
+    tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
+    expect(tab.page.locator("#ending .said")).to_contain_text("Ended")
+    tab.pass_seconds(40)
+    expect(tab.page.locator("#ending")).to_have_text("Final since Sun, Nov 22, 12:05 AM GMT+1")
+    tab.lists.clear()
+    tab.pass_seconds(60)
+    # Nothing can change it but a hidden or removed member.
+    assert len(tab.lists) <= 4
+
+
+def test_the_card_tells_the_gap_to_the_next(opened: Opener, stack: Stack, score: Score) -> None:
+    stack.put("/members", {"name": "Ada Nagy", "country": "HU"}, id="m010")
+    score({"m050": 10})
+    tab = opened("board=b&window=day&member=m011")
+    gap = tab.page.locator("#found-gap")
+    for more, said in ((0, "10 behind Ada Nagy (11th)"), (4, "6 behind Ada Nagy (11th)"), (6, "level with Ada Nagy")):
+        if more:
+            score({"m011": more})
+            tab.pass_seconds(4)
+        expect(gap).to_have_text(said)
+    tab.open("board=b&window=day&member=m000")
+    expect(gap).to_have_text("leads")
+    tab.open("board=b&window=day&member=m010")
+    expect(tab.page.locator("#found-name")).to_have_text("Ada NagyHU")
+    expect(tab.page.locator("#found-name .face")).to_have_attribute("data-initials", "AN")
+    tab.find("m010")
+    expect(tab.page.locator("#found-name")).to_have_text("Ada NagyHU")
+
+
+def test_the_gap_has_the_decimals_of_the_scores(opened: Opener) -> None:
+    tab = opened("board=b&window=day", locale="en-US")
+    gap = """([ahead, score, precision]) => {
+        board.metrics[0].precision = precision;
+        return gap({score, ahead: {score: ahead, member: "x", rank: 1}})[0];
+    }"""
+    for ahead, behind, precision, said in (
+        (12345678.90, 12345678.12, 2, "0.78"),
+        (9007199254740.91, 9007199254740.9, 2, "0.01"),
+        (0.3, 0.1, 1, "0.2"),
+        (-1.5, -3, 1, "1.5"),
+        (9007199254740991, -9007199254740991, 0, "18,014,398,509,481,982"),
+    ):
+        assert tab.page.evaluate(gap, [ahead, behind, precision]) == f"{said} behind "
+
+
+def test_an_error_of_a_chart_leaves_the_list_and_the_card(opened: Opener) -> None:
+    tab = opened("board=b&window=day", missing="400")
+    tab.instead[r"/(history|distribution)\?"] = {
+        "status": 400,
+        "json": {"type": "urn:standings:too-far", "detail": "too far to count"},
+    }
+    tab.find("m003")
+    expect(tab.page.locator("#picture")).to_have_text("too far to count")
+    expect(tab.page.locator("#found-rank")).to_contain_text("4th of 120")
+    expect(tab.page.locator("#rows tr.me")).to_have_count(1)
+
+
+@pytest.mark.parametrize(("asks_for", "goes_on_to"), [("b-2", "b"), ("b", "b-2")])
+def test_a_late_definition_does_not_replace_that_of_the_board_that_is_shown(
+    opened: Opener, score: Score, asks_for: str, goes_on_to: str
+) -> None:
+    score({"eve": 3}, board="b-2")
+    tab = opened("board=b&window=day")
+    tab.held = f"/boards/{asks_for}$"
+    tab.asked.clear()
+    if asks_for == "b":
+        # At the end of a period the definition is read again.
+        tab.sleep(13 * 3600)
+    else:
+        tab.page.evaluate("void show({board: 'b-2'})")
+        tab.settle()
+    assert tab.asked[asks_for] == 1
+    tab.page.evaluate("board => void show({board})", goes_on_to)
+    tab.settle()
+    tab.release()
+    assert tab.page.evaluate("[view.board, board.board]") == [goes_on_to, goes_on_to]
+    expect(tab.page.locator("#rows td.who")).to_have_count(50 if goes_on_to == "b" else 1)
+
+
+def test_a_late_answer_does_not_bring_back_a_member_who_was_closed(opened: Opener) -> None:
+    tab = opened("board=b&window=day")
+    tab.held = "/distribution"
+    tab.find("m007")
+    assert tab.asked["distribution"] == 1
+    tab.page.click("#forget")
+    tab.release()
+    expect(tab.page.locator("#found")).to_be_hidden()
+
+
+def test_a_late_answer_about_a_member_is_not_shown_for_another(opened: Opener) -> None:
+    tab = opened("board=b&window=day")
+    tab.held = "me=m007"
+    tab.find("m007")
+    assert "me=m007" in tab.lists[-1][1]
+    tab.find("m003")
+    expect(tab.page.locator("#found-rank strong")).to_have_text("4th")
+    tab.release()
+    expect(tab.page.locator("#found-name")).to_have_text("m003")
+    expect(tab.page.locator("#found-rank strong")).to_have_text("4th")
+
+
+def test_ranks_of_the_period_before_that_come_late_are_shown(opened: Opener) -> None:
+    tab = opened("board=nowhere", missing="404")
+    tab.held = "/ranks"
+    tab.open("board=b&window=day")
+    assert tab.asked["ranks"] == 1
+    tab.page.locator("#rows td.who button").first.click()
+    expect(tab.page.locator("#rows tr.me")).to_have_count(1)
+    tab.release()
+    tab.pass_seconds(3)
+    expect(tab.page.locator("#rows tr.me .moved span")).to_have_text("▲ 119")
+
+
+def test_after_days_in_a_tab_the_later_period_is_the_next_one(opened: Opener) -> None:
+    tab = opened("board=b&window=all", timezone_id="Europe/Berlin", locale="en-US")
+    tab.sleep(2 * 86400)
+    tab.page.get_by_role("button", name="day", exact=True).click()
+    shown = tab.page.locator("#when")
+    expect(shown).to_have_text("Nov 23, 2026")
+    for button, day in (("before", "22"), ("before", "21"), ("after", "22"), ("after", "23")):
+        tab.page.click(f"#{button}")
+        expect(shown).to_have_text(f"Nov {day}, 2026")
+    expect(tab.page.locator("#after")).to_be_disabled()
+
+
+def test_at_midnight_the_day_after_a_past_one_is_still_the_next_one(opened: Opener) -> None:
+    tab = opened("board=b&window=day&period=2026-11-20", timezone_id="Europe/Berlin", locale="en-US")
+    tab.sleep(13 * 3600)
+    tab.page.click("#after")
+    expect(tab.page.locator("#when")).to_have_text("Nov 21, 2026")
