@@ -281,3 +281,49 @@ def test_a_bug_of_the_page_is_no_outage_and_the_console_hears_of_it(opened: Open
     tab.page.evaluate("() => { rows = rightRows; }")
     tab.pass_seconds(20)
     expect(tab.page.locator("#note")).to_be_hidden()
+
+
+BUSY: dict[str, Any] = {"status": 503, "json": {}}
+
+
+def test_a_tour_comes_back_when_the_api_says(opened: Opener) -> None:
+    tab = opened("kiosk&every=5&boards=b,b:points:day,b:points:week", missing="429")
+    tab.instead["/boards/"] = {"status": 429, "headers": {"Retry-After": "30"}, "json": {}}
+    tab.pass_seconds(10)
+    tab.paths.clear()
+    tab.pass_seconds(20)
+    assert tab.paths == []
+    tab.instead.clear()
+    tab.pass_seconds(30)
+    expect(tab.page.locator("#state")).to_have_attribute("data-is", "live")
+
+
+def test_nobody_hurries_an_api_that_is_away(opened: Opener) -> None:
+    tab = opened("board=b", missing="503")
+    tab.instead[LIST] = BUSY
+    tab.pass_seconds(60)
+    tab.lists.clear()
+    for _ in range(30):
+        tab.page.mouse.wheel(0, 100)
+        tab.page.keyboard.press("Shift")
+        tab.pass_seconds(1)
+    assert len(tab.lists) <= 3
+
+
+def test_a_clock_that_is_put_back_makes_nothing_live(opened: Opener) -> None:
+    tab = opened("board=b", missing="503")
+    tab.instead[LIST] = BUSY
+    tab.pass_seconds(10)
+    tab.page.evaluate("Date.now = () => 0")
+    tab.pass_seconds(10)
+    expect(tab.page.locator("#state")).to_have_attribute("data-is", "offline")
+
+
+def test_a_picture_that_failed_is_asked_for_again_some_minutes_later(opened: Opener) -> None:
+    tab = opened("board=b", missing="pictures.example|ERR_")
+    shown = "() => { hosts.push('a.example'); return !!face('Ada', 'https://a.example/1.png').querySelector('img'); }"
+    assert tab.page.evaluate(shown)
+    tab.page.wait_for_function("() => broken.size")
+    assert not tab.page.evaluate(shown)
+    tab.pass_seconds(301)
+    assert tab.page.evaluate(shown)
