@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from standings.aws.dynamodb.keys import BOARDS, DIGITS, board_of, member_key
+from standings.aws.dynamodb.keys import BOARDS, DELETED_BOARDS, DIGITS, board_of, member_key
 from standings.aws.dynamodb.scores.board_records import decode_record
 from standings.aws.dynamodb.scores.member_items import decode_image
 from standings.domain.boards.definitions import Ranking
@@ -84,7 +84,7 @@ class Judge:
         changed = {
             (board_of(item["pk"]), item["sk"]): (old, new)
             for table, old, new in writes
-            if table == "Scores" and (item := new or old) is not None and item["pk"] != BOARDS
+            if table == "Scores" and (item := new or old) is not None and item["pk"] not in (BOARDS, DELETED_BOARDS)
         }
         now = {key: self._instant(call, key, *images) for key, images in changed.items()}
         for table, _, receipt in writes:
@@ -166,7 +166,8 @@ class Judge:
         stored = Stored(self._store.items("Rankings"))
         self.differences += stored.wrong
         for family in self._shape.later if later else self._shape.families:
-            item = self._store.item("Scores", pk=BOARDS, sk=family.name)
+            records = (self._store.item("Scores", pk=pk, sk=family.name) for pk in (BOARDS, DELETED_BOARDS))
+            item = next((one for one in records if one is not None), None)
             if item is None:
                 if self.models[family.name].counted:
                     self.differ(f"{family.name}: has events but no board record")

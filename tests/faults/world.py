@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from botocore.exceptions import ClientError
 
-from standings.aws.dynamodb.keys import BOARDS, board_of, member_key
+from standings.aws.dynamodb.keys import BOARDS, DELETED_BOARDS, board_of, member_key
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.bucket import Bucket
@@ -361,7 +361,7 @@ class Watch:
         for table, old, new in writes:
             if table == "Rankings":
                 self._record_ranking_traps(process, new)
-            elif table == "Scores" and (item := new or old) is not None and item["pk"] != BOARDS:
+            elif table == "Scores" and (item := new or old) is not None and item["pk"] not in (BOARDS, DELETED_BOARDS):
                 self._edited(process, item, new)
                 self._record_item_traps(call, (item["pk"], item["sk"]), old, new)
         if any(table == "Scores" for table, _, _ in writes):

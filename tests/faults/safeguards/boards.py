@@ -124,8 +124,8 @@ def two_changes_of_one_record(pipeline: Rig) -> None:
     pipeline.send(pipeline.functions(), "a", 1)
     records = DynamoBoards(pipeline.engine, "Scores", Time(NOW).clock())
     record = records.records(["b"])["b"]
-    assert records.put(replace(record, version=record.version + 1, again=True), record.version)
-    assert not records.put(replace(record, version=record.version + 1), record.version)
+    assert records.put(replace(record, version=record.version + 1, again=True), record)
+    assert not records.put(replace(record, version=record.version + 1), record)
     assert not records.put(record, None)
 
 

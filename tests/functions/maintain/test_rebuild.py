@@ -223,6 +223,56 @@ def fill(stack: Stack, *boards: str) -> None:
     apply(stack, [{**event("m", 1), "id": board, "board": board} for board in boards])
 
 
+def test_deleted_boards_cost_the_list_and_the_audits_nothing(engine: Any, clock: ManualClock) -> None:
+    queries: list[dict[str, Any]] = []
+    engine.before.append(lambda operation, request: queries.append(request) if operation == "Query" else None)
+
+    def work(stack: Stack) -> tuple[int, int]:
+        clock.milliseconds += DAY
+        queries.clear()
+        assert stack.get("/boards", limit=1)[1]["boards"] == [{"board": "b-z"}]
+        listed = len(queries)
+        assert finish(stack, "audits", "next", read_units=10_000)["done"]
+        return listed, len(queries)
+
+    with running(engine, clock, GLOB) as stack:
+        fill(stack, "b-z")
+        before = work(stack)
+        for number in range(8):
+            fill(stack, f"b-{number}")
+            finish(stack, "delete", board=f"b-{number}")
+            project(stack)
+        assert work(stack) == before
+
+
+@pytest.mark.parametrize("deleted_by", ["this version", "0.2"])
+def test_a_deleted_board_that_comes_back_goes_on_with_its_generations(
+    engine: Any, clock: ManualClock, deleted_by: str
+) -> None:
+    def records() -> dict[str, tuple[int, int]]:
+        found = (row for row in rows(engine, "Scores") if row["pk"]["S"] in ("#boards", "#deleted"))
+        return {row["pk"]["S"]: (int(row["v"]["N"]), orjson.loads(row["d"]["S"])["generation"]) for row in found}
+
+    with running(engine, clock, DAYS) as stack:
+        upkeep = Upkeep(stack)
+        for life in (1, 2):
+            upkeep.projected("m1", life)
+            finish(stack, "delete", board="b")
+            project(stack)
+            if deleted_by == "0.2":
+                (tombstone,) = (row for row in rows(engine, "Scores") if row["pk"]["S"] == "#deleted")
+                engine.delete_item(TableName="Scores", Key={"pk": tombstone["pk"], "sk": tombstone["sk"]})
+                engine.put_item(TableName="Scores", Item={**tombstone, "pk": {"S": "#boards"}})
+                assert stack.get("/boards")[1]["boards"] == []
+            ((version, generation),) = records().values()
+            assert generation == life
+            clock.milliseconds += PROPAGATION_WAIT
+        upkeep.totals.clear()
+        upkeep.projected("m1", 4)
+        assert records()["#boards"] == (version + 1, generation)
+        assert upkeep.page() == (200, {"m1": 4})
+
+
 def test_all_boards_that_match_are_rebuilt_side_by_side(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, GLOB + GLOB.replace("b-*", "c")) as stack:
         fill(stack, "b-1", "b-2", "b-3", "c")

@@ -69,7 +69,7 @@ class BoardCatalog:
                 before = stored.get(name)
                 after = self._updated(name, before, register=register)
                 if after is not None:
-                    if after != before and not self.records.put(after, before.version if before else None):
+                    if after != before and not self.records.put(after, before):
                         continue  # another process has written the record: read it again
                     records[name] = after
                     # The next event of a deleted board must reach its record.

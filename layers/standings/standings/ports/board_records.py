@@ -69,5 +69,5 @@ class BoardRecords(Protocol):
     def names(self, after: str | None, limit: int) -> list[str]:
         """List the names of boards that sort after `after`, in order."""
 
-    def put(self, record: BoardRecord, seen: int | None) -> bool:
-        """Replace the record of version `seen` (None: no record). False if there is another version."""
+    def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
+        """Replace the record that was seen (None: no record). False if there is another version."""

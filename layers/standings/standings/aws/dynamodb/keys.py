@@ -3,7 +3,7 @@
 | what               | table    | pk                                 | sk     | index `places`: r          | s        |
 |--------------------|----------|------------------------------------|--------|----------------------------|----------|
 | a member's item    | Scores   | board # slot                       | member |                            |          |
-| a board's record   | Scores   | #boards                            | board  |                            |          |
+| a board's record   | Scores   | #boards, of a deleted one #deleted | board  |                            |          |
 | an event's receipt | Receipts | event id                           |        |                            |          |
 | a member's entry   | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
 | a tier tree's node | Rankings | board # ranking code / path + lane |        |                            |          |
@@ -85,6 +85,7 @@ from standings.domain.tiers.tier_path import FANOUT, Path
 from standings.ports.scores import SLOTS
 
 BOARDS: Final = "#boards"
+DELETED_BOARDS: Final = "#deleted"
 AUDIT: Final = "#audit"
 SETTLE: Final = "#settle"
 PLACES: Final = "places"

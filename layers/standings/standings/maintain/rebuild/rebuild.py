@@ -235,7 +235,7 @@ class _Run:
             if record.latest != before.latest or (record.job and record.job.token) != (job and job.token):
                 return record
             changed = replace(change(record), version=record.version + 1)
-            if with_retry(partial(self._service.catalog.records.put, changed, record.version), self._backoff):
+            if with_retry(partial(self._service.catalog.records.put, changed, record), self._backoff):
                 return changed
             if not self._backoff.wait():
                 raise StoreUnavailableError(f"others keep writing the record of board {self._board!r}: try again later")

@@ -1,14 +1,27 @@
-"""Reads and writes the records of boards. They are in Scores, because Rankings can be thrown away."""
+"""Reads and writes the records of boards. They are in Scores, because Rankings can be thrown away.
 
-from collections.abc import Iterable, Mapping
+The record of a deleted board is kept as a tombstone: a board that comes back goes on with its versions and generations.
+It is in a partition of its own, which no list reads. Version 0.2 left deleted boards among the others.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 
-from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, put_version, query_items
-from standings.aws.dynamodb.keys import BOARDS
+from standings.aws.dynamodb.calls import (
+    DynamoDBClient,
+    Item,
+    batch_get,
+    conditional,
+    put_version,
+    query_items,
+    transact,
+)
+from standings.aws.dynamodb.keys import BOARDS, DELETED_BOARDS
 from standings.domain.boards.coverage import BucketCoverage, Coverage
 from standings.ports.board_records import BoardRecord, Job
+from standings.ports.errors import CancelReason, StoreUnavailableError
 from standings.runtime.retry import Clock
 
 _CONTENT: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "again", "renewed", "job")
@@ -23,9 +36,14 @@ class DynamoBoards:
         self._clock = clock
 
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
-        keys = [_key(board) for board in boards]
-        items = batch_get(self._client, self._scores, keys, self._clock, consistent=True)
-        return {item["sk"]["S"]: decode_record(item) for item in items}
+        wanted = set(boards)
+        found: dict[str, BoardRecord] = {}
+        # In this order: a board that is deleted in between is found among the deleted ones.
+        for partition in (BOARDS, DELETED_BOARDS):
+            keys = [_key(board, partition) for board in sorted(wanted - found.keys())]
+            items = batch_get(self._client, self._scores, keys, self._clock, consistent=True) if keys else []
+            found |= {item["sk"]["S"]: decode_record(item) for item in items}
+        return found
 
     def names(self, after: str | None, limit: int, prefix: str = "") -> list[str]:
         """Names of boards with a prefix that sort after a name, in order. Deleted boards are left out."""
@@ -44,19 +62,50 @@ class DynamoBoards:
             page_size = limit - len(names)
             page = query_items(self._client, page_size, self._scores, condition, values, **start)
             page = [item for item in page if item["sk"]["S"].startswith(prefix)]
-            # Deleted boards are few: skip them here, and read as many others.
+            # A board that is being deleted, or was by version 0.2.
             names += [item["sk"]["S"] for item in page if "x" not in item]
             if len(page) < page_size:
                 break
             start["ExclusiveStartKey"] = _key(page[-1]["sk"]["S"])
         return names
 
-    def put(self, record: BoardRecord, seen: int | None) -> bool:
-        return put_version(self._client, self._scores, encode_record(record), seen)
+    def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
+        version = None if seen is None else seen.version
+        was_deleted, item = seen is not None and _is_done_with(seen), encode_record(record)
+        if seen is None or was_deleted == _is_done_with(record):
+            is_put = put_version(self._client, self._scores, item, version)
+        else:
+            move = self._bury if _is_done_with(record) else self._revive
+            is_put = self._all_or_nothing(move(item, {":v": {"N": str(version)}}))
+        # Version 0.2 left it among the others.
+        return is_put or (
+            was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
+        )
+
+    def _bury(self, tombstone: Item, seen: Item) -> list[dict[str, Any]]:
+        living = {**conditional(self._scores, "v = :v", seen), "Key": _key(tombstone["sk"]["S"])}
+        return [{"Put": {"TableName": self._scores, "Item": tombstone}}, {"Delete": living}]
+
+    def _revive(self, living: Item, seen: Item) -> list[dict[str, Any]]:
+        tombstone = {**conditional(self._scores, "v = :v", seen), "Key": _key(living["sk"]["S"], DELETED_BOARDS)}
+        put = {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": living}
+        return [{"Put": put}, {"ConditionCheck": tombstone}]
+
+    def _all_or_nothing(self, actions: Sequence[dict[str, Any]]) -> bool:
+        for _, reason, _, message in transact(self._client, actions):
+            if reason is CancelReason.BUSY:
+                raise StoreUnavailableError(message)
+            return False
+        return True
 
 
-def _key(board: str) -> Item:
-    return {"pk": {"S": BOARDS}, "sk": {"S": board}}
+def _is_done_with(record: BoardRecord) -> bool:
+    """Whether a board is deleted, and nothing is left to do."""
+    return record.deleted and record.job is None
+
+
+def _key(board: str, partition: str = BOARDS) -> Item:
+    return {"pk": {"S": partition}, "sk": {"S": board}}
 
 
 def encode_record(record: BoardRecord) -> dict[str, Any]:
@@ -67,7 +116,7 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
     if job is not None:
         content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
     item: dict[str, Any] = {
-        **_key(record.board),
+        **_key(record.board, DELETED_BOARDS if _is_done_with(record) else BOARDS),
         "v": {"N": str(record.version)},
         "t": {"N": str(record.begun)},
         "d": {"S": orjson.dumps(content).decode()},

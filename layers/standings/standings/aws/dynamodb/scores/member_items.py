@@ -7,6 +7,7 @@ from typing import Any, Final
 from standings.aws.dynamodb.calls import Item
 from standings.aws.dynamodb.keys import (
     BOARDS,
+    DELETED_BOARDS,
     MEMBER_FIELDS,
     NOTE_PREFIX,
     TIE_KEY_PREFIX,
@@ -135,7 +136,7 @@ def decode_parked(record: Any) -> ParkedMember | None:
 
 def _member_of(keys: Any) -> MemberKey | None:
     partition = keys["pk"]["S"]
-    if partition == BOARDS:
+    if partition in (BOARDS, DELETED_BOARDS):
         return None
     member = keys["sk"]["S"]
     if not (isinstance(partition, str) and isinstance(member, str)):
