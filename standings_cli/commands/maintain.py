@@ -27,7 +27,12 @@ def add(commands: Commands) -> None:
     rebuild.add_argument("board", help="a board, or a glob such as 'berlin-*' for all boards that match")
     rebuild.set_defaults(do=_job, task="rebuild")
 
-    delete = commands.add("delete")
+    delete = commands.add(
+        "delete",
+        epilog="It takes some eleven minutes, most of them waits for functions that know an older record of the board. "
+        "From its first moment until it has ended, the board's events are refused, to the dead-letter queue "
+        "(`standings dlq replay` brings them back), and reads answer 404 (being-deleted).",
+    )
     delete.add_argument("board")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     delete.set_defaults(do=_delete, task="delete")
@@ -148,7 +153,10 @@ def _results(connection: Connection, options: argparse.Namespace) -> int:
 
 def _delete(connection: Connection, options: argparse.Namespace) -> int:
     if not options.yes:
-        question = f"Delete board {options.board!r}, all its members and their scores? Type its name: "
+        question = (
+            f"Delete board {options.board!r}, all its members and their scores? It takes some eleven minutes, and "
+            "until it has ended, events of the board are refused. Type its name: "
+        )
         if not is_confirmed(question, options.board, "nothing was deleted"):
             return DIFFERS
     return _job(connection, options)

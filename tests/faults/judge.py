@@ -119,6 +119,7 @@ class Judge:
             board = next(iter(sent.updates))[0]
             possible = [
                 "was used before, for an event with other content" in reason,
+                "is being deleted" in reason,
                 "is not registered" in reason and any(self.models[name].registered for name, _ in sent.updates),
                 "no family in boards.toml matches" in reason and board not in {f.name for f in self._shape.families},
             ]

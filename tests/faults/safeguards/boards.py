@@ -124,7 +124,7 @@ def two_changes_of_one_record(pipeline: Rig) -> None:
     pipeline.send(pipeline.functions(), "a", 1)
     records = DynamoBoards(pipeline.engine, "Scores", Time(NOW).clock())
     record = records.records(["b"])["b"]
-    assert records.put(replace(record, version=record.version + 1, again=True), record)
+    assert records.put(replace(record, version=record.version + 1, stale=(7,)), record)
     assert not records.put(replace(record, version=record.version + 1), record)
     assert not records.put(record, None)
 

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Final
@@ -12,15 +12,17 @@ import pytest
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.definitions import Metric
-from standings.domain.members.member_item import Image
+from standings.domain.members.member_item import Image, rewritten
 from standings.domain.windows.calendar import DAY
 from standings.maintain.rebuild.rebuild import PROPAGATION_WAIT
 from standings.ports.errors import StoreUnavailableError
+from standings.ports.scores import Rewrite
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
+from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.failures.maintenance import before, call, calls, clock_of, finish, throttle
-from tests.support.builders.stages.streaming import apply, event, project, write
+from tests.support.builders.stages.streaming import apply, deliver, event, project, write
 from tests.support.faults.faulty_client import cancelled
 
 ALL: Final = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
@@ -223,6 +225,46 @@ def fill(stack: Stack, *boards: str) -> None:
     apply(stack, [{**event("m", 1), "id": board, "board": board} for board in boards])
 
 
+def test_from_the_first_moment_of_a_deletion_events_are_refused_and_nothing_is_shown(
+    engine: Any, clock: ManualClock
+) -> None:
+    """So nothing is shown and then dropped. Each process has just used the board's record."""
+    with running(engine, clock, DAYS) as stack:
+        upkeep = Upkeep(stack)
+        upkeep.projected("m1", 5)
+        late = {**event("m1", 7), "id": "late", "at": today(clock).isoformat()}
+        refused: list[str] = []
+
+        def told(progress: dict[str, Any]) -> None:
+            deliver(stack, [{**late, "id": f"late-{len(refused)}"}])
+            project(stack)
+            refused.append(stack.dead_letters.reasons()[-1])
+            assert stack.put("/boards/b/member", id="m2")[1]["type"] == "urn:standings:being-deleted"
+            # The query function keeps a record for a minute.
+            if progress["phase"] != "leaving":
+                for path in ("/boards/b", "/boards/b/points/all", "/boards/b/points/last-2-days"):
+                    status, answer = stack.get(path)
+                    assert (status, answer["type"]) == (404, "urn:standings:being-deleted")
+
+        progress = call(stack, "delete", board="b")
+        while progress["phase"] in ("leaving", "announced"):
+            told(progress)
+            clock.milliseconds += round(progress["wait"] * 1000)
+            progress = call(stack, "delete", board="b", begin=False)
+        reason = "board: 'b' is being deleted: replay the event once that has ended"
+        assert refused == [reason, reason]
+        finish(stack, "delete", board="b", begin=False)
+        clock.milliseconds += PROPAGATION_WAIT
+
+        # What was refused is not lost.
+        assert upkeep.page() == (200, {})
+        assert finish(stack, "dead_letters", "replay")["replayed"] == 2
+        assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
+        project(stack)
+        clock.milliseconds += PROPAGATION_WAIT
+        assert upkeep.page() == (200, {"m1": 14})
+
+
 def test_deleted_boards_cost_the_list_and_the_audits_nothing(engine: Any, clock: ManualClock) -> None:
     queries: list[dict[str, Any]] = []
     engine.before.append(lambda operation, request: queries.append(request) if operation == "Query" else None)
@@ -323,6 +365,7 @@ class Busy:
         self.latest = 0.0
         self.calls = 0
         self.hidden: set[str] = set()
+        self._scores = DynamoScores(engine, "Scores", "Receipts", clock_of(stack.clock))
         self._next: dict[str, float] = {}
         self._is_at_it = False
         engine.before.append(self._before)
@@ -355,13 +398,16 @@ class Busy:
             if now >= self._next.get(member, 0.0):
                 self._next[member] = now + self.written[member]
                 self.hidden ^= {member}
-                self.stack.put("/boards/b/member", {"hidden": member in self.hidden}, id=member)
+                # Not by the command function, which refuses it while the board is being deleted.
+                image = self._scores.image(("b", member))
+                assert image is not None
+                after = rewritten(replace(image, hidden=not image.hidden), self.stack.clock())
+                self._scores.apply([], [Rewrite(after, image.version)], self.stack.clock())
         self._is_at_it = False
 
     def undone(self, task: str) -> set[str]:
         """The members that a job has not removed, or not registered and placed."""
-        scores = DynamoScores(self.stack.dynamodb, "Scores", "Receipts", clock_of(self.stack.clock))
-        images = scores.images([("b", name) for name in NAMES], consistent=True).values()
+        images = self._scores.images([("b", name) for name in NAMES], consistent=True).values()
         if task == "delete":
             return {image.member for image in images if not image.removed}
         placed = entries(self.stack.dynamodb).get("b#G0Pa~1", {}).keys() | self.hidden

@@ -6,7 +6,7 @@ from typing import Final
 
 from standings.domain.boards.coverage import coverage_of, written_codes
 from standings.domain.boards.definitions import Boards, Family
-from standings.ports.board_records import BOARD_TTL_S, DELETE, BoardRecord, BoardRecords
+from standings.ports.board_records import BOARD_TTL_S, BoardRecord, BoardRecords
 from standings.ports.errors import StoreUnavailableError
 from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import TtlCache
@@ -53,9 +53,15 @@ class BoardCatalog:
                 return after
         return None
 
-    def register(self, names: Iterable[str]) -> None:
-        """Create the records of boards before their first event."""
-        self._limited(set(names), register=True)
+    def register(self, names: Iterable[str]) -> dict[str, BoardRecord]:
+        """Create the records of boards before their first event. Returns the records, read without the cache.
+
+        So a function that begins after a deletion knows of it. The deletion waits for those that began before.
+        """
+        names = set(names)
+        for name in names:
+            self._cache.forget(name)
+        return self._limited(names, register=True)
 
     def _limited(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
         records = {name: record for name in names if (record := self._cache.get(name)) is not None}
@@ -72,9 +78,7 @@ class BoardCatalog:
                     if after != before and not self.records.put(after, before):
                         continue  # another process has written the record: read it again
                     records[name] = after
-                    # The next event of a deleted board must reach its record.
-                    if not after.deleted and (after.job is None or after.job.task != DELETE):
-                        self._cache.put(name, after, read_at)
+                    self._cache.put(name, after, read_at)
                 missing.discard(name)
         raise StoreUnavailableError(f"other processes keep writing the records of {len(missing)} boards")
 
@@ -91,8 +95,6 @@ class BoardCatalog:
 
     def _registered(self, family: Family, record: BoardRecord) -> BoardRecord:
         """Return the record of a board that has a new event. A deleted board begins again."""
-        if record.job is not None and record.job.task == DELETE:
-            return replace(record, again=True)
         if record.deleted:
             now = self._clock.now()
             return replace(record, deleted=False, coverage=coverage_of(family, now), begun=now)

@@ -54,3 +54,9 @@ def not_found(kind: str, title: str, detail: str) -> NotFoundError:
 def no_such_member(board: str, member: str) -> NotFoundError:
     """The error of a member that the board does not have, or no longer has."""
     return NotFoundError("no-such-member", "No such member", f"board {board!r} has no member {member!r}")
+
+
+def being_deleted(board: str) -> NotFoundError:
+    """The error of a board whose members and ranks somebody is deleting."""
+    detail = f"board {board!r} is being deleted; once that has ended, a new event begins it again"
+    return NotFoundError("being-deleted", "Being deleted", detail)

@@ -6,7 +6,7 @@ from typing import Any
 
 from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.names import check_member, family_of
-from standings.domain.errors import no_such_member
+from standings.domain.errors import being_deleted, no_such_member
 from standings.domain.members.member_item import Image, new_image, registered, removed, rewritten
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import Rewrite, Scores
@@ -26,7 +26,9 @@ class MemberAdmin:
         family = family_of(self._catalog.boards, board)
         check_member("id", member)
         backoff = self._clock.backoff_for(READ_TIMEOUT_S)
-        with_retry(lambda: self._catalog.register([board]), backoff)
+        records = with_retry(lambda: self._catalog.register([board]), backoff)
+        if records[board].is_being_deleted:
+            raise being_deleted(board)
 
         def put(image: Image | None, written_at_ms: int) -> Image:
             if image is None or image.removed:

@@ -42,7 +42,7 @@ class BoardRecord:
     `version` grows by one with every write. `begun` is when the board began, in milliseconds. `codes` are those of all
     rankings that any definition has written. Readers use `generation`, which has `coverage`; projectors write all in
     `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale` ones await removal.
-    A `deleted` board is not listed. `again` is set if an event arrived while the board was being deleted.
+    A `deleted` board is not listed.
     """
 
     board: str
@@ -55,9 +55,13 @@ class BoardRecord:
     latest: int = 0
     stale: tuple[int, ...] = ()
     deleted: bool = False
-    again: bool = False
     renewed: int = 0
     job: Job | None = None
+
+    @property
+    def is_being_deleted(self) -> bool:
+        """Whether events are refused and nothing is read, until the board's members and ranks are gone."""
+        return self.job is not None and self.job.task == DELETE
 
 
 class BoardRecords(Protocol):

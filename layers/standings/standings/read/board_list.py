@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from standings.domain.boards.definitions import Metric
 from standings.domain.boards.names import BOARD_NAME
-from standings.domain.errors import bad_argument, check_range
+from standings.domain.errors import bad_argument, being_deleted, check_range
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE, day_text
 from standings.domain.windows.late_and_keep import Timetable
 from standings.domain.windows.window import WEEKDAYS
@@ -30,6 +30,9 @@ def boards(request: Request, *, prefix: str, limit: int, cursor: str | None) -> 
 def definition(request: Request, board: str) -> dict[str, Any]:
     """A board's definition in `boards.toml`, with the current period of each window."""
     family = request.family(board)
+    record = request.record(board)
+    if record is not None and record.is_being_deleted:
+        raise being_deleted(board)
     timetable = family.timetable
     return {
         "board": board,

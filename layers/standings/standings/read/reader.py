@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.boards.definitions import Boards, Family, Metric, Ranking
 from standings.domain.boards.names import family_of
-from standings.domain.errors import NotFoundError, bad_argument, not_found
+from standings.domain.errors import NotFoundError, bad_argument, being_deleted, not_found
 from standings.domain.events import instants
 from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.domain.tiers.tier_path import ROOT, Path
@@ -76,6 +76,10 @@ class Request:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
         return self._clock.backoff(self._begun + READ_TIMEOUT_S)
 
+    def record(self, board: str) -> BoardRecord | None:
+        """A board's record, up to a minute old; None for a board without events."""
+        return self._reader.records.get_or_read(board, lambda: self.store.record(board))
+
     def family(self, board: str) -> Family:
         """The family of a board."""
         return family_of(self._reader.boards, board)
@@ -137,7 +141,9 @@ class Request:
             detail = f"the first season of board {board!r}, {first.name!r}, has not begun"
             raise not_found("no-season-yet", "No season has begun", detail)
         # Use one record throughout: the next may name another generation.
-        record = self._reader.records.get_or_read(board, lambda: self.store.record(board))
+        record = self.record(board)
+        if record is not None and record.is_being_deleted:
+            raise being_deleted(board)
         if record is None:
             until = ranking.readable_until
         else:

@@ -129,10 +129,20 @@ class _Transaction:
             if (damage.board, damage.member) in items_of(event):
                 self._refuse(event, RefusedEvent("damaged", f"member: {damage}"))
 
+    def _refuse_leaving(self, leaving: set[str]) -> None:
+        """Refuse the events of boards that are being deleted: what they count would be removed with the board."""
+        for event in list(self.events.values()):
+            if (board := next((update.board for update in event.updates if update.board in leaving), None)) is not None:
+                detail = f"board: {board!r} is being deleted: replay the event once that has ended"
+                self._refuse(event, RefusedEvent("deleting", detail))
+
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
         keys = {item for event in self.events.values() for item in items_of(event)}
-        self.writer.catalog.register(board for board, _ in keys)
+        records = self.writer.catalog.register(board for board, _ in keys)
+        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
+            self._refuse_leaving(leaving)
+            keys = {item for event in self.events.values() for item in items_of(event)}
         families = {board: family_of(self.writer.catalog.boards, board) for board, _ in keys}
         to_read = [key for key in sorted(keys) if families[key[0]].has_buckets or not families[key[0]].adds_up]
         if to_read:

@@ -17,6 +17,7 @@ Rule = Literal[
     "board",
     "bounds",
     "damaged",
+    "deleting",
     "internal",
     "json",
     "limit",

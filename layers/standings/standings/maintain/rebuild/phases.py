@@ -44,7 +44,6 @@ def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRec
         changes["written"] = (record.generation,)
     if phase == LEAVING:
         job = Job(DELETE, phase, now, planned)
-        changes["again"] = False
     elif phase == ANNOUNCED:
         number = record.latest + 1
         job = job._replace(coverage=planned)
@@ -55,9 +54,9 @@ def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRec
     elif phase == SWITCHED:
         lost = record.coverage.lost
         if job.task == DELETE:
-            changes["deleted"] = not record.again
+            changes["deleted"] = True
             lost = frozenset()  # All that was counted before is removed
-        changes |= {"generation": record.latest, "coverage": job.coverage.without(lost), "again": False}
+        changes |= {"generation": record.latest, "coverage": job.coverage.without(lost)}
         job = job._replace(task=REBUILD)
     return replace(record, job=job, **changes)
 

@@ -9,9 +9,9 @@ A rebuild writes a new *generation*, in phases. The board's record names each ph
 3. `switched`: the new generation is read. The old one is still written, until every reader has learned of the switch.
 4. `retired`: nothing writes the old generation. It is purged once every attempt that wrote it has ended.
 
-A deletion has two phases before these. In `leaving` it waits until every writer knows. In `removing` it removes the
-members one by one, which empties the rankings by ordinary moves. The rebuild that follows holds only members that came
-back meanwhile.
+A deletion has two phases before these, and from its first moment on the writer refuses the board's events. In `leaving`
+it waits for attempts that began before. In `removing` it removes the members one by one, which empties the rankings by
+ordinary moves. The rebuild that follows holds nobody; with it the generation is purged that may still have rows.
 
 Every step may be repeated from where the record says. An interrupted job, or two at once, end the same.
 """
@@ -44,6 +44,8 @@ from standings.runtime.retry import Clock, with_retry
 _CLOCK_SKEW_S: Final = 60
 _PART: Final = MAX_ACTIONS - 1  # Members in one transaction, beside the check of the fence
 _STREAM_AGE: Final = 25 * HOUR  # A record of the stream is younger, by any clock
+_LAST_ATTEMPTS: Final = (MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
+"""Milliseconds after which every attempt has ended that wrote with an older record: writers read it each time."""
 PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
 """Milliseconds after which no function uses an older record of a board."""
 
@@ -107,7 +109,8 @@ class _Run:
         """Seconds until the phase may go on."""
         if job.phase not in phases.WAITING:
             return 0.0
-        return max(0, job.since + PROPAGATION_WAIT - self._now()) / SECOND
+        wait = _LAST_ATTEMPTS if job.phase == phases.LEAVING else PROPAGATION_WAIT
+        return max(0, job.since + wait - self._now()) / SECOND
 
     def _step(self, record: BoardRecord, job: Job) -> BoardRecord:
         """Do the work of a phase until it is done or the time is over; returns the record as it is then."""

@@ -24,7 +24,7 @@ from standings.ports.board_records import BoardRecord, Job
 from standings.ports.errors import CancelReason, StoreUnavailableError
 from standings.runtime.retry import Clock
 
-_CONTENT: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "again", "renewed", "job")
+_CONTENT: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")
 
 
 class DynamoBoards:
@@ -113,6 +113,7 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
     job = record.job
     content = {name: getattr(record, name) for name in _CONTENT}
     content |= {"coverage": _encode_coverage(record.coverage), "codes": sorted(record.codes)}
+    content["again"] = False  # Version 0.2 reads it
     if job is not None:
         content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
     item: dict[str, Any] = {
