@@ -82,20 +82,6 @@ def test_every_answer_is_the_sorted_lists(
     assert tier_tree.select(len(listed), lambda node: tree.get(node, {})) is None
 
 
-@given(st.lists(st.tuples(st.none() | scores, st.none() | scores), max_size=40))
-def test_the_order_of_moves_does_not_matter(moves: list[tuple[int | None, int | None]]) -> None:
-    one_by_one: Tree = {}
-    for move in moves:
-        apply(one_by_one, [move])
-    at_once: Tree = {}
-    apply(at_once, moves[::-1])
-
-    def counted(tree: Tree) -> Tree:
-        return {n: kept for n, counters in tree.items() if (kept := {d: c for d, c in counters.items() if c})}
-
-    assert counted(one_by_one) == counted(at_once)
-
-
 def test_a_step_within_a_leaf_touches_one_node() -> None:
     assert list(tier_tree.deltas([(300, 310)])) == [path(300)[:-1]]
 

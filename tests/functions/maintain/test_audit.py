@@ -24,8 +24,7 @@ from standings.project.outcome import one_by_one
 from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
-from tests.support.builders.audit.auditing import BOARD, FAMILY, Audited, findings, lag, populate, traffic
-from tests.support.builders.audit.counters import NOW
+from tests.support.builders.audit.auditing import BOARD, FAMILY, NOW, Audited, findings, lag, populate, traffic
 from tests.support.builders.audit.damages import KINDS, LOGS, Damages
 from tests.support.builders.failures.maintenance import before, finish
 from tests.support.dynamodb.engine import Engine

@@ -18,7 +18,7 @@ from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.failures.maintenance import call
 from tests.support.builders.stages.streaming import project
-from tests.support.oracle.model import Model
+from tests.support.oracle.model import BoardModel, Metric
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS: Final = """
@@ -74,10 +74,10 @@ def refusal(operation: str) -> ClientError:
 def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any, clock: ManualClock) -> None:
     """A wrong file refuses events; after the fix they are replayed twice, beside events that were sent again."""
     rng = random.Random(3)
-    model = Model()
+    model = BoardModel({"points": Metric()})
     events = [event(f"e{n}", f"m{rng.randrange(20)}", rng.randrange(1, 300)) for n in range(300)]
     for one in events:
-        model.add(one["id"], one["member"], NOW, one["metrics"]["points"], NOW)
+        model.add(one["id"], one["member"], NOW, one["metrics"], NOW)
     with running(engine, clock, WRONG) as wrong:
         post(wrong, *events)
         listed = call(wrong, "dead_letters", "list", limit=7)
@@ -111,7 +111,9 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any, clock
         project(right)
         for window in ("all", "day"):
             entries = right.entries(f"/boards/b/points/{window}", period=None if window == "all" else "2026-11-21")
-            assert [(e["rank"], e["member"], e["score"]) for e in entries] == model.standings(window, NOW)
+            assert [(e["rank"], e["member"], e["score"]) for e in entries] == model.listing(
+                "points", window, NOW
+            ).lines()
     assert_tiers_count_the_entries(engine)
 
 

@@ -423,29 +423,6 @@ class BoardModel:
         return Placed(member, best, min(at for at, _, amount in values if amount == best))
 
 
-@dataclass
-class Model(Calendar):
-    """A board with one metric that sums. Members need not be registered."""
-
-    board: BoardModel = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.board = BoardModel({"": Metric()}, self)
-
-    def add(self, event_id: str, member: str, at: datetime, units: int, now: datetime) -> None:
-        """Apply an event at the instant `now`, once."""
-        self.board.add(event_id, member, at, {"": units}, now)
-
-    def scores(self, window: str, on: datetime) -> dict[str, int]:
-        """Return the scores of all ranked members in the period of a window that contains an instant."""
-        return {one.member: one.score for one in self.board.listing("", window, on).placed}
-
-    def standings(self, window: str, on: datetime, *, descending: bool = True) -> list[Line]:
-        """Return the list of the period that contains an instant. Equal scores share the best rank."""
-        self.board.metrics = {"": Metric(descending=descending)}
-        return self.board.listing("", window, on).lines()
-
-
 def _milliseconds(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(milliseconds=1)
 

@@ -14,8 +14,7 @@ from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_o
 from standings.domain.rolling.steps import Step, Steps
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.domain.tiers.tier_path import path, prefixes
-from tests.support.builders.audit.auditing import SCORES, Audited
-from tests.support.builders.audit.counters import NOW, UNREADABLE, Finding, add_to_counter, nodes_of
+from tests.support.builders.audit.auditing import NOW, SCORES, UNREADABLE, Audited, Finding, add_to_counter, nodes_of
 from tests.support.builders.checks import rows
 
 Item = dict[str, Any]
