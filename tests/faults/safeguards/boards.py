@@ -108,14 +108,13 @@ def _removed_with_an_old_record(pipeline: Rig) -> Stack:
 
 @on_a_rig
 def counted_during_a_deletion(pipeline: Rig) -> None:
-    """A board is deleted right after a writer has read its record. The writer adds a member after the deletion."""
+    """A board is being deleted, and its members are removed, when a writer that knows its record gets an event."""
     stack, other = pipeline.functions(), pipeline.functions()
     pipeline.count(other, "a", 10, by=stack)
     pipeline.rebuild(stack, until="announced", task="delete")
     pipeline.count(other, "a", 2, by=stack)
     pipeline.rebuild(stack, task="delete")
-    assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
-    assert pipeline.scores(stack) == {"a": 2}
+    assert pipeline.scores(stack) == {}
 
 
 @on_a_rig
@@ -183,18 +182,13 @@ def _puts_unconditionally(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda client, request: original(client, unconditional({"Put": request})["Put"])
 
 
-def _ignores_events_during_deletion(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, family, record: replace(original(self, family, record), again=record.again)
-
-
 def _as_if_never_in_use(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda family, now: original(family, now)._replace(first=0)
 
 
 BOARDS: Final = {
-    "an event on a board that is being deleted is noted in the board's record": Safeguard(
-        Change("catalog.board_catalog:BoardCatalog._registered", _ignores_events_during_deletion),
-        written=counted_during_a_deletion,
+    "events of a board that is being deleted are refused": Safeguard(
+        Change("write.writer:_Transaction._refuse_leaving", returns(None)), written=counted_during_a_deletion
     ),
     "cached board records expire after a minute": Safeguard(
         Change("runtime.ttl_cache:TtlCache._fresh", lambda _: lambda cache, key: cache._entries.get(key))
