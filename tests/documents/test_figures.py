@@ -94,29 +94,6 @@ def test_reads_are_right_and_cost_the_same_at_every_depth() -> None:
     assert max(entries) <= 1_300
 
 
-def test_a_history_and_a_rank_beside_a_page_are_within_their_budgets() -> None:
-    for (board, members, read), cost in READS.items():
-        periods = reads.periods_of({"read": read})
-        if periods > 1 or (periods and board == reads.CALENDAR):
-            assert cost <= {reads.CALENDAR: 3.0, reads.ROLLING: 6.0}[board] * periods
-        elif periods:
-            assert cost <= READS[board, members, "rank of a member"]
-        elif read.endswith("`me`"):
-            beside = READS[board, members, "top 100"] + READS[board, members, "rank of a member"]
-            assert cost <= beside + 0.5 * reads.WITH_ME.get(board, 1)
-    assert {members for _, members, read in READS if read.startswith("history")} == {*reads.HISTORIES}
-
-
-def test_a_hundred_profiles_cost_fifty_units() -> None:
-    for kind in reads.PROFILES:
-        cost = {read: units for (board, _, read), units in READS.items() if board == kind}
-        for limit in (100, 1_000):
-            without = cost[f"top {limit:,}, without profiles"]
-            assert cost[f"top {limit:,}, with profiles"] - without == limit / 2
-            assert cost[f"top {limit:,}, with profiles, again within a minute"] == without
-        assert cost["rank of a member, with its profile"] <= 3.5
-
-
 def test_only_busy_boards_pay_for_lanes() -> None:
     busy = {(row["projectors"], row["most_lanes"]): row for row in RESULTS["lanes"]["busy"]}
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Final
 
-import orjson
 import pytest
 
 from standings.aws.dynamodb.scores.scores import DynamoScores
@@ -413,22 +412,6 @@ def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any, clock: Manua
     clock.milliseconds += 10 * DAY
     image = count_points(engine, clock, boards, "2026-12-01T10:15:00Z", points=1)
     assert image.tie_keys.keys() <= image.values.keys()
-
-
-def test_a_board_that_an_older_function_does_not_know_is_parked_whole_and_can_be_replayed(
-    engine: Any, clock: ManualClock
-) -> None:
-    """The writer has the new definition, one projector the old one."""
-    another = ALL.replace('"b"', '"c"')
-    count_points(engine, clock, another + ALL, points=5)
-    with running(engine, clock, another) as old:
-        project(old)
-    (parked,) = old.bucket.objects.values()
-    assert orjson.loads(parked)["reason"] == "no family in boards.toml matches 'b'"
-    with running(engine, clock, another + ALL) as new:
-        new.bucket.objects, new.bucket.written = old.bucket.objects, old.bucket.written
-        assert call(new, "parked", "replay")["removed"] == 1
-        assert new.entries("/boards/b/points/all") == [{"rank": 1, "member": "m", "score": 5}]
 
 
 def test_a_rolling_window_of_a_board_of_0_1_is_not_built_until_the_board_is_rebuilt(

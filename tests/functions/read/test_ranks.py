@@ -20,15 +20,6 @@ from tests.support.thoroughness import seeds
 ANOTHER: Final = "ask for another method"
 
 
-def test_hostile_names_are_only_names(stack: Stack) -> None:
-    names = ["images/1.jpg", "a,b", "用户", "<script>", "x y+z&w=1", "%2F", "\u0000", "\ufffd", "a#b", "x" * 256]
-    post(stack, {name: n for n, name in enumerate(names)})
-
-    for n, name in enumerate(names):
-        status, answer = stack.get(f"{ALL}/rank", member=name)
-        assert (status, answer["member"], answer["score"]) == (200, name, n)
-
-
 def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
     for board in ("b", "b-2", "b-3", "golf-1"):
         post(stack, {"a": 1}, board=board, metric="strokes" if board == "golf-1" else "points")
