@@ -31,8 +31,7 @@ AREAS = {
     "project": ["tests/functions/project", *SCHEDULES],
     "read": ["tests/functions/profiles", "tests/functions/seasons", "tests/functions/http", "tests/functions/read"],
     "maintain": ["tests/functions/maintain"],
-    "functions": ["tests/functions/test_handlers.py", "tests/functions/http", "tests/functions/test_metrics.py",
-                  "tests/functions/read/test_caching.py"],
+    "functions": ["tests/functions/test_handlers.py", "tests/functions/http", "tests/functions/read/test_caching.py"],
 }  # fmt: skip
 """The tests that know an area best. Of schedules, some of `make test` and some of `make test-all`."""
 MARKS = {"quick": "not thorough", "thorough": "thorough"}

@@ -25,7 +25,7 @@ from demo import feed, serve
 from demo.embedded import emulator
 from demo.embedded.stack import LOCAL, PROJECT, Deployment, deployed
 from tests.e2e.test_lambda_runtime import invoke_all
-from tests.support.aws.deployed_api import answer_of, event
+from tests.support.aws.deployed_api import answer_of, count, event
 from tests.support.aws.embedded_tools import copy_project, skip_without_tools
 from tests.support.aws.servers import free_port, stop
 
@@ -85,7 +85,7 @@ def test_every_function_on_every_sample(project: Path, deployment: Deployment) -
         said = sam(project, "local", "invoke", function, "-e", f"events/{event}.json", *LOCAL_OPTIONS)
         return json.loads(said.splitlines()[-1])
 
-    invoke_all(deployment, invoke)
+    invoke_all(lambda: count(deployment), invoke)
 
 
 @pytest.fixture

@@ -120,14 +120,14 @@ def test_every_sample_does_its_work(deployment: Deployment, tmp_path: Path) -> N
             name: stack.enter_context(running(name, build, variables, tmp_path))
             for name, variables in environments.items()
         }
-        invoke_all(deployment, lambda function, event: functions[function].invoke(event))
+        invoke_all(lambda: count(deployment), lambda function, event: functions[function].invoke(event))
         told = {name.removesuffix("Function"): function.metrics() for name, function in functions.items()}
     assert {"EventsApplied", "EventsDuplicate", "EventsRefused", "QueueToScore"} <= told["Writer"]
     assert {"Moves", "WriteToRank"} <= told["Projector"]
     assert "Drift" in told["Maintenance"]
 
 
-def invoke_all(deployment: Deployment, run: Callable[[str, str], dict[str, Any]]) -> None:
+def invoke_all(catch_up: Callable[[], None], run: Callable[[str, str], dict[str, Any]]) -> None:
     """Give every sample to its function. Each builds on the effects of the last, and those of the stack's functions."""
     invoked = {path.stem for path in EVENTS.glob("*.json")}
 
@@ -142,7 +142,7 @@ def invoke_all(deployment: Deployment, run: Callable[[str, str], dict[str, Any]]
         return answer["statusCode"], json.loads(answer["body"])
 
     def page() -> list[tuple[int, str, int]]:
-        count(deployment)
+        catch_up()
         answer = invoke("Query", "read-page")
         assert answer["statusCode"] == 200
         return [(one["rank"], one["member"], one["score"]) for one in json.loads(answer["body"])["entries"]]

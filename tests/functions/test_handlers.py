@@ -1,41 +1,52 @@
-"""The handlers: their answers to Lambda, where failures go, and what the log has of a bug of ours.
+"""The handlers: their answers to Lambda, tasks, where failures go, what the log has of a bug of ours, and metrics.
 
-A bug does not stop other events. The log has its stack in one line, without the producer's data.
+A bug does not stop other events. The log has its stack in one line, without the producer's data. Metrics are in lines
+that CloudWatch accepts, without unbounded dimensions.
 """
 
 import io
 import json
+import platform
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, get_args
 from unittest import mock
 
+import botocore
 import orjson
 import pytest
 from botocore.exceptions import ClientError
 
+from standings.domain.events.event import Rule
+from standings.project.outcome import one_by_one
+from standings.project.prune_tiers import PrunedRankings
 from standings.runtime.environment import required
-from standings.runtime.logs import logger
-from standings.wiring import building_blocks
+from standings.runtime.logs import logger, metrics
+from standings.wiring import building_blocks, projector
 from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.faults.faulty_client import cancelled
 
-NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+NOW: Final = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
 ALL: Final = "/boards/b/points/all"
 DONE: Final[dict[str, Any]] = {"batchItemFailures": []}
 BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }'
 
 
-def event(event_id: str, member: str = "m") -> dict[str, Any]:
-    at = NOW.isoformat()
-    return {"id": event_id, "board": "b", "member": member, "at": at, "metrics": {"points": 1}}
+def message(number: int, body: Any, waited: int = 0) -> dict[str, Any]:
+    text = body if isinstance(body, str) else orjson.dumps(body).decode()
+    return {"messageId": f"id-{number}", "body": text, "attributes": {"SentTimestamp": str(NOW - waited)}}
+
+
+def event(event_id: str, member: str = "m", points: Any = 1, **other: Any) -> dict[str, Any]:
+    at = "2026-11-21T10:15:00Z"
+    return {"id": event_id, "board": "b", "member": member, "at": at, "metrics": {"points": points}, **other}
 
 
 def messages(*bodies: Any) -> dict[str, Any]:
-    texts = [body if isinstance(body, str) else orjson.dumps(body).decode() for body in bodies]
-    return {"Records": [{"messageId": f"id-{n}", "body": text} for n, text in enumerate(texts)]}
+    return {"Records": [message(number, body) for number, body in enumerate(bodies)]}
 
 
 def records(stack: Stack) -> list[Any]:
@@ -233,3 +244,225 @@ def test_a_bug_of_the_command_function_refuses_the_event(stack: Stack, log: Line
     assert the_bug_in(log(), "event refused")["rule"] == "internal"
     assert (status, [result["status"] for result in answer["results"]]) == (202, ["queued", "refused", "queued"])
     assert answer["results"][1]["detail"] == f"body: cannot be read: {BUG}"
+
+
+# ---- tasks of the maintenance function
+
+
+def test_it_says_what_it_runs_on(stack: Stack) -> None:
+    answer = stack.maintenance({"runtime": {}}, Context())
+
+    assert answer == {"python": platform.python_version(), "botocore": botocore.__version__, "done": True}
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        (None, "settle, settlements, announcements, runtime, dead_letters, parked, got None"),
+        ({}, "expected an object with one of"),
+        ({"rebuild": {"board": "b"}, "delete": {"board": "b"}}, "expected an object with one of"),
+        ({"purge": {}}, "expected one of audit, .*, got 'purge'"),
+        ({"audits": {"next": {}}}, "next: read_units is missing"),
+        ({"audits": {"next": {"read_units": 0}}}, "next: read_units: expected at least 1, got 0"),
+        ({"rebuild": {}}, "rebuild: board is missing"),
+        ({"delete": {"board": None}}, "delete: board is missing"),
+        ({"erase": {}}, "erase: member is missing"),
+        ({"settle": {}}, "settle: board is missing"),
+        ({"settlements": {"list": {}}}, "list: board is missing"),
+        ({"rebuild": "b"}, "rebuild: expected an object of arguments, got 'b'"),
+        ({"rebuild": {"board": 5}}, "rebuild: board: expected a value of type str, got 5"),
+        ({"rebuild": {"board": "b", "fast": True}}, "rebuild: expected arguments board, begin, cursor, got 'fast'"),
+        ({"rebuild": {"board": "nobody"}}, "board 'nobody' has had no event"),
+        ({"dead_letters": {}}, "dead_letters: expected an object with one of list, replay, delete"),
+        ({"dead_letters": {"list": {"limit": True}}}, "list: limit: expected a value of type int, got True"),
+        ({"dead_letters": {"replay": {"ids": [1]}}}, r"replay: ids: expected a list of texts, got \[1\]"),
+        ({"dead_letters": {"delete": {}}}, "delete: ids is missing"),
+        ({"parked": {"delete": {}}}, "parked: expected one of list, replay, got 'delete'"),
+    ],
+)
+def test_an_event_that_names_no_task_is_an_error_that_says_why(stack: Stack, event: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        stack.maintenance(event, Context())
+
+
+# ---- metrics
+
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+MAX_METRICS: Final = 100
+MAX_DIMENSIONS: Final = 30
+MAX_LINE_LENGTH: Final = 1_048_576
+BOARD_COUNT: Final = 40
+OF_WRITER: Final = {"EventsApplied", "EventsDuplicate", "EventsFailed", "EventsRefused", "WriterConflicts"}
+OF_PROJECTOR: Final = {"GapsHealed", "Moves", "MovesKnown", "ProjectorConflicts", "RecordsParked", "TiersRemoved"}
+UNITS: Final = {
+    **dict.fromkeys(OF_WRITER | OF_PROJECTOR, "Count"),
+    **dict.fromkeys(("QueueToScore", "WriteToRank"), "Milliseconds"),
+}
+Emitted = Callable[[], tuple[dict[str, float], dict[str, dict[str, float]]]]
+
+
+@pytest.fixture
+def emitted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Emitted:
+    """Return what was emitted since the last call: the service's metrics, and those of each rule."""
+    monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
+    metrics.clear_metrics()  # Other tests have metrics disabled, so theirs are still here.
+
+    def read() -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+        found = [metrics_of(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
+        service = [values for dimensions, values in found if dimensions == {"service": "standings"}]
+        by_rule = {dimensions["rule"]: values for dimensions, values in found if "rule" in dimensions}
+        assert all(dimensions.keys() <= {"service", "rule"} for dimensions, _ in found)
+        assert len(service) == 1
+        assert len(found) == 1 + len(by_rule), "emitted twice"
+        return service[0], by_rule
+
+    return read
+
+
+def metrics_of(line: str) -> tuple[dict[str, str], dict[str, float]]:
+    """The dimensions and metrics of a line, after checking it against the specification."""
+    assert len(line.encode()) <= MAX_LINE_LENGTH
+    root = json.loads(line)
+    assert isinstance(root["_aws"]["Timestamp"], int)
+    (directive,) = root["_aws"]["CloudWatchMetrics"]
+    assert directive["Namespace"] == "Standings"
+    (names,) = directive["Dimensions"]
+    assert len(names) <= MAX_DIMENSIONS
+    assert all(isinstance(root[name], str) and 1 <= len(root[name]) <= 1024 for name in names)
+    assert 1 <= len(directive["Metrics"]) <= MAX_METRICS
+    values: dict[str, float] = {}
+    for metric in directive["Metrics"]:
+        value = root[metric["Name"]]
+        # One number for each metric: CloudWatch accepts at most a hundred in a line.
+        (values[metric["Name"]],) = value if isinstance(value, list) else [value]
+        assert UNITS[metric["Name"]] == metric["Unit"]
+    return {name: root[name] for name in names}, values
+
+
+def test_the_writer_emits_what_became_of_events_and_the_lag(stack: Stack, engine: Any, emitted: Emitted) -> None:
+    conflicts = [["None", "TransactionConflict"]]
+
+    def busy_once(operation: str, request: dict[str, Any]) -> None:
+        if operation == "TransactWriteItems" and conflicts:
+            raise cancelled((conflicts.pop() * len(request["TransactItems"]))[: len(request["TransactItems"])])
+
+    engine.before.append(busy_once)
+    bodies = [event("1"), event("1"), event("2", "n"), event("3", points="3"), event("4", colour=1), "{"]
+    stack.writer({"Records": [message(n, body, waited=100 * n) for n, body in enumerate(bodies)]}, Context())
+
+    # The lag is that of event 2: refused events and duplicates do not count. It includes the retry.
+    assert emitted() == (
+        {
+            "EventsApplied": 2,
+            "EventsDuplicate": 1,
+            "EventsFailed": 0,
+            "EventsRefused": 3,
+            "QueueToScore": 200 + stack.clock() - NOW,
+            "WriterConflicts": 1,
+        },
+        {rule: {"EventsRefused": 1} for rule in ("amount", "unknown", "json")},
+    )
+
+
+def test_a_batch_that_counted_nothing_tells_no_lag(stack: Stack, emitted: Emitted) -> None:
+    stack.writer({"Records": [message(0, event("1"))]}, Context())
+    emitted()
+    stack.writer({"Records": [message(0, event("1"), waited=500), message(1, "{", waited=500)]}, Context())
+
+    assert emitted()[0].keys() == OF_WRITER
+
+
+def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, emitted: Emitted) -> None:
+    stack.writer({"Records": [message(0, event("1")), message(1, event("2", "n"))]}, Context())
+    emitted()
+    found = records(stack)
+    bad = next(record for record in found if record["dynamodb"]["Keys"]["sk"]["S"] == "m")
+    bad["dynamodb"]["NewImage"]["v"] = {"N": "not a number"}
+    stack.clock.milliseconds += 700
+    stack.projector({"Records": found}, Context())
+    told = emitted()[0]
+
+    assert told.keys() == {*OF_PROJECTOR, "WriteToRank"}
+    assert (told["RecordsParked"], told["WriteToRank"], told["ProjectorConflicts"]) == (1, 700, 0)
+    assert told["Moves"] > 0
+    stack.projector({"Records": [record for record in found if record is not bad]}, Context())
+    again = emitted()[0]
+    assert (again["Moves"], again["MovesKnown"]) == (0, told["Moves"])
+
+
+@pytest.fixture
+def cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make projectors prune after every move."""
+    monkeypatch.setattr(projector, "PrunedRankings", partial(PrunedRankings, chance=1, worth=0))
+
+
+def records_of(stack: Stack, points: int, boards: int) -> list[Any]:
+    """Write an event on each of some boards, and return its records without projecting them."""
+    bodies = [event(f"{points} {n}", points=points, board=f"b{n:02}") for n in range(boards)]
+    stack.writer({"Records": [message(n, body) for n, body in enumerate(bodies)]}, Context())
+    (shard,) = stack.dynamodb.stream("Scores")
+    found = shard[stack.projected.get(0, 0) :]
+    stack.projected[0] = len(shard)
+    return [record for record in found if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
+
+
+@pytest.fixture
+def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make projectors work on one board after the other."""
+    monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
+
+
+@pytest.mark.usefixtures("cleaning", "in_turn")
+def test_tiers_that_a_call_removed_count_in_no_other(
+    stack: Stack, engine: Any, capsys: pytest.CaptureFixture[str], emitted: Emitted
+) -> None:
+    """The call fails at the second board, after it has removed the first board's tiers."""
+    removals = []
+
+    def breaks(operation: str, request: dict[str, Any]) -> None:
+        if operation == "TransactWriteItems":
+            removals.append(any("Delete" in action for action in request["TransactItems"]))
+            if "b01" in str(request):
+                raise MemoryError
+
+    stack.projector({"Records": records_of(stack, 300, 2)}, Context())
+    moved = records_of(stack, 20_000, 2)
+    engine.before.append(breaks)
+    with pytest.raises(MemoryError):
+        stack.projector({"Records": moved}, Context())
+    engine.before.clear()
+    capsys.readouterr()
+    stack.projector({"Records": moved[:1]}, Context())
+
+    assert removals == [False, True, False]
+    found, _ = emitted()
+    assert (found["MovesKnown"], found["TiersRemoved"]) == (1, 0)
+
+
+@pytest.mark.usefixtures("cleaning")
+def test_tiers_removed_by_threads_side_by_side_all_count(
+    stack: Stack, capsys: pytest.CaptureFixture[str], emitted: Emitted
+) -> None:
+    stack.projector({"Records": records_of(stack, 300, BOARD_COUNT)}, Context())
+    moved = records_of(stack, 20_000, BOARD_COUNT)
+    capsys.readouterr()
+    stack.projector({"Records": moved}, Context())
+
+    found, _ = emitted()
+    assert (found["Moves"], found["TiersRemoved"]) == (BOARD_COUNT, 2 * BOARD_COUNT)
+
+
+def test_the_largest_batch_is_told_in_few_lines(stack: Stack, emitted: Emitted) -> None:
+    """A thousand refused messages emit a line for each rule, and one for all."""
+    wrong: list[dict[str, Any]] = [
+        *({"points": True}, {"member": ""}, {"board": "/"}, {"metrics": {}}, {"x": 1}),
+        *({"at": "now"}, {"at": "2027-11-21T10:15:00Z"}),
+    ]
+    broken = ["{", event(""), {"id": "a"}, {"id": "a", "at": "2026-11-21T10:15:00Z", "updates": []}]
+    broken += [event("a", **one) for one in wrong]
+    stack.writer({"Records": [message(n, broken[n % len(broken)]) for n in range(1000)]}, Context())
+    found, by_rule = emitted()
+
+    assert found["EventsRefused"] == sum(values["EventsRefused"] for values in by_rule.values()) == 1000
+    assert len(by_rule) == len(broken)
+    assert by_rule.keys() <= set(get_args(Rule))

@@ -10,7 +10,9 @@ import pytest
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.domain.windows.calendar import DAY, MINUTE, SECOND
 from standings.maintain.rebuild.phases import ANNOUNCED, LEAVING, RETIRED, SWITCHED
+from tests.support.awslambda.context import Context
 from tests.support.builders.checks import entries
+from tests.support.builders.failures.maintenance import before
 from tests.support.builders.redefining import live
 from tests.support.faults.faulty_client import Time
 
@@ -113,6 +115,19 @@ def counted_during_a_deletion(pipeline: Rig) -> None:
     pipeline.count(other, "a", 10, by=stack)
     pipeline.rebuild(stack, until="announced", task="delete")
     pipeline.count(other, "a", 2, by=stack)
+    pipeline.rebuild(stack, task="delete")
+    assert pipeline.scores(stack) == {}
+
+
+@on_a_rig
+def counted_as_a_deletion_begins(pipeline: Rig) -> None:
+    """A deletion begins after a writer has read the board's record, and before the writer counts an event."""
+    stack, other = pipeline.functions(), pipeline.functions()
+    pipeline.count(other, "a", 10, by=stack)
+    deletion = {"delete": {"board": "b", "begin": True}}
+    with before(pipeline.engine, lambda: stack.maintenance(deletion, Context()), "TransactWriteItems", "Receipts"):
+        pipeline.send(other, "a", 2)
+    pipeline.project(stack, *pipeline.records())
     pipeline.rebuild(stack, task="delete")
     assert pipeline.scores(stack) == {}
 
@@ -257,5 +272,5 @@ REBUILDING: Final = {
         _skips_wait(SWITCHED), written=read_with_an_old_record
     ),
     "a rebuild waits before it purges": Safeguard(_skips_wait(RETIRED), written=written_with_an_old_record),
-    "a deletion waits before it removes members": Safeguard(_skips_wait(LEAVING), written=counted_during_a_deletion),
+    "a deletion waits before it removes members": Safeguard(_skips_wait(LEAVING), written=counted_as_a_deletion_begins),
 }

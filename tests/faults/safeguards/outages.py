@@ -140,23 +140,6 @@ def a_batch_that_is_too_much(pipeline: Rig) -> None:
 
 
 @on_a_rig
-def disabled_for_most_of_a_day(pipeline: Rig) -> None:
-    """The mapping is disabled for 23 hours. Records older than 12 hours go to the failure bucket without a try."""
-    stack = pipeline.functions()
-    mapping = Mapping(pipeline, stack)
-    send_all(pipeline, stack, MEMBERS[:5])
-    pipeline.clock.milliseconds = NOW + 14 * HOUR
-    send_all(pipeline, stack, MEMBERS[5:])
-    pipeline.clock.milliseconds = NOW + 23 * HOUR
-    mapping.run()
-    assert (mapping.poller.lost, mapping.poller.invocations, len(stack.bucket.objects)) == (0, 1, 1)
-    assert pipeline.scores(stack) == {member: ALL[member] for member in MEMBERS[5:]}
-    pipeline.replay(stack)
-    assert stack.bucket.objects == {}
-    assert pipeline.scores(stack) == ALL
-
-
-@on_a_rig
 def disabled_for_longer_than_a_day(pipeline: Rig) -> None:
     """The mapping is disabled for 25 hours. The stream has dropped a record: an audit names its member."""
     stack = pipeline.functions()
@@ -239,7 +222,7 @@ OUTAGES: Final = {
         Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False})
     ),
     "a replay also reads what Lambda has parked": Safeguard(
-        Change("maintain.failures.parked_objects:_records", _none_of_lambda), written=disabled_for_most_of_a_day
+        Change("maintain.failures.parked_objects:_records", _none_of_lambda)
     ),
     "an audit looks for the entries of every member": Safeguard(
         Change("maintain.audit.audit:BoardAudit._members", returns(None)), written=disabled_for_longer_than_a_day

@@ -115,7 +115,7 @@ class Rig:
     def records(self) -> list[Any]:
         (shard,) = self.engine.stream("Scores")
         new, self.taken = shard[self.taken :], len(shard)
-        return [record for record in new if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
+        return [record for record in new if not record["dynamodb"]["Keys"]["pk"]["S"].startswith("#")]
 
     def project(self, stack: Stack, *records: Any, down: bool = False) -> None:
         """Run a batch through the projector until it is done. With `down` the store is down during the first try."""

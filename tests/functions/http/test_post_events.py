@@ -49,11 +49,6 @@ def statuses(found: list[dict[str, Any]]) -> list[str]:
     return [result["status"] for result in found]
 
 
-def test_one_event_counts(stack: Stack) -> None:
-    assert results(stack, EVENT) == [{"id": "1", "status": "queued", "detail": None}]
-    assert count_them(stack) == [{"rank": 1, "member": "m", "score": 3}]
-
-
 def test_a_list_of_events_is_answered_in_its_order(stack: Stack) -> None:
     events = [{**EVENT, "id": f"e{n}", "member": f"用户{n}"} for n in range(100)]
 

@@ -232,17 +232,6 @@ def test_when_it_was_first_received_outlives_every_refusal(stack: Stack) -> None
     assert left["problems"][0]["why"] == letters(stack)[0]["problem"] == TOO_OLD
 
 
-def test_what_waits_too_long_in_the_queue_is_refused_by_the_writer(stack: Stack) -> None:
-    """Also after SQS's own redrive, which keeps the attributes."""
-    first = {"first_received": {"DataType": "Number", "StringValue": str(stack.clock())}}
-    post(stack, event("1", points=5))
-    stack.clock.milliseconds += 29 * DAY + 1
-    post(stack, event("1", points=5), event("2", points=5), attributes=first)
-
-    assert stack.dead_letters.reasons() == [TOO_OLD] * 2
-    assert total(stack) == {"m": 5}
-
-
 def test_what_was_received_too_often_is_replayed_with_the_time_it_was_sent(stack: Stack) -> None:
     sent_at = stack.clock()
     stack.activity.messages.append({"MessageBody": orjson.dumps(event("1")).decode(), "MessageAttributes": {}})

@@ -140,15 +140,6 @@ def test_each_call_does_what_its_time_allows(stack: Stack, engine: Any, monkeypa
     assert sum(answer["looked_at"] for answer in answers) == 6
 
 
-def test_an_answer_names_so_many_boards_and_the_next_call_goes_on(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(erasing, "MAX_ACTIONS", 2)
-    monkeypatch.setattr(erasing, "MAX_NAMED", 3)
-
-    assert [len(answer["boards"]) for answer in erase(stack)] == [4, 1]
-
-
 def test_a_board_of_no_family_is_named(stack: Stack, clock: ManualClock) -> None:
     with running(stack.dynamodb, clock, (BOARDS + CLUB).replace('[boards."*"]', '[boards."b-*"]')) as narrower:
         answer = call(narrower, "erase", member=ADA)

@@ -139,16 +139,6 @@ def test_whoever_has_gone_leaves_every_ranking(stack: Stack) -> None:
     assert scores(stack)["all 0"] == {"c": 4}
 
 
-def test_all_written_generations_are_placed_in(stack: Stack) -> None:
-    write(stack, "1", "m", 10)
-    call(stack, "rebuild", board="b")
-    park(stack, *unprojected(stack))
-    stack.clock.milliseconds += 60_000
-    replay(stack)
-
-    assert scores(stack, generation=1) == scores(stack) == {name: {"m": 10} for name in EVERYWHERE}
-
-
 def test_what_is_too_old_is_left(stack: Stack) -> None:
     write(stack, "1", "m", 10)
     (record,) = unprojected(stack)

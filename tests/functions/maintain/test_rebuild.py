@@ -511,22 +511,6 @@ def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any, clock: Manua
     assert image.tie_keys.keys() <= image.values.keys()
 
 
-def test_a_board_that_an_older_function_does_not_know_is_parked_whole_and_can_be_replayed(
-    engine: Any, clock: ManualClock
-) -> None:
-    """The writer has the new definition, one projector the old one."""
-    another = ALL.replace('"b"', '"c"')
-    count_points(engine, clock, another + ALL, points=5)
-    with running(engine, clock, another) as old:
-        project(old)
-    (parked,) = old.bucket.objects.values()
-    assert orjson.loads(parked)["reason"] == "no family in boards.toml matches 'b'"
-    with running(engine, clock, another + ALL) as new:
-        new.bucket.objects, new.bucket.written = old.bucket.objects, old.bucket.written
-        assert call(new, "parked", "replay")["removed"] == 1
-        assert new.entries("/boards/b/points/all") == [{"rank": 1, "member": "m", "score": 5}]
-
-
 def test_a_rolling_window_of_a_board_of_0_1_is_not_built_until_the_board_is_rebuilt(
     engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,30 +135,6 @@ def test_what_keeps_a_period_from_being_settled(
     assert (stack.bucket.results, stack.bus.events) == ({}, [])
 
 
-def test_again_replaces_the_files_and_sends_what_was_not_sent(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settlement, "PART", 5)
-    scores = play_until_final(stack, 9)
-    settle_whole(stack)
-    told = won(stack)
-    best = sorted_lines(scores)[0]["member"]
-    hide(stack, best)
-    del scores[best]
-    monkeypatch.setattr(settlement, "PART", 50)
-
-    assert settle_whole(stack, again=True)["rankings"][0]["settled"]
-
-    assert [key.removeprefix(PREFIX) for key in sorted(stack.bucket.results) if "standings-" in key] == [
-        "standings-00001.csv.gz",
-        "standings-00001.jsonl.gz",
-    ]
-    assert lines_in(stack.bucket.results) == sorted_lines(scores)
-    who = {(prize, member) for prize, member, _ in told} | {(prize, member) for prize, member, _ in winners(scores)}
-    assert {(prize, member) for prize, member, _ in won(stack)} == who
-    ids = stack.bus.ids("Prize Won")
-    assert len(ids) == len(set(ids)) == len(who)
-    assert len(set(stack.bus.ids("Period Settled"))) == 2
-
-
 def test_events_that_failed_are_put_again(stack: Stack) -> None:
     scores = play_until_final(stack, 10)
     tried: Counter[str] = Counter()

@@ -12,8 +12,8 @@ from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import Place
 from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
-from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
-from standings.ports.rankings import MAX_ACTIONS, Lane, Node, Removal
+from standings.ports.errors import StoreRefusedError, StoreUnavailableError
+from standings.ports.rankings import MAX_ACTIONS, Lane, Node
 from standings.project.commit_moves import cut
 from standings.project.prune_tiers import CHANCE, PrunedRankings, PruneResult, _dead
 from standings.read import member_ranks
@@ -115,18 +115,6 @@ def test_a_look_that_fails_fails_no_commit(
     monkeypatch.setattr(worker.trees, "lanes", fail)
     assert worker.move(moved("a", 300, 5, 2)).moves == 1
     assert worker.looks == [PruneResult(reason=str(error), unexpected=unexpected)]
-
-
-def test_a_removal_is_done_only_as_it_was_read(engine: Any, worker: Worker) -> None:
-    worker = Worker(engine, chance=0)
-    worker.move(moved("a", None, 300, 1))
-    before = worker.trees.lanes(RANKING, [ROOT, (66,), (66, 2)])
-    worker.move(moved("a", 300, 301, 2))
-
-    assert worker.trees.remove(RANKING, {(66, 2): before[66, 2]}, []) == [CancelReason.CONDITION]
-    worker.move(moved("b", None, 300, 1))
-    assert worker.trees.remove(RANKING, {}, [Removal((66,), [2], before[66,])]) == [CancelReason.CONDITION]
-    assert_tiers_count_the_entries(engine)
 
 
 STEPS: Final = (100, 2_500)

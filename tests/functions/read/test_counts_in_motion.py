@@ -192,28 +192,12 @@ class Schedule(NamedTuple):
 SCHEDULES: Final = {
     "nothing": Schedule(2, {}),
     "a fold of known entries": Schedule(2, {(1, 2): [fold()]}),
-    "a fold before logs are read": Schedule(2, {(0, 0): [fold()], (1, 1): [move("m1", -130)]}),
-    "a move and a fold before nodes": Schedule(4, {(1, 0): [away(), fold()]}),
     "a move and a fold among nodes": Schedule(4, {(1, 1): [away(), fold()]}),
-    "folds one after the other": Schedule(
-        4,
-        {(1, 1): [away(), fold()], (1, 3): [away("m3"), fold(), move("m4", -150), fold(), move("m5", -250)]},
-    ),
     # The log still has what the nodes lack, so they are not read again.
     "a fold that dies halfway": Schedule(3, {(1, 0): [move("m0"), fold(nodes=2)]}, [fold()]),
-    "a fold while it reads again": Schedule(
-        6, {(1, 1): [away(), fold()], (2, 0): [move("m2", -130)], (3, 1): [away("m3"), fold()]}
-    ),
     # The number of logs is read before the new log.
     "a new log": Schedule(5, {(1, 1): [in_a_new_log("m0"), fold(1)]}),
-    "a new log that is not cut": Schedule(5, {(1, 0): [in_a_new_log("m0"), fold(1, nodes=2)]}),
-    "a new log after the number of logs": Schedule(6, {(1, 0): [in_a_new_log("m0"), fold(2)]}, [in_a_new_log("m1")]),
     "entries in another log": Schedule(3, {}, [in_a_new_log("m0")]),
-    "folds of several logs": Schedule(
-        5,
-        {(2, 1): [move("m0", -400), move("m1", -400, 1), fold(1), fold(), move("m2", -400, 1)]},
-        [in_a_new_log("m0")],
-    ),
 }
 
 

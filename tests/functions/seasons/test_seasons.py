@@ -17,6 +17,14 @@ from tests.support.builders.seasons import AUTUMN, FOUR, LIST, SUMMER, WINTER, a
 from tests.support.builders.stages.streaming import apply
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    clock = ManualClock(milliseconds("2026-10-20T10:00"))
+    # Whatever is remembered of boards goes by the same clock.
+    monkeypatch.setattr("time.monotonic", lambda: clock() / 1000)
+    return clock
+
+
 def scores(stack: Stack, period: str | None = None) -> dict[str, int]:
     """The list of a season: scores by member."""
     return {entry["member"]: entry["score"] for entry in stack.entries(LIST, period=period)}

@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
+from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain.boards.item_size import most_bytes
 from standings.domain.events.instants import instant
 from standings.write import plan
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.querying import BOARDS
 from tests.support.builders.stages.streaming import deliver, project
+from tests.support.dynamodb.items import item_size
 from tests.support.dynamodb.requests import Requests
 
 NEAR = MAX_UNITS // 10**6 * 10**6  # An amount may have 15 digits that count
@@ -88,6 +91,35 @@ def test_an_addition_that_cannot_fit_in_an_expression_rewrites_the_item(
 
         assert stack.dead_letters.reasons() == []
         assert stack.entries("/boards/b/sum_17/day") == [{"rank": 1, "member": "m", "score": 2}]
+
+
+MEMBER = "ü" * 128
+LONGEST = "😀" * 122
+"""The beginning of an event's id of 128 characters, which has up to 512 bytes."""
+
+
+@pytest.mark.parametrize("windows", ['"hour", "last-24-hours"', '"day", "week", "last-7-days"'])
+@pytest.mark.parametrize("aggregate", ["last", "sum"])
+def test_an_item_grows_no_larger_than_the_build_expects(
+    engine: Any, clock: ManualClock, aggregate: str, windows: str
+) -> None:
+    definitions = f"""
+        [boards."*"]
+        late = "1 day"
+        keep = "2 days"
+        metrics.points = {{ aggregate = "{aggregate}", windows = ["all", {windows}] }}
+    """
+    family = parse_boards(definitions).family("b")
+    assert family is not None
+    largest = 0
+    with running(engine, clock, definitions) as stack:
+        for number in range(200):
+            event = {"id": f"{LONGEST}{number:06}", "board": "b", "member": MEMBER, "metrics": {"points": 1}}
+            write(stack, [event])
+            (item,) = (one for one in engine.scan(TableName="Scores")["Items"] if one["sk"]["S"] == MEMBER)
+            largest = max(largest, item_size(item))
+            clock.milliseconds += DAY // 24
+    assert largest <= most_bytes(family) < 2 * largest + 3_000
 
 
 def _attributes(engine: Any) -> set[str]:

@@ -69,16 +69,6 @@ def test_several_events_on_one_item_are_one_write(subject: Subject) -> None:
     assert [subject.total(metric=name) for name in ("best", "latest", "points")] == [9, 3, 3]
 
 
-def test_an_item_that_was_seen_too_early_is_looked_at_again(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject.write(event("1", best=5))
-    stale = subject.scores.images([("b", "m")])
-    subject.write(event("2", best=9))
-    keep_reading(subject, stale, monkeypatch)
-
-    assert subject.write(event("3", best=7)).applied == 1
-    assert subject.total(metric="best") == 9
-
-
 def test_whoever_is_just_registered_is_not_refused_by_an_old_look(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

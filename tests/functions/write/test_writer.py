@@ -1,7 +1,6 @@
 """The writer counts every event once: duplicates, refusals, a store that fails, and items near their bounds."""
 
 from collections import deque
-from datetime import UTC, datetime
 from typing import Any
 from unittest import mock
 
@@ -10,10 +9,8 @@ import pytest
 from standings.aws.dynamodb.keys import member_key
 from standings.domain.boards.coverage import coverage_of
 from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.windows.calendar import DAY
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.writers import AT, BOARDS, NOW, Subject, event
-from tests.support.dynamodb.items import item_size
 from tests.support.faults import faulty_client
 
 LARGE = 900_000_000_000_000
@@ -245,36 +242,3 @@ def test_near_the_bounds_another_writer_is_noticed(subject: Subject, engine: Any
 
     assert rules(written) == [("message-0", "bounds")]
     assert subject.total() == 10 * LARGE
-
-
-def test_the_newest_stamp_on_an_item_decides_what_is_late(subject: Subject, engine: Any) -> None:
-    ahead = Subject(engine)
-    ahead.time.milliseconds = NOW + 8 * DAY
-    ahead.write(event("1", 1))
-    behind = subject.write(event("2", 2))
-
-    assert behind.applied == 1
-    image = subject.image()
-    assert image is not None
-    family = BOARDS.family("b")
-    assert family is not None
-    points = family.metrics["points"]
-    day = family.timetable.index("d", NOW)
-    assert image.values[points.total()] == 3
-    assert points.bucket("d", day) not in image.values
-
-
-@pytest.mark.parametrize(("board", "limit"), [("berlin-2026", 1024), ("demo-berlin-2026", 2048)])
-def test_an_item_of_every_day_stays_small_over_three_years(subject: Subject, board: str, limit: int) -> None:
-    member = "images/2026/berlin/0001.jpg"
-    pk, sk = member_key(board, member)
-    largest = 0
-    for day in range(3 * 365):
-        subject.time.milliseconds = NOW + day * DAY
-        at = datetime.fromtimestamp(subject.time.milliseconds / 1000, UTC).isoformat()
-        assert subject.write(event(str(day), 87_654, member, board=board, at=at)).applied == 1
-        item = subject.client.get_item(TableName="Scores", Key={"pk": {"S": pk}, "sk": {"S": sk}})["Item"]
-        largest = max(largest, item_size(item))
-
-    assert subject.total(member, board) == 3 * 365 * 87_654
-    assert 100 < largest < limit
