@@ -6,6 +6,7 @@ signatures; `tests/template/test_parameters.py` shows that routes require them b
 
 import base64
 import json
+import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from demo.embedded.stack import PROJECT, Deployment
-from tests.support.aws.tokens import MEMBER, SCOPES, Call, Issuer, ask
+from tests.support.aws.tokens import HOUR, MEMBER, SCOPES, Call, Issuer, ask
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("tokens")]
 
@@ -36,8 +37,10 @@ CALLS: Final = [
     REMOVE,
 ]
 
+each_call = pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.method} {call.path.partition('?')[0]}")
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.method} {call.path.partition('?')[0]}")
+
+@each_call
 def test_whoever_has_the_scope_may_call_and_others_may_not(guarded: Deployment, issuer: Issuer, call: Call) -> None:
     for scope in (call.scope, " ".join(SCOPES), f"openid {call.scope}"):
         status, _, answer = ask(guarded, call, issuer.token(scope=scope))
@@ -46,8 +49,31 @@ def test_whoever_has_the_scope_may_call_and_others_may_not(guarded: Deployment, 
     for scope in (*others, " ".join(others), "", "standings", f"{call.scope}s", call.scope.upper()):
         status, _, answer = ask(guarded, call, issuer.token(scope=scope))
         assert (status, answer) == (HTTPStatus.FORBIDDEN, {"message": "Forbidden"}), scope
-    for token in (None, issuer.token(aud="another"), issuer.token(iss="https://issuer.example")):
-        assert ask(guarded, call, token)[0] == HTTPStatus.UNAUTHORIZED
+
+
+@each_call
+def test_whoever_has_no_token_or_no_good_one_may_not(guarded: Deployment, issuer: Issuer, call: Call) -> None:
+    now = int(time.time())
+    good = issuer.token()
+    text, _, signature = good.rpartition(".")
+    tokens = {
+        "none": None,
+        "no token at all": "standings",
+        "for another audience": issuer.token(aud="another-audience"),
+        "for no audience": issuer.token(aud=None),
+        "of another issuer": issuer.token(iss="https://issuer.example"),
+        "expired": issuer.token(exp=now - 1),
+        "not yet valid": issuer.token(nbf=now + HOUR),
+        "signed with another key": Issuer(issuer.address).token(),
+        "of a key that nobody knows": issuer.token({"kid": "unknown"}),
+        "not signed": f"{text}.",
+        "without a signature, and saying so": issuer.token({"alg": "none"}).rpartition(".")[0] + ".",
+        "changed after it was signed": f"{issuer.token(sub='somebody else').rpartition('.')[0]}.{signature}",
+    }
+    assert ask(guarded, call, good)[0] == call.status
+    for what, token in tokens.items():
+        status, _, answer = ask(guarded, call, token)
+        assert (status, answer) == (HTTPStatus.UNAUTHORIZED, {"message": "Unauthorized"}), what
 
 
 def test_a_token_writes_for_its_own_member_and_an_administrators_for_all(guarded: Deployment, issuer: Issuer) -> None:
