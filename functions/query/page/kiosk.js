@@ -73,6 +73,7 @@ async function turn() {
   if (turning || document.hidden || performance.now() < away) return;
   turning = true;
   let faded = false;
+  const start = turned;
   for (let tries = 1; tries <= tour.length; tries++) {
     turned = (turned + 1) % tour.length;
     const [, name, metric = "", span = here.get("window") || ""] = STOP.exec(tour[turned]);
@@ -80,6 +81,8 @@ async function turn() {
     try { await get("boards/" + encodeURIComponent(name)); } catch (error) {
       if (!answer && (tries === tour.length || !lasting(error))) failed(error);
       if (lasting(error)) continue;
+      // The API is away: the same turn is tried again later.
+      turned = start;
       break;
     }
     if (!faded) await fade(0);
