@@ -43,14 +43,12 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
         return INTERRUPTED
     except _errors() as error:
         return _failed(error)
-    except BrokenPipeError:
-        # The reader, such as `head`, has closed the pipe: drop what is still in the buffer.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return INTERRUPTED
     except OSError as error:
-        # Such as a full disk. Python would try to write the rest at the end.
+        # Drop what is still in the buffer: Python would try to write it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"standings: a file or the output cannot be used: {error}", file=sys.stderr)
+        if isinstance(error, BrokenPipeError):  # The reader, such as `head`, has closed the pipe
+            return INTERRUPTED
+        print(f"standings: a file or the output cannot be used: {shown(str(error))}", file=sys.stderr)
         return WRONG
     return status
 

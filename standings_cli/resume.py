@@ -42,12 +42,12 @@ def save(path: Path, record: Mapping[str, Any], option: str) -> None:
 
 
 @contextmanager
-def locked(path: Path, option: str) -> Iterator[None]:
+def locked(path: Path | None, option: str) -> Iterator[None]:
     """Keep the record for this run alone. InputError if another run has it. The lock ends with the process.
 
-    `option` names another file.
+    `option` names another file. Standard input has no record, and needs no lock.
     """
-    if fcntl is None:
+    if fcntl is None or path is None:
         yield
         return
     lock = path.with_name(f"{path.name}.lock")

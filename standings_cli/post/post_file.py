@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
@@ -61,7 +61,7 @@ class FilePosting:
 
     def post(self, connection: Connection) -> int:
         """Post the rows that were not posted before, and return the exit status."""
-        with nullcontext() if self._state is None else resume.locked(self._state, "--state"):
+        with resume.locked(self._state, "--state"):
             return self._post(connection)
 
     def _post(self, connection: Connection) -> int:

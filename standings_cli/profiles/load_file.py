@@ -6,7 +6,6 @@ A profile that is written twice is as if it were written once, so an interruptio
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -44,7 +43,7 @@ class Loading:
 
         A row that is refused is named and passed over. ApiError if the stack does not answer: run it again.
         """
-        with nullcontext() if self.state is None else resume.locked(self.state, "--state"):
+        with resume.locked(self.state, "--state"):
             return self._load()
 
     def _load(self) -> int:

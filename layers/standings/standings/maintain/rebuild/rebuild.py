@@ -11,7 +11,7 @@ A rebuild writes a new *generation*, in phases. The board's record names each ph
 
 A deletion has two phases before these, and from its first moment on the writer refuses the board's events. In `leaving`
 it waits for attempts that began before. In `removing` it removes the members one by one, which empties the rankings by
-ordinary moves. The rebuild that follows holds nobody; with it the generation is purged that may still have rows.
+ordinary moves. The rebuild that follows places nobody: it makes a new generation, so that the old one can be purged.
 
 Every step may be repeated from where the record says. An interrupted job, or two at once, end the same.
 """
