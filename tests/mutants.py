@@ -27,10 +27,10 @@ SCHEDULES = [f"{BLOCK}[seeds-{seeds}]" for seeds in ("0-19", "200-249")]
 AREAS = {
     "domain": ["tests/unit/domain", "tests/properties", "tests/functions/write", "tests/functions/seasons",
                "tests/functions/read/test_counts_in_motion.py", *SCHEDULES],
-    "write": ["tests/unit/write", "tests/functions/write", *SCHEDULES],
+    "write": ["tests/unit/write", "tests/functions/test_handlers.py", "tests/functions/write", *SCHEDULES],
     "project": ["tests/functions/project", *SCHEDULES],
     "read": ["tests/functions/profiles", "tests/functions/seasons", "tests/functions/http", "tests/functions/read"],
-    "maintain": ["tests/functions/maintain"],
+    "maintain": ["tests/functions/maintain", "tests/functions/announce/test_upkeep.py"],
     "functions": ["tests/functions/test_handlers.py", "tests/functions/http", "tests/functions/read/test_caching.py"],
 }  # fmt: skip
 """The tests that know an area best. Of schedules, some of `make test` and some of `make test-all`."""

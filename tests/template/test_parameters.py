@@ -384,7 +384,6 @@ def test_every_parameter_is_described_and_in_one_group() -> None:
     ],
 )
 def test_parameters_that_do_not_fit_together_are_refused(parameters: dict[str, str], refused: list[str]) -> None:
-    """`tests/e2e/tokens/test_jwt.py` shows how a deployment fails."""
     assert [refusal.partition(".")[0] for refusal in deployed(**parameters).refusals] == refused
 
 

@@ -183,6 +183,30 @@ def test_what_names_nobody_is_left_and_what_names_somebody_is_placed(stack: Stac
     assert replay(stack, keys=["parked/2026-11-21/x.json"])["left"] == 1
 
 
+def test_a_member_whose_row_is_damaged_is_left_with_the_reason_and_the_others_are_placed(stack: Stack) -> None:
+    for member in "ab":
+        write(stack, f"1{member}", member, 10)
+    project(stack)
+    row = next(
+        item
+        for item in stack.dynamodb.scan(TableName="Rankings")["Items"]
+        if item["pk"]["S"].endswith("#a") and "s" in item
+    )
+    stack.dynamodb.put_item(TableName="Rankings", Item={name: row[name] for name in row if name != "v"})
+    for member in "ab":
+        write(stack, f"2{member}", member, 5)
+    park(stack, *unprojected(stack))
+
+    answer = replay(stack)
+    assert (answer["done"], answer["placed"], answer["left"]) == (True, 1, len(stack.bucket.objects))
+    assert "b 'a': " in answer["problems"][0]["why"]
+    assert "damaged" in answer["problems"][0]["why"]
+
+    stack.dynamodb.put_item(TableName="Rankings", Item=row)
+    assert replay(stack)["problems"] == []
+    assert (scores(stack)["all 0"], stack.bucket.objects) == ({"a": 15, "b": 15}, {})
+
+
 def test_a_store_that_is_down_leaves_everything_for_the_next_call(stack: Stack, engine: Any) -> None:
     write(stack, "1", "m", 10)
     park(stack, *unprojected(stack))

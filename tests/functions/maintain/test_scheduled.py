@@ -213,6 +213,19 @@ def test_a_difference_is_counted_in_the_metric_and_named_in_the_log(
     assert "m3" in {example.get("member") for line in lines for example in line["examples"]}
 
 
+def test_a_difference_that_keeps_a_period_from_being_settled_is_counted_in_the_metric(
+    settling: Stack, drift: Callable[[], float]
+) -> None:
+    play(settling, 3)
+    settling.clock.milliseconds = FINAL
+    lose_a_row(settling)
+    drift()
+
+    (told,) = leagues.settle(settling)["rankings"]
+
+    assert drift() == told["drift"] > 0
+
+
 def test_boards_come_and_go_between_runs(meter: Meter, stack: Stack, clock: ManualClock) -> None:
     fill(stack, "a", "c", "z", members=2)
     first = audit(stack, TRIFLING)

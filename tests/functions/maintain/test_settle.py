@@ -15,6 +15,8 @@ from benchmarks.models.cost import settlements
 from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
 from standings.domain.errors import InvalidArgumentError
 from standings.maintain.settle import prize_events, settlement
+from standings.maintain.settle.files import Files
+from standings.ports.errors import StoreUnavailableError
 from tests.support.aws.stack import Stack
 from tests.support.builders.failures.maintenance import call, calls, finish
 from tests.support.builders.settling import leagues
@@ -147,6 +149,24 @@ def test_events_that_failed_are_put_again(stack: Stack) -> None:
     settle_whole(stack)
 
     assert won(stack) == winners(scores)
+    assert len(stack.bus.events) == len(winners(scores)) + 1
+
+
+def test_events_are_put_once_although_it_cannot_be_written_down_that_all_are(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = play_until_final(stack, 10)
+    mark = Files.mark_all_sent
+
+    def fail(*_: Any) -> None:
+        monkeypatch.setattr(Files, "mark_all_sent", mark)
+        raise StoreUnavailableError("the bucket is down")
+
+    monkeypatch.setattr(Files, "mark_all_sent", fail)
+    with pytest.raises(StoreUnavailableError):
+        settle(stack)
+    settle_whole(stack)
+
     assert len(stack.bus.events) == len(winners(scores)) + 1
 
 
