@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final
+from unittest import mock
 
 import pytest
 
@@ -152,18 +153,10 @@ def test_events_that_failed_are_put_again(stack: Stack) -> None:
     assert len(stack.bus.events) == len(winners(scores)) + 1
 
 
-def test_events_are_put_once_although_it_cannot_be_written_down_that_all_are(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_that_were_put_are_not_put_again_if_the_settlement_fails_right_after(stack: Stack) -> None:
     scores = play_until_final(stack, 10)
-    mark = Files.mark_all_sent
-
-    def fail(*_: Any) -> None:
-        monkeypatch.setattr(Files, "mark_all_sent", mark)
-        raise StoreUnavailableError("the bucket is down")
-
-    monkeypatch.setattr(Files, "mark_all_sent", fail)
-    with pytest.raises(StoreUnavailableError):
+    fails = mock.patch.object(Files, "mark_all_sent", side_effect=StoreUnavailableError("the bucket is down"))
+    with fails, pytest.raises(StoreUnavailableError):
         settle(stack)
     settle_whole(stack)
 
