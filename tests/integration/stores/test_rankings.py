@@ -93,6 +93,7 @@ def test_spans_in_both_directions_together_with_nodes(rankings: DynamoRankings, 
     ((two, beyond),) = reader.counts(ranking(), [part], 2)
     assert two == 2
     assert reader.counts(ranking(), [part._replace(first=str(beyond))], 2) == [(1, None)]
+    assert reader.counts(ranking(), [part], 3) == [(3, None)]
 
 
 def test_a_span_of_several_answers(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:

@@ -117,8 +117,9 @@ class DynamoRankingsReader:
                 return len(found), _beyond(found[-1].key) if len(found) == most else None
             request = self._on_index(ranking, part.shard, condition, values)
             answers = list(query(self._client, most, **request, Select="COUNT"))
-            last = answers[-1].get("LastEvaluatedKey")
-            return sum(answer["Count"] for answer in answers), None if last is None else _beyond(last["s"]["S"])
+            # An answer that ends with the range's last entry names it too.
+            last = answers[-1].get("LastEvaluatedKey", {"s": {"S": part.last}})["s"]["S"]
+            return sum(answer["Count"] for answer in answers), _beyond(last) if last < part.last else None
 
         return list(self._pool.map(count, parts))
 
