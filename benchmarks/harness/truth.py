@@ -43,6 +43,14 @@ class Truth:
         score = self.scores[member]
         return 1 + (self.distinct_ahead(score) if method == "dense" else self.ahead(score))
 
+    def equals_ahead(self, members: Iterable[str]) -> int:
+        """How many members of equal score an ordinal rank of these counts."""
+        furthest: dict[int, int] = {}
+        for name in members:
+            score = self.scores[name]
+            furthest[score] = max(furthest.get(score, 0), self.position(name) - self.ahead(score))
+        return sum(furthest.values())
+
     def distinct_ahead(self, score: int) -> int:
         return bisect_left(self._distinct, -score)
 

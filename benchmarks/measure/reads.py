@@ -37,7 +37,7 @@ from standings.read.history import MAX_PERIODS, history
 from standings.read.member_ranks import MAX_MEMBERS
 from standings.read.profiles.search import Search
 from standings.read.profiles.shown import People
-from standings.read.reader import Request
+from standings.read.reader import USUAL, Request
 
 SIZES: Final = (10_000, 1_000_000)
 SMALL: Final = (2_500,)
@@ -68,8 +68,10 @@ def usual(board: Board, truth: Truth) -> Iterator[Answer]:
     yield board.row("rank of a member, ordinal", (ask.rank(member, "ordinal") for member in ask.sample()))
     yield board.row("rank of a score", (ask.score(truth.scores[member] + 1) for member in ask.sample()))
     for name, method in (("", "competition"), (", ordinal", "ordinal")):
-        groups = (ask.group(ask.sample(MAX_MEMBERS), method) for _ in range(GROUPS))
-        yield board.row(f"ranks of a group of {MAX_MEMBERS}{name}", groups)
+        groups = [ask.sample(MAX_MEMBERS) for _ in range(GROUPS)]
+        if method == "competition" or max(map(truth.equals_ahead, groups)) <= USUAL.equals:
+            asked = (ask.group(group, method) for group in groups)
+            yield board.row(f"ranks of a group of {MAX_MEMBERS}{name}", asked)
     yield board.row("score at a percentile", map(ask.percentile, (1, 10, 50, 90, 99)))
     yield board.row("distribution, 50 buckets", [ask.distribution(50)])
     for count in DENSE:
