@@ -44,12 +44,9 @@ class Truth:
         return 1 + (self.distinct_ahead(score) if method == "dense" else self.ahead(score))
 
     def equals_ahead(self, members: Iterable[str]) -> int:
-        """How many members of equal score an ordinal rank of these counts."""
-        furthest: dict[int, int] = {}
-        for name in members:
-            score = self.scores[name]
-            furthest[score] = max(furthest.get(score, 0), self.position(name) - self.ahead(score))
-        return sum(furthest.values())
+        """How many members are counted for ordinal ranks: of each score, as far as the last of these members."""
+        furthest = {self.scores[name]: self.position(name) for name in sorted(members, key=self.position)}
+        return sum(position - self.ahead(score) for score, position in furthest.items())
 
     def distinct_ahead(self, score: int) -> int:
         return bisect_left(self._distinct, -score)

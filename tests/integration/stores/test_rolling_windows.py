@@ -188,6 +188,7 @@ def test_a_page_goes_on_until_it_is_full(windows: DynamoRollingWindows, reader: 
     ((four, beyond),) = reader.counts(WINDOW.at(TODAY), [part], 4)
     assert four == 4
     assert reader.counts(WINDOW.at(TODAY), [part._replace(first=str(beyond))], 4) == [(2, None)]
+    assert reader.counts(WINDOW.at(TODAY), [part], 6) == [(6, None)]
     assert reader.counts(WINDOW.at(TODAY + 1), [part], 100) == [(50, None)]
 
 

@@ -114,12 +114,14 @@ class DynamoRankingsReader:
             values = {":first": {"S": part.first}, ":last": {"S": part.last}}
             if ranking.window.rolling:
                 found = self._rolling.valid(ranking, part.shard, condition, values, most)
-                return len(found), _beyond(found[-1].key) if len(found) == most else None
-            request = self._on_index(ranking, part.shard, condition, values)
-            answers = list(query(self._client, most, **request, Select="COUNT"))
-            # An answer that ends with the range's last entry names it too.
-            last = answers[-1].get("LastEvaluatedKey", {"s": {"S": part.last}})["s"]["S"]
-            return sum(answer["Count"] for answer in answers), _beyond(last) if last < part.last else None
+                counted, last = len(found), found[-1].key if len(found) == most else part.last
+            else:
+                request = self._on_index(ranking, part.shard, condition, values)
+                answers = list(query(self._client, most, **request, Select="COUNT"))
+                counted = sum(answer["Count"] for answer in answers)
+                last = answers[-1].get("LastEvaluatedKey", {"s": {"S": part.last}})["s"]["S"]
+            # DynamoDB refuses a range that begins behind its end, so a count that reached the end must not go on.
+            return counted, _beyond(last) if last < part.last else None
 
         return list(self._pool.map(count, parts))
 
