@@ -87,8 +87,11 @@ pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon af
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) serve
 
 .PHONY: rolling
-rolling: $(DEV_INSTALLED) ## what rolling windows cost a stream of your own: make rolling FILE=activity.csv.gz
+rolling: $(DEV_INSTALLED) ## replay a stream of your own in rolling windows, compare and count: make rolling FILE=activity.csv.gz
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks.measure.rolling $(FILE) $(ROLLING_ARGS)
+
+.PHONY: replay
+replay: rolling
 
 .PHONY: cost
 cost: $(DEV_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--events-per-second 10 --members 1000000"

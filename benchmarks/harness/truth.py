@@ -3,7 +3,6 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import neg
 from typing import Any, overload
 
 from benchmarks.harness.population import member
@@ -134,13 +133,14 @@ class MemberTruth(Truth):
         # The number of a member stands behind its score, so that whole numbers are all that is sorted.
         packed = sorted(number - score * count for number, score in enumerate(self.by_number) if score)
         self.scores = _Ranked(self.by_number)
-        self.order = Names(array("L", (one % count for one in packed)))  # type: ignore[assignment]
+        self._numbers = array("L", (one % count for one in packed))
+        self.order = Names(self._numbers)  # type: ignore[assignment]
         self._behind = array("q", (one // count for one in packed))  # type: ignore[assignment]
         self._distinct = []
 
-    def score_at(self, position: int) -> int:
-        """The score at a position; the first is 1."""
-        return neg(self._behind[position - 1])
+    def numbers(self, first: int, last: int) -> Sequence[int]:
+        """The numbers of the members at positions from `first` to `last`, as far as there are any; the first is 1."""
+        return self._numbers[max(0, first - 1) : max(0, last)]
 
 
 class _Ranked(ByName):

@@ -20,9 +20,9 @@ from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import SAMPLE, Answer, Board, Draw, Question, Questions, placed
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
-from benchmarks.measure.units import MONTH, SHIPPED, Windows
-from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
-from benchmarks.members.rolling_board import ENDED, NOON, RollingBoard
+from benchmarks.measure.units import MONTH, QUARTER, SHIPPED
+from benchmarks.members.histories import A_POINT_A_DAY, JUST_LEFT, ONE_DAY, TWO_OF_SEVEN
+from benchmarks.members.rolling_board import AROUND, ENDED, NOON, RollingBoard
 from benchmarks.members.rolling_board import SAMPLE as SINGLE
 from benchmarks.pages import peers
 from benchmarks.pages.tables import Lines, Result, Table, crossed
@@ -195,50 +195,51 @@ LARGEST: Final = 10_000_000
 SMALLEST: Final = 1_000
 MIDNIGHT: Final = NOON + DAY // 2 + 500
 """In the first second of the next day. Nothing has been written since noon."""
-SCENES: Final = ((SHIPPED, ONE_DAY), (SHIPPED, TWO_OF_SEVEN), (MONTH, TWO_OF_SEVEN))
+SCENES: Final = (
+    *((SHIPPED, life) for life in (ONE_DAY, TWO_OF_SEVEN, JUST_LEFT, A_POINT_A_DAY)),
+    (MONTH, TWO_OF_SEVEN),
+    (QUARTER, TWO_OF_SEVEN),
+)
 KINDS: Final = {f"`{windows.names[-1]}`, {life}": (windows, life) for windows, life in SCENES}
 """The boards, by what a table calls them."""
 LARGE: Final = list(KINDS)[1]
 """The board that is also measured with the most members."""
-WHEN: Final = ("at noon", "in the first second")
+WHEN: Final = ("at noon", "in the first second", "ended period")
 
 
 def rolling(count: int, kind: str) -> Iterator[Answer]:
     """Measure reads of a rolling window on a board with so many members."""
     windows, life = KINDS[kind]
     of = RollingBoard(windows.definition, windows.names[-1], windows.days, life, count)
-    noon, first_second = WHEN
+    noon, first_second, ended = WHEN
     of.at(NOON)
-    yield from _current(of, 0, noon)
-    yield from _at_noon(of, windows)
-    of.at(MIDNIGHT)
-    yield from _current(of, 1, first_second)
-
-
-def _current(of: RollingBoard, offset: int, when: str) -> Iterator[Answer]:
-    ask, truth = of.ask(offset), of.truths[offset]
-    single, group = of.members[:SINGLE], of.members[SINGLE:]
-    row = of.board.row
-    yield row(f"rank of a member, {when}", map(ask.rank, single))
-    yield row(f"top 100, {when}", [ask.page(1)])
-    yield row(f"100 at the middle, {when}", [ask.at(truth.total // 2)])
-    yield row(f"around a member, 5 on each side, {when}", map(ask.around, single))
-    yield row(f"ranks of a group of {MAX_MEMBERS}, {when}", [ask.group(group)])
-    yield row(f"rank of a member with the previous rank, {when}", (_previous(of, offset, name) for name in single))
-
-
-def _at_noon(of: RollingBoard, windows: Windows) -> Iterator[Answer]:
+    yield from _in_period(of, 0, noon)
     if windows == SHIPPED:
-        yield of.board.row(
-            "a member's scores and ranks in 3 windows", (_card(of, name) for name in of.members[:SINGLE])
-        )
-    ended = of.ask(ENDED, named=True)
-    truth = of.truths[ENDED]
-    if truth.total:
-        ranked = [name for name in of.members[:SINGLE] if name in truth.scores]
-        yield of.board.row("rank of a member, ended period", map(ended.rank, ranked))
-        yield of.board.row("top 100, ended period", [ended.page(1)])
-        yield of.board.row("100 at the middle, ended period", [ended.at(truth.total // 2)])
+        cards = (_card(of, name) for name in of.members[:SINGLE])
+        yield of.board.row(f"a member's scores and ranks in 3 windows, {noon}", cards)
+    if of.truths[ENDED].total:
+        yield from _in_period(of, ENDED, ended)
+    of.at(MIDNIGHT)
+    yield from _in_period(of, 1, first_second)
+
+
+def _in_period(of: RollingBoard, offset: int, when: str) -> Iterator[Answer]:
+    """Measure reads of one period."""
+    ask, truth, row = of.ask(offset, named=offset == ENDED), of.truths[offset], of.board.row
+    single, group = ([name for name in names if name in truth.scores] for names in (of.members[:SINGLE], of.members))
+    yield row(f"top 100, {when}", [ask.page(1)])
+    yield row(f"the first alone, {when}", [ask.page(1, limit=1)])
+    middle = truth.total // 2
+    # A page at a position also reads the equals that it skips.
+    if truth.position(truth.order[middle - 1]) - truth.rank(truth.order[middle - 1]) < MAX_MEMBERS:
+        yield row(f"100 at the middle, {when}", [ask.at(middle)])
+    if single:
+        yield row(f"rank of a member, {when}", map(ask.rank, single))
+        yield row(f"around a member, 5 on each side, {when}", map(ask.around, single[:AROUND]))
+        yield row(f"top 100 with `me`, {when}", map(ask.page_with, single[:AROUND]))
+    if offset != ENDED:
+        yield row(f"ranks of a group of {MAX_MEMBERS}, {when}", [ask.group(group[-MAX_MEMBERS:])])
+        yield row(f"rank of a member with the previous rank, {when}", (_previous(of, offset, name) for name in single))
 
 
 def _previous(of: RollingBoard, offset: int, name: str) -> Question:
@@ -539,18 +540,16 @@ def of_depths(result: Result) -> Iterator[str]:
     )
 
 
-def of_windows(result: Result) -> Iterator[str]:
-    """Return the table of the reads of rolling windows, by size and board, with the entries that they read."""
-    rows = sorted(of_boards(result, KINDS), key=lambda row: row["members"])
+def of_windows(when: str, result: Result) -> Iterator[str]:
+    """Return the table of the reads of rolling windows at one moment, with the entries that they read."""
 
     def cell(row: Mapping[str, Any]) -> tuple[str, str, str]:
         entries = f", {row['entries_most']:,}" if row["entries_most"] else ""
         cost = f"{row['read_units_most']:g} ({row['round_trips_most']}{entries})"
-        return row["read"], f"{row['board']}, {row['members']:,}", cost
+        return f"{row['board']} | {row['members']:,}", row["read"].removesuffix(f", {when}"), cost
 
-    first_second = WHEN[-1]
-    lines = [*crossed("read", map(cell, rows))]
-    return iter([*lines[:2], *sorted(lines[2:], key=lambda line: f"{first_second} |" in line)])
+    rows = [row for row in of_boards(result, KINDS) if row["read"].endswith(f", {when}")]
+    return crossed("board | members", map(cell, rows))
 
 
 def of_profiles(result: Result) -> Iterator[str]:
@@ -571,7 +570,7 @@ TABLES: Final[dict[str, Lines]] = {
         lambda result: ({**row, "cost": _cost(row)} for row in of_boards(result, OTHERS)),
     ),
     "depths": of_depths,
-    "rolling": of_windows,
+    **{f"rolling-{when.replace(' ', '-')}": partial(of_windows, when) for when in WHEN},
     "members": Table(
         "board | read | members | units (round trips) | units a period",
         "{board} | {read} | {members:,} | {cost} | {each}",

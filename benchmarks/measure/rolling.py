@@ -1,4 +1,4 @@
-"""What rolling windows cost a stream of your own, by themselves, through the real writer and projector.
+"""What rolling windows cost a stream of your own, through the real writer and projector, and whether they are right.
 
     make rolling FILE=activity.csv.gz
     python -m benchmarks.measure.rolling FILE [--points COLUMN] [--keep]
@@ -11,8 +11,10 @@ the windows are full, in each of two ways:
 - *together*: all events of a day in batches of up to 500;
 - *alone*: each in a batch of its own, the first 3,000 of them.
 
-Pages are read on the way, and the entries of the list that they skip are counted. `--keep` writes the result to
-`benchmarks/results/streams.json`, and the table of `docs/performance.md`.
+Every tenth day, the whole list of today and that of three days ago are read and compared with sorted lists of the
+members' sums: it ends with an AssertionError at the first that differs. Pages of 100 are read too, and the items that
+they read are counted. `--keep` writes the result to `benchmarks/results/streams.json`, and the table of
+`docs/performance.md`.
 """
 
 import argparse
@@ -20,8 +22,10 @@ import csv
 import gzip
 import re
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -32,6 +36,7 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import Board
 from benchmarks.harness.results_file import Output
+from benchmarks.harness.truth import Truth
 from benchmarks.pages.tables import Table
 from standings.aws.dynamodb.keys import PLACES
 from standings.domain.boards.boards_toml import parse_boards
@@ -47,7 +52,9 @@ WARM: Final = 30
 BATCH: Final = 500
 ALONE: Final = 3_000
 EVERY: Final = 10
-"""Days after which pages are read."""
+"""Days after which lists are compared, and pages are read."""
+AGO: Final = 3
+"""How many days ago the period ended whose list is compared too."""
 LIMIT: Final = 100
 PARTS: Final = ("rows", "log", "nodes", "list")
 
@@ -124,10 +131,13 @@ class Run:
         metric = population.family(definition).metrics["points"]
         self._code = metric.ranking_code(metric.windows[0])
         self._board = Board(parse_boards(definition), clock=replace(still_clock(), now=lambda: self._now))
-        self._events = self._shown = self._read = self._applied = 0
+        self._size = metric.windows[0].size
+        self._sums: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        """The points of each member by day."""
+        self._events = self._compared = self._pages = self._items = self._applied = 0
 
     def apply(self, batches: Batches) -> dict[str, Any]:
-        """Apply and project all batches; return what an event cost, and how many entries pages skipped."""
+        """Apply and project all batches; return what an event cost, and how many items pages read."""
         meter = self._board.pipeline.meter
         day = 0
         before = meter.snapshot()
@@ -138,7 +148,11 @@ class Run:
             self._now = events[-1].at
             if self._now // DAY > day:
                 day = self._now // DAY
-                self._begin_day(read=day % EVERY == 0)
+                self._delete_expired()
+                if day % EVERY == 0 and self._applied:
+                    self._read_pages()
+                    self._compare(day)
+                    self._compare(day - AGO)
             self._batch(events)
         parts = dict.fromkeys(PARTS, 0.0)
         for (table, key), units in (meter.snapshot() - before).targets.items():
@@ -148,8 +162,9 @@ class Run:
             "events": self._events,
             "write_units_per_event": round(sum(parts.values()), 2),
             "parts": {part: round(units, 2) for part, units in parts.items()},
-            "entries_shown": self._shown,
-            "skipped_per_shown": round(self._read / self._shown - 1, 2) if self._shown else 0.0,
+            "entries_compared": self._compared,
+            "pages": self._pages,
+            "items_per_page": round(self._items / self._pages, 1) if self._pages else 0.0,
         }
 
     def _batch(self, events: Sequence[Event]) -> None:
@@ -160,24 +175,43 @@ class Run:
         )
         pipeline.project(len(events))
         self._applied += len(events)
+        for one in events:
+            self._sums[one.at // DAY][one.member] += one.points
 
-    def _begin_day(self, *, read: bool) -> None:
-        """Have what has expired deleted, as DynamoDB does, and read two pages of the list."""
+    def _delete_expired(self) -> None:
         for table in ("Scores", "Rankings", "Receipts"):
             self._board.client.expire(table, self._now / SECOND)
-        if read and self._applied:
-            self._board.read_record(self._window)
-            first = pages.page(self._about(), limit=1, cursor=None)
-            if first["total"] >= 4 * LIMIT:
-                # By cursor: a page at a position also reads the equals that it skips.
-                middle = pages.page_at(self._about(), rank=first["total"] // 2, limit=1)
-                for cursor in (None, middle["next"]):
-                    page, cost = self._board.cost(partial(pages.page, self._about(), limit=LIMIT, cursor=cursor))
-                    self._shown += len(page["entries"])
-                    self._read += cost.entries
 
-    def _about(self) -> Question:
-        return self._board.about(self._window)
+    def _read_pages(self) -> None:
+        """Read the top of the list and its middle, and count the items."""
+        self._board.read_record(self._window)
+        first = pages.page(self._about(), limit=1, cursor=None)
+        if first["total"] < 4 * LIMIT:
+            return
+        # By cursor: a page at a position also reads the equals before it.
+        middle = pages.page_at(self._about(), rank=first["total"] // 2, limit=1)
+        for cursor in (None, middle["next"]):
+            _, cost = self._board.cost(partial(pages.page, self._about(), limit=LIMIT, cursor=cursor))
+            self._pages += 1
+            self._items += cost.entries
+
+    def _compare(self, day: int) -> None:
+        """Compare the whole list of the period that ends with a day; AssertionError at the first page that differs."""
+        sums = sum((self._sums[each] for each in range(day - self._size + 1, day + 1)), Counter[str]())
+        truth = Truth(sums)
+        period = datetime.fromtimestamp(day * DAY // SECOND, UTC).date().isoformat()
+        first, cursor = 1, None
+        while first == 1 or cursor is not None:
+            page = pages.page(self._about(period), limit=pages.MAX_ENTRIES, cursor=cursor)
+            if not truth.shows(page, first, pages.MAX_ENTRIES):
+                raise AssertionError(f"{self._window}, {period}, from {first} on: got the wrong page {str(page)[:500]}")
+            first, cursor = first + len(page["entries"]), page["next"]
+            self._compared += len(page["entries"])
+        if first != 1 + truth.total:
+            raise AssertionError(f"{self._window}, {period}: expected {truth.total} members, got {first - 1}")
+
+    def _about(self, period: str | None = None) -> Question:
+        return self._board.about(self._window, period=period)
 
 
 def measure(stream: Sequence[Event]) -> dict[str, Any]:
@@ -192,13 +226,11 @@ def measure(stream: Sequence[Event]) -> dict[str, Any]:
 
 
 STREAMS: Final = Table(
-    "window | events | counted | write units | rows | log | nodes | list | entries skipped for each shown",
+    "window | events | counted | write units | rows | log | nodes | list | items of a page of 100 | entries compared",
     "`{window}` | {kind} | {events:,} | {write_units_per_event:.1f} | "
     + " | ".join(f"{{parts[{part}]:.1f}}" for part in PARTS)
-    + " | {skipped}",
-    lambda result: (
-        {**row, "skipped": f"{row['skipped_per_shown']:.1f}" if row["entries_shown"] else ""} for row in result["rows"]
-    ),
+    + " | {items} | {entries_compared:,}",
+    lambda result: ({**row, "items": f"{row['items_per_page']:.0f}" if row["pages"] else ""} for row in result["rows"]),
 )
 BENCHMARK: Final = Benchmark("streams", None, {"docs/performance.md": {"streams": STREAMS}}, "make rolling")
 

@@ -1,4 +1,4 @@
-"""What the members of a large board did on which days: all of it today, or on two random days of every seven."""
+"""What the members of a large board did on which days (`LIVES`)."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -17,6 +17,8 @@ EARLIER: Final = 13
 WEEK: Final = 7
 MOST_TIMES: Final = 3
 """A sum of two days of seven is at most so many times what was drawn."""
+STILL_THERE: Final = 500
+"""The members who are left when a busy day leaves the window."""
 _PAIRS: Final = tuple(combinations(range(WEEK), 2))
 
 
@@ -126,8 +128,34 @@ def two_of_seven(rng: Random, count: int, size: int) -> Histories:
 
 ONE_DAY: Final = "one day"
 TWO_OF_SEVEN: Final = "two days of seven"
+JUST_LEFT: Final = "just left"
+A_POINT_A_DAY: Final = "a point a day"
+
+
+def just_left(rng: Random, count: int, size: int) -> Histories:
+    """Members who were active on one day, which has just left the window; a few are still there, since today."""
+    race, today = (Day(array("L"), array("q")) for _ in range(2))
+    for number in range(count):
+        members, sums = today if number < STILL_THERE else race
+        members.append(number)
+        sums.append(points(rng))
+    return Histories({size: race, 0: today}, count)
+
+
+def one_point_a_day(rng: Random, count: int, size: int) -> Histories:
+    """Members who have one point a day, some since a few days: the steps of all are alike."""
+    since = array("L", (1 + int(rng.random() * 3 * size) for _ in range(count)))
+    days = {}
+    for age in range(size + EARLIER + MAX_SLAB):
+        active = array("L", (number for number, days_ago in enumerate(since) if days_ago > age))
+        days[age] = Day(active, array("q", [1]) * len(active))
+    return Histories(days, count)
+
+
 LIVES: Final[Mapping[str, Callable[[Random, int, int], Histories]]] = {
     ONE_DAY: one_day,
     TWO_OF_SEVEN: two_of_seven,
+    JUST_LEFT: just_left,
+    A_POINT_A_DAY: one_point_a_day,
 }
 """How members live, by what a table calls it."""

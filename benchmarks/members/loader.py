@@ -120,8 +120,9 @@ class Loader:
             row = RollingRow(image.version, steps)
             yield row_item(rankings, RowChange(image.member, row, image.written_at_ms, None))
             # List items stay until TTL removes them, longer than the steps of rows.
-            for step in steps_of(image, rankings, self._now - EXPIRY_MARGIN).steps:
-                item = list_item(rankings, ListItem(image.member, step.first, step, image.version, image.written_at_ms))
+            listed = steps_of(image, rankings, self._now - EXPIRY_MARGIN)
+            for block, there in listed.by_block(rankings.window, listed.low).items():
+                item = list_item(rankings, ListItem(image.member, block, there, image.version, image.written_at_ms))
                 if int(item["e"]["N"]) * SECOND > self._now:
                     yield item
 

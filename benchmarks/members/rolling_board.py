@@ -1,7 +1,6 @@
 """A large board with a rolling window, of which everything is loaded that some questions read."""
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Final
@@ -10,7 +9,7 @@ from benchmarks.harness import population
 from benchmarks.harness.pipeline import still_clock
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.truth import MemberTruth, number_of
-from benchmarks.members.histories import LIVES, Histories
+from benchmarks.members.histories import LIVES
 from benchmarks.members.loader import Loader
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.rolling.count_log import Entry, encode_entry
@@ -23,13 +22,13 @@ NOON: Final = population.NOW // DAY * DAY + DAY // 2
 ENDED: Final = -5
 """The period that ended so many days before today."""
 OFFSETS: Final = (ENDED, -1, 0, 1)
-EARLIEST: Final = -11
-"""The first period of which the list may still have items."""
 SAMPLE: Final = 50
-BEYOND: Final = 300
-"""Positions that a page and what is read beyond it may span."""
-BESIDE: Final = 40
-"""Positions beside a member that are read."""
+AROUND: Final = 10
+"""The members whose neighbours are read: the first of the sample that are in the period."""
+BEYOND: Final = 3_000
+"""Positions that a page of 100 may span, with what is read beyond it in the shortest of its lists."""
+BESIDE: Final = 400
+"""The same, of a page around a member."""
 
 
 class RollingBoard:
@@ -50,7 +49,7 @@ class RollingBoard:
         self.members = list(map(population.member, rng.sample(lasting, SAMPLE + MAX_MEMBERS)))
         self.board = Board(parse_boards(definition), clock=replace(still_clock(), now=lambda: self._now))
         metric = population.family(definition).metrics["points"]
-        chosen = self._near(histories)
+        chosen = self._near()
         loader = Loader(self.board.client, population.BOARD, metric, NOON)
         loader.load(histories, histories.of(chosen), offsets=offsets, log=_log(NOON // DAY, days))
         self.board.pipeline.catalog.register([population.BOARD])
@@ -64,33 +63,18 @@ class RollingBoard:
         period = _day(offset) if named else None
         return Questions(self.board, self.truths[offset], Random(1), self.window, period)
 
-    def _near(self, histories: Histories) -> set[int]:
+    def _near(self) -> set[int]:
         """The members whose list items lie where the questions read, and the members that are asked for."""
         near = {number_of(name) for name in self.members}
-        bounds = sorted(self._bounds())
-        flat: list[int] = []
-        for low, high in bounds:
-            if flat and low <= flat[-1]:
-                flat[-1] = max(flat[-1], high)
-            else:
-                flat += (low, high)
-        for _, scores in histories.scores(self._days, range(EARLIEST, self._days)):
-            near.update([number for number, score in enumerate(scores) if score and bisect_left(flat, score) % 2])
-        return near
-
-    def _bounds(self) -> Iterator[tuple[int, int]]:
-        """Ranges of scores that are read: above the first score, to the second."""
-        for truth in filter(lambda one: one.total, self.truths.values()):
-            yield truth.score_at(min(BEYOND, truth.total)) - 1, population.BOUND
+        for truth in self.truths.values():
             middle = truth.total // 2
-            yield self._between(truth, middle - BESIDE, middle + BEYOND)
-            for name in self.members[:SAMPLE]:
-                if name in truth.scores:
-                    yield self._between(truth, truth.position(name) - BESIDE, truth.position(name) + BESIDE)
-
-    @staticmethod
-    def _between(truth: MemberTruth, first: int, last: int) -> tuple[int, int]:
-        return truth.score_at(min(last, truth.total)) - 1, truth.score_at(max(first, 1))
+            near.update(truth.numbers(1, BEYOND), truth.numbers(middle - BEYOND, middle + BEYOND))
+            present = [name for name in self.members if name in truth.scores]
+            for number, name in enumerate(present[:SAMPLE]):
+                position = truth.position(name)
+                beside = BESIDE if number < AROUND else 1  # A page with `me` shows the entry before
+                near.update(truth.numbers(position - beside, position + beside))
+        return near
 
 
 def _day(offset: int) -> str:

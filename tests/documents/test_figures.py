@@ -13,7 +13,6 @@ from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.measure import hot_key, lanes, reads
 from benchmarks.measure.live_page import tabs
 from benchmarks.measure.speed import speed, starts
-from benchmarks.members.histories import TWO_OF_SEVEN
 from benchmarks.models.cost import cost_page, provisioned
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices
 from benchmarks.models.cost.services import SERVICES
@@ -70,14 +69,11 @@ def test_a_picture_matches_its_result(path: str) -> None:
     assert any(path.removeprefix("docs/") in text_of(page) for page in pages)
 
 
-def test_the_budgets_are_met_but_for_one_kind_of_page() -> None:
-    """Decision 17 says why the top of a rolling window costs more where members come on two days of seven."""
+def test_every_budget_is_met() -> None:
     checked = RESULTS["budgets"]["budgets"]
 
     assert len(checked) >= 40
-    assert [budget["subject"].partition(", up to")[0] for budget in checked if not budget["met"]] == [
-        f"top 100, `{window}`, {TWO_OF_SEVEN}" for window in ("last-7-days", "last-30-days")
-    ]
+    assert [budget["subject"] for budget in checked if not budget["met"]] == []
 
 
 def test_reads_are_right() -> None:

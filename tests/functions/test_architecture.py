@@ -85,7 +85,7 @@ def test_the_items_are_real(stack: Stack, table: str, at_least: int) -> None:
 
 def test_the_items_of_a_rolling_window_are_real(rolling: Stack) -> None:
     assert _shown(rolling, "a rolling row", "Rankings") == 1
-    assert _shown(rolling, "a rolling list", "Rankings") == 5
+    assert _shown(rolling, "a rolling list", "Rankings") == 6
     assert _shown(rolling, "a log", "Rankings") == 1
 
     _fold(rolling)
@@ -126,5 +126,6 @@ def _requests(stack: Stack, requests: Requests, caption: str) -> int:
             status, _ = stack.post(parts.path, {"members": ["u7", "u123"]})
         assert status == 200
         made = {f"{OPERATIONS[name]} {table}": count for (name, table), count in requests.take().items()}
-        assert made == Counter(re.findall(r"`([^`]+)`", listed)), address
+        named = re.findall(r"(?:(\d+) × )?`([^`]+)`", listed)
+        assert made == Counter(request for count, request in named for _ in range(int(count or 1))), address
     return len(shown)

@@ -22,6 +22,7 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.requests import Requests
 from tests.support.dynamodb.tables import create_tables
 from tests.support.machine.boards import (
     BOARDS,
@@ -102,7 +103,7 @@ class Machine(RuleBasedStateMachine):
 
     def start(self, shards: int, projected: Mapping[int, int] | None = None) -> None:
         text = "".join(board.toml(name, shards) for name, board in self.boards.items())
-        self.stack: Stack = self.functions.enter_context(running(self.engine, self.clock, text))
+        self.stack: Stack = self.functions.enter_context(running(Requests(self.engine), self.clock, text))
         self.stack.projected.update(projected or {})
 
     def teardown(self) -> None:

@@ -182,16 +182,22 @@ class _Run:
         return list(chosen)
 
     def count(self) -> None:
-        """Count events on some steps of a slab, each at another time of the day."""
+        """Count events on some steps, which lie differently in their slabs, each at another time of the day."""
         daily = self._traffic.daily
         slab = max((len(window.slab_of(0)) for window in self._windows if window.rolling), default=1)
-        every = max(1, slab // 4)
-        turns = max(ceil(slab / every), ceil(self._traffic.counted / max(self._traffic.counted // 2, self._batch)))
+        # Blocks begin at even steps, so an odd stride meets all kinds of them.
+        every = slab // 4 | 1
+        turns = max(min(slab, 4), ceil(self._traffic.counted / max(self._traffic.counted // 2, self._batch)))
         if daily is not None:
             self._live(daily)
         for turn in range(turns):
             passed = (turn + 0.5) / turns
-            self._now = population.NOW // self._step * self._step + round((turn * every + passed) * self._step)
+            today = population.NOW // self._step + turn * every
+            if daily is not None:
+                for step in range(today - every + 1, today) if turn else ():
+                    self._now = step * self._step
+                    self._come(1 - exp(-daily * self._step / DAY), 0.05)
+            self._now = round((today + passed) * self._step)
             if daily is not None:
                 self._come(1 - exp(-daily * passed * self._step / DAY), 0.05)
             else:

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
 from standings.maintain.failures.parked_objects import LAMBDA_PREFIX
-from standings.ports.rankings import Span
+from standings.ports.rankings import Entry, Partition, Span
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import failure_key, failure_record
 from tests.support.awslambda.pollers import Context, Killed, Queue, SqsPoller, StreamPoller
@@ -191,7 +191,11 @@ def an_index_minutes_behind(pipeline: Rig) -> None:
 
 def _from_the_index(_: Callable[..., Any]) -> Callable[..., Any]:
     def entries(self: Any, wanted: Any) -> dict[Any, Entry]:
-        listed = {(ranking, entry.member): entry for ranking, _ in wanted for entry in self._span(ranking, _ALL)}
+        listed = {
+            (ranking, entry.member): entry
+            for ranking, _ in wanted
+            for entry in self._span(ranking, Span(Partition(ranking.key, 0), None, 1000))
+        }
         return {key: listed[key] for key in wanted if key in listed}
 
     return entries
@@ -199,9 +203,6 @@ def _from_the_index(_: Callable[..., Any]) -> Callable[..., Any]:
 
 def _none_of_lambda(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda key, content: ("by Lambda", []) if key.startswith(LAMBDA_PREFIX) else original(key, content)
-
-
-_ALL: Final = Span(0, None, 1000)
 
 
 OUTAGES: Final = {

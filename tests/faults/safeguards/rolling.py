@@ -14,7 +14,7 @@ from standings.aws.dynamodb.keys import DIGITS, log_key, node_key
 from standings.aws.dynamodb.rankings.rolling_items import positions
 from standings.domain.rolling.count_log import Entry, node_deltas
 from standings.domain.rolling.shifts import Shift
-from standings.domain.rolling.steps import Step, Steps
+from standings.domain.rolling.steps import Steps
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
 from standings.ports.errors import StoreUnavailableError
 from standings.wiring import building_blocks
@@ -94,16 +94,6 @@ def a_slab_ends_by_a_faster_clock(pipeline: Rig) -> None:
     pipeline.count(ahead, "a", 1)
     status, answer = stack.get(f"/boards/b/points/{WINDOW}/rank", member="a", period=day(NEXT_SLAB - DAY))
     assert (status, answer.get("score")) == (200, 10), answer
-
-
-@on_a_rig
-def a_step_across_slabs(pipeline: Rig) -> None:
-    """A score of the last day of a slab counts in the next one."""
-    stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.clock.milliseconds = NEXT_SLAB - 10 * HOUR
-    pipeline.count(stack, "a", 10)
-    pipeline.clock.milliseconds = NEXT_SLAB + 12 * HOUR
-    assert pipeline.scores(stack, WINDOW) == {"a": 10}
 
 
 @on_a_rig
@@ -210,7 +200,8 @@ def half_an_attempt_the_day_before(pipeline: Rig) -> None:
     The next attempt comes after midnight, when one period less can be read, and hides the member too.
     """
     stack = pipeline.functions(ROLLING_POINTS)
-    pipeline.clock.milliseconds = NEXT_SLAB + 12 * HOUR
+    # In the block of its second to fourth periods, and the day after in others.
+    pipeline.clock.milliseconds = NEXT_SLAB + DAY + 12 * HOUR
     pipeline.send(stack, "a", 10)
     pipeline.hide(stack, "a")
     pipeline.project(stack, *pipeline.records())
@@ -266,11 +257,11 @@ def _emptied_deleted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _row_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda low, _, others, after: original(low, None, others, after)
+    return lambda window, low, _, others, after: original(window, low, None, others, after)
 
 
 def _images_between_left_out(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda low, seen, _, after: original(low, seen, (), after)
+    return lambda window, low, seen, _, after: original(window, low, seen, (), after)
 
 
 class _RowsFirst:
@@ -302,20 +293,6 @@ def _readable_periods(original: Callable[..., Any]) -> Callable[..., Any]:
         low = rankings.first_open(now)
         steps = (step._replace(first=max(step.first, low)) for step in original(image, rankings, now).steps)
         return Steps(low, tuple(step for step in steps if step.until > low))
-
-    return steps_of
-
-
-def _undivided(original: Callable[..., Any]) -> Callable[..., Any]:
-    def steps_of(*arguments: Any) -> Steps:
-        low, divided = original(*arguments)
-        steps: list[Step] = []
-        for step in divided:
-            if steps and (steps[-1].until, steps[-1].place) == (step.first, step.place):
-                steps[-1] = steps[-1]._replace(until=step.until)
-            else:
-                steps.append(step)
-        return Steps(low, tuple(steps))
 
     return steps_of
 
@@ -362,19 +339,16 @@ ROLLING: Final = {
         Change(f"{_WINDOWS}._row", _emptied_deleted), written=hidden_in_a_window_and_late
     ),
     "list items of the steps in the row are written": Safeguard(
-        Change("domain.rolling.steps:firsts_to_write", _row_left_out), written=back_on_another_day_after_a_gap
+        Change("domain.rolling.steps:blocks_to_write", _row_left_out), written=back_on_another_day_after_a_gap
     ),
     "list items of every image in a batch are written": Safeguard(
-        Change("domain.rolling.steps:firsts_to_write", _images_between_left_out), written=hidden_after_half_an_attempt
+        Change("domain.rolling.steps:blocks_to_write", _images_between_left_out), written=hidden_after_half_an_attempt
     ),
     "list items are written before the row": Safeguard(Change("project.shift_members:_shift", _list_last)),
-    "the first step begins where its slab begins, even if its first periods can no longer be read": Safeguard(
+    "steps are complete from the beginning of a slab, even if its first periods can no longer be read": Safeguard(
         Change("domain.rolling.steps:steps_of", _readable_periods), written=half_an_attempt_the_day_before
     ),
-    "a step is divided where a slab begins": Safeguard(
-        Change("domain.rolling.steps:steps_of", _undivided), written=a_step_across_slabs
-    ),
-    "a replay writes a list item for every possible first period": Safeguard(
+    "a replay writes a list item for every block that may have one": Safeguard(
         Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone), written=parked_after_half_an_attempt
     ),
     "a replay writes these list items even if the row is as new as the item": Safeguard(

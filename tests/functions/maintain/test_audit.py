@@ -3,8 +3,7 @@
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from unittest import mock
 
 import orjson
@@ -13,13 +12,9 @@ import pytest
 from standings.aws.dynamodb.keys import node_key
 from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT
-from standings.maintain.audit import ranking_entries, report
+from standings.maintain.audit import report
 from standings.maintain.audit.audit import GRACE
-from standings.maintain.audit.ranking_entries import RankingEntries
-from standings.maintain.audit.report import Listed
 from standings.project.outcome import one_by_one
 from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
@@ -250,41 +245,3 @@ def test_a_wrong_counter_is_named_beside_members_that_are_on_their_way(seed: int
 
     assert on_their_way
     assert damages.expected <= set(findings(answers))
-
-
-def entries_of(monkeypatch: pytest.MonkeyPatch, stored: list[Listed], page: int = 4) -> RankingEntries:
-    """The entries of a rolling window in period 5, with a page of so many."""
-
-    def entries(_: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[Listed]:
-        assert (shard, before) == (0, None)
-        return [entry for entry in stored if entry.key > beyond][:limit]
-
-    monkeypatch.setattr(ranking_entries, "PAGE", page)
-    (family,) = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["last-7-days"] }').families
-    metric = family.metrics["points"]
-    call = cast("Any", SimpleNamespace(reads=SimpleNamespace(entries=entries)))
-    return RankingEntries(call, Ranking("b", metric, metric.windows[0], 5))
-
-
-@pytest.mark.parametrize("steps", [[1, 2, 1, 3], [3, 1, 1], [2, 2, 2, 2], [1, 1, 1, 1, 1, 1], [6]])
-def test_entries_that_share_a_key_are_each_read_once(steps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where several at the end of a page have the same sort key."""
-    stored = [
-        Listed(sort_key(Place(number), f"m{number}"), f"m{number}", Place(number), first, (5, 6))
-        for number, count in enumerate(steps)
-        for first in range(count)
-    ]
-
-    read = list(entries_of(monkeypatch, stored).following(" ", 1))
-
-    # A key that more items share than a page holds is no key of a list.
-    assert read == (stored if steps != [6] else stored[:4])
-
-
-def test_items_count_in_their_periods_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    spans = [(3, 5), (5, 6), (4, 9), (6, 8), None]
-    stored = [Listed(sort_key(Place(1), f"m{n}"), f"m{n}", Place(1), n, span) for n, span in enumerate(spans)]
-    read = entries_of(monkeypatch, stored, page=100)
-
-    assert [entry.member for entry in read.following(" ", 1)] == ["m1", "m2", "m4"]
-    assert [entry.member for entry in read.following(" ", 1) if read.path(entry)] == ["m1", "m2"]

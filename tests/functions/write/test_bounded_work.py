@@ -23,7 +23,7 @@ SUMS = [f"sum_{number}" for number in range(18)]
 MANY_METRICS = """
 [boards."*"]
 metrics.best = { aggregate = "max", notes = true, windows = ["all", "last-30-days"] }
-metrics.fastest = { aggregate = "max", notes = true, windows = ["all", "last-30-days"] }
+metrics.fastest = { aggregate = "max", notes = true, windows = ["all", "last-14-days"] }
 """ + "".join(
     f'metrics.{name} = {{ aggregate = "sum", windows = ["all", "day", "week", "month", "year", "last-7-days"] }}\n'
     for name in SUMS

@@ -90,8 +90,12 @@ def _stored(pipeline: Pipeline) -> dict[str, dict[str, Any]]:
     low = ROLLING.window.slab_of(ROLLING.first_open(NOW)).start
     listed = {key: item for key, item in items.items() if "s" in item and key.startswith(ROLLING.key)}
     return {
-        "rows": {key: decode_steps(item["p"]["S"]).by_first(low) for key, item in items.items() if "p" in item},
-        "list": {key: [item[name] for name in "rste"] for key, item in listed.items()},
+        "rows": {
+            key: decode_steps(item["p"]["S"]).by_block(ROLLING.window, low)
+            for key, item in items.items()
+            if "p" in item
+        },
+        "list": {key: [item[name] for name in "rse"] for key, item in listed.items()},
         "entries": {
             key: [item[name] for name in "rs"] for key, item in items.items() if "s" in item and key not in listed
         },

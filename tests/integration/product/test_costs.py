@@ -78,8 +78,9 @@ def test_the_first_thousand_of_ten_shards_are_merged_from_little_more(members: i
 def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: str) -> None:
     read = {row["read"]: row for row in reads.rolling(400, kind)}
 
-    for when in reads.WHEN:
-        rank = read[f"rank of a member, {when}"]
+    ranks = [row for name, row in read.items() if name.startswith("rank of a member, ") and "previous" not in name]
+    assert len(ranks) >= len(reads.WHEN) - 1  # Nobody may have been ranked in the ended period
+    for rank in ranks:
         assert rank["read_units_most"] <= 7
         assert rank["round_trips_most"] == 2
 

@@ -12,7 +12,7 @@ from standings.domain.scoring.sort_order import Place, sort_key
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import nodes_for
 from standings.ports.errors import CancelReason
-from standings.ports.rankings import Entry, Part, RankingRow, Removal, Span
+from standings.ports.rankings import Entry, Part, Partition, RankingRow, Removal, Span
 from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
 
@@ -22,6 +22,9 @@ def ranking(window: str = "all") -> Ranking:
     definition = metric.window(window)
     assert definition is not None
     return Ranking("b", metric, definition, 0 if window == "all" else metric.timetable.index("d", NOW))
+
+
+ONLY = Partition(ranking().key, 0)
 
 
 def move(member: str, old: int | None, new: int | None, version: int = 1) -> Move:
@@ -79,27 +82,27 @@ def test_spans_in_both_directions_together_with_nodes(rankings: DynamoRankings, 
     assert rankings.commit(ranking(), [move(name, None, number) for name, number in sort_values.items()]) == []
     expected = [name for name, _ in sorted(sort_values.items(), key=lambda pair: (pair[1], pair[0]))]
 
-    (first,), nodes = reader.spans(ranking(), [Span(0, None, 4)], [ROOT])
+    (first,), nodes = reader.spans(ranking(), [Span(ONLY, None, 4)], [ROOT])
     assert [entry.member for entry in first] == expected[:4]
     assert sum(nodes[()].counters.values()) == 7
     (rest, back), _ = reader.spans(
-        ranking(), [Span(0, first[-1].key, 10), Span(0, first[-1].key, 2, forward=False)], []
+        ranking(), [Span(ONLY, first[-1].key, 10), Span(ONLY, first[-1].key, 2, forward=False)], []
     )
     assert [entry.member for entry in rest] == expected[4:]
     assert [entry.member for entry in back] == [expected[2], expected[1]]
-    assert reader.spans(ranking("day"), [Span(0, None, 10)], [ROOT]) == ([[]], {})
-    part = Part(0, rest[0].key, rest[-1].key)
-    assert reader.counts(ranking(), [part, part._replace(first=first[1].key)], 100) == [(3, None), (6, None)]
-    ((two, beyond),) = reader.counts(ranking(), [part], 2)
+    assert reader.spans(ranking("day"), [Span(Partition(ranking("day").key, 0), None, 10)], [ROOT]) == ([[]], {})
+    part = Part(ONLY, rest[0].key, rest[-1].key)
+    assert reader.counts([part, part._replace(first=first[1].key)], 100) == [(3, None), (6, None)]
+    ((two, beyond),) = reader.counts([part], 2)
     assert two == 2
-    assert reader.counts(ranking(), [part._replace(first=str(beyond))], 2) == [(1, None)]
-    assert reader.counts(ranking(), [part], 3) == [(3, None)]
+    assert reader.counts([part._replace(first=str(beyond))], 2) == [(1, None)]
+    assert reader.counts([part], 3) == [(3, None)]
 
 
 def test_a_span_of_several_answers(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:
     names = [f"{n:04}" + "x" * 250 for n in range(60)]
     assert rankings.commit(ranking(), [move(name, None, 0) for name in names]) == []
-    (entries,), _ = reader.spans(ranking(), [Span(0, None, 1000)], [])
+    (entries,), _ = reader.spans(ranking(), [Span(ONLY, None, 1000)], [])
 
     assert [entry.member for entry in entries] == names
 
@@ -116,7 +119,7 @@ def test_entries_are_in_shards_and_the_root_has_their_number(
     assert rankings.commit(ranking(), [move("before", None, 5)]) == []
     moves = [Move(spread, f"m{n}", None, Place(n), 1, NOW) for n in range(30)]
     assert rankings.commit(spread, moves) == []
-    entries, nodes = reader.spans(spread, [Span(shard, None, 100) for shard in range(3)], [ROOT])
+    entries, nodes = reader.spans(spread, [Span(Partition(spread.key, shard), None, 100) for shard in range(3)], [ROOT])
 
     assert nodes[ROOT].shards == 3
     assert sorted(entry.member for part in entries for entry in part) == sorted(

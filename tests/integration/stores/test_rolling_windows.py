@@ -1,10 +1,10 @@
 """Rolling windows keep their contract on the engine, on DynamoDB Local and on moto: rows, lists, logs and folds."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from standings.aws.dynamodb.rankings.rolling_windows import (
     DynamoRollingWindows,
     one_after_another,
 )
+from standings.domain.rolling.blocks import Block, lists_of
 from standings.domain.rolling.count_log import Entry, encode_entry
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import CountChange, Step, Steps, count_changes
@@ -30,7 +31,7 @@ from standings.domain.tiers.tier_path import ROOT, Path, path
 from standings.domain.tiers.tier_tree import deltas, nodes_for
 from standings.ports.errors import CancelReason, StoreRefusedError
 from standings.ports.rankings import Entry as Listed
-from standings.ports.rankings import Part, Span
+from standings.ports.rankings import Partition, Span
 from standings.ports.rolling import ListItem, RollingRow, RowChange, RowConflict
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
@@ -43,15 +44,8 @@ TWO = [(None, -5), (None, -300)]  # the moves of two_members
 
 
 def steps(*places: tuple[int, int, int]) -> Steps:
-    """Steps from first periods, ends and sort values; periods are counted from today. They are divided at slabs."""
-    divided = []
-    for first, until, value in places:
-        start = TODAY + first
-        while start < TODAY + until:
-            end = min(TODAY + until, WINDOW.window.slab_of(start).stop)
-            divided.append(Step(start, end, Place(value)))
-            start = end
-    return Steps(TODAY - 5, tuple(divided))
+    """Steps from first periods, ends and sort values; periods are counted from today."""
+    return Steps(TODAY - 5, tuple(Step(TODAY + first, TODAY + until, Place(value)) for first, until, value in places))
 
 
 def commit(
@@ -73,8 +67,12 @@ def commit(
 def list_items(
     windows: DynamoRollingWindows, members: Mapping[str, Steps], version: int = 1, rankings: RollingRankings = WINDOW
 ) -> None:
-    """Write an item for each step."""
-    items = [ListItem(member, step.first, step, version, NOW) for member, of in members.items() for step in of.steps]
+    """Write the items of all blocks."""
+    items = [
+        ListItem(member, block, place, version, NOW)
+        for member, of in members.items()
+        for block, place in of.by_block(rankings.window, of.low).items()
+    ]
     windows.list(rankings, items)
 
 
@@ -109,9 +107,15 @@ def two_members(windows: DynamoRollingWindows) -> None:
 MEMBERS = {"m": steps((0, 3, -300), (3, 7, -100)), "n": steps((-2, 5, -10)), "gone": steps()}
 
 
-def listed(reader: DynamoRankingsReader, period: int, limit: int = 100, **more: Any) -> list[str]:
-    (entries,), _ = reader.for_request().spans(WINDOW.at(period), [Span(0, None, limit, **more)], [])
-    return [entry.member for entry in entries]
+def parts(reader: DynamoRankingsReader, period: int, shards: int = 1, **more: Any) -> list[list[Listed]]:
+    """The entries of a period, in the parts that its lists and shards have of them."""
+    partitions = [Partition(key, shard) for key in lists_of(WINDOW.at(period)) for shard in range(shards)]
+    spans = [Span(partition, **{"beyond": None, "limit": 100, **more}) for partition in partitions]
+    return reader.for_request().spans(WINDOW.at(period), spans, [])[0]
+
+
+def listed(reader: DynamoRankingsReader, period: int) -> list[str]:
+    return [entry.member for entry in sorted(chain(*parts(reader, period)))]
 
 
 def test_rows_come_back_with_their_versions(windows: DynamoRollingWindows) -> None:
@@ -163,52 +167,46 @@ def test_a_list_has_a_step_in_its_periods(windows: DynamoRollingWindows, reader:
     assert listed(reader, TODAY - 3) == []
     assert listed(reader, TODAY - 1) == ["n"]
     assert listed(reader, TODAY) == ["m", "n"]
-    assert listed(reader, TODAY, forward=False) == ["n", "m"]
     assert listed(reader, TODAY + 6) == ["m"]
     assert listed(reader, TODAY + 7) == []
-    (entries,), _ = reader.spans(WINDOW.at(TODAY + 4), [Span(0, None, 1)], [])
-    assert entries == [Listed(sort_key(Place(-100), "m"), Place(-100), "m")]
-    beyond = [Span(0, entries[0].key, 5), Span(0, sort_key(Place(-10), "n"), 5, forward=False)]
-    after, before = reader.spans(WINDOW.at(TODAY + 4), beyond, [])[0]
-    assert ([entry.member for entry in after], [entry.member for entry in before]) == (["n"], ["m"])
-
-
-def test_a_page_goes_on_until_it_is_full(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
-    # Between the members that are in today's list are those of other days.
-    other = {f"o{number:02}": steps((1, 4, number)) for number in range(60)}
-    today = {f"t{number:02}": steps((0, 1, 10 * number)) for number in range(7)}
-    list_items(windows, {**other, **today})
-
-    assert listed(reader, TODAY, limit=5) == sorted(today)[:5]
-    assert listed(reader, TODAY) == sorted(today)
-    assert listed(reader, TODAY, limit=5, forward=False) == sorted(today)[:1:-1]
-    ends = sort_key(Place(0), "t00"), sort_key(Place(50), "t05")
-    part = Part(0, *ends)
-    assert reader.counts(WINDOW.at(TODAY), [part], 100) == [(6, None)]
-    ((four, beyond),) = reader.counts(WINDOW.at(TODAY), [part], 4)
-    assert four == 4
-    assert reader.counts(WINDOW.at(TODAY), [part._replace(first=str(beyond))], 4) == [(2, None)]
-    assert reader.counts(WINDOW.at(TODAY), [part], 6) == [(6, None)]
-    assert reader.counts(WINDOW.at(TODAY + 1), [part], 100) == [(50, None)]
+    first, last = sorted(chain(*parts(reader, TODAY + 4)))
+    assert first == Listed(sort_key(Place(-100), "m"), Place(-100), "m", NOW)
+    assert [*chain(*parts(reader, TODAY + 4, beyond=first.key))] == [last]
+    assert [*chain(*parts(reader, TODAY + 4, beyond=last.key, forward=False))] == [first]
 
 
 def test_a_newer_list_item_stays(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
-    def write(version: int, step: Step | None) -> list[str]:
-        windows.list(WINDOW, [ListItem("m", TODAY, step, version, NOW)])
-        (entries,), _ = reader.spans(WINDOW.at(TODAY), [Span(0, None, 5)], [])
-        return [str(entry.place.sort_value) for entry in entries]
+    def write(version: int, value: int | None) -> list[str]:
+        place = None if value is None else Place(value)
+        windows.list(WINDOW, [ListItem("m", Block(TODAY, 2), place, version, NOW)])
+        return [str(entry.place.sort_value) for entry in chain(*parts(reader, TODAY))]
 
-    def step(value: int) -> Step:
-        return Step(TODAY, TODAY + 3, Place(value))
-
-    assert write(5, step(-1)) == ["-1"]
-    assert write(4, step(-2)) == ["-1"]
+    assert write(5, -1) == ["-1"]
+    assert write(4, -2) == ["-1"]
     assert write(4, None) == ["-1"]
-    assert write(5, step(-3)) == ["-3"]
+    assert write(5, -3) == ["-3"]
     assert write(6, None) == []
     # A late attempt does not bring a step back.
-    assert write(5, step(-3)) == []
-    assert write(7, step(-4)) == ["-4"]
+    assert write(5, -3) == []
+    assert write(7, -4) == ["-4"]
+
+
+def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
+    client: Any, time: Time, reader: DynamoRankingsReader
+) -> None:
+    seen = []
+
+    def look_then_write(writes: Sequence[Callable[[], None]]) -> Iterable[None]:
+        seen.append(listed(reader, TODAY))
+        return one_after_another(writes)
+
+    windows = DynamoRollingWindows(client, "Rankings", time.clock(), run_all=look_then_write)
+    for version, old, new in ((1, 2, 1), (2, 1, 2)):
+        items = [("m", Block(TODAY, old), None), ("m", Block(TODAY, new), Place(-1))]
+        windows.list(WINDOW, [ListItem(*item, version, NOW) for item in items])
+
+    # Each time the new place is written first, then the old one is taken away.
+    assert seen == [[], ["m"], ["m"], ["m", "m"]]
 
 
 def test_a_list_in_shards_and_every_number_of_them(
@@ -222,10 +220,9 @@ def test_a_list_in_shards_and_every_number_of_them(
         assert commit(windows, members, version, rankings) == []
         node = reader.for_request().nodes([(rankings.at(TODAY), ROOT)])[rankings.at(TODAY), ROOT]
         assert node.shards == max(shards, 3 if shards == 2 else 1)
-        spans = [Span(shard, None, 50) for shard in range(shards)]
-        entries, _ = reader.spans(rankings.at(TODAY), spans, [])
-        assert sorted(entry.member for part in entries for entry in part) == sorted(members)
-        assert shards == 1 or all(len(part) > 2 for part in entries)
+        found = parts(reader, TODAY, shards)
+        assert sorted(entry.member for part in found for entry in part) == sorted(members)
+        assert sum(len(part) > 2 for part in found) == shards
     first = log(client, "Rankings")
     assert first is not None
     assert set(first["n"]["NS"]) == {"1", "2", "3"}
@@ -264,7 +261,7 @@ def test_what_is_below_zero_in_one_log_counts_only_in_sum(
 
 def test_steps_of_no_place_are_a_row_and_no_entry(client: Any, windows: DynamoRollingWindows) -> None:
     assert commit(windows, {"m": Steps(TODAY)}) == []
-    windows.list(WINDOW, [ListItem("m", TODAY, None, 1, NOW)])
+    windows.list(WINDOW, [ListItem("m", Block(TODAY, 1), None, 1, NOW)])
 
     assert log(client, "Rankings") is None
     assert windows.rows(WINDOW, ["m"]) == {"m": RollingRow(1, Steps(TODAY))}

@@ -11,11 +11,10 @@ from standings.domain.rolling.count_log import Log, decode_entry, node_deltas
 from standings.domain.rolling.steps import Steps
 from standings.domain.scoring.sort_order import sort_key
 from standings.domain.tiers.tier_path import Path
-from standings.domain.windows.window import window_of
 
 Counters = Counter[tuple[Path, int]]
 ALL_PERIODS = range(10**9)
-_STEP = re.compile(r"(?P<code>#...(?P<window>[0-9]+[dh]))(?P<first>[0-9]+)")  # A list item's code begins with three
+_BLOCK = re.compile(r"(?P<code>#...[0-9]+[dh])(?P<first>[0-9]+)(?:x(?P<length>[0-9]+))?")  # Three begin the code
 
 
 def of_period(window: str, period: int) -> str:
@@ -62,12 +61,11 @@ class Stored:
 
     def _place(self, key: str, member: str, item: Mapping[str, Any]) -> None:
         partition = item["r"].partition("/")[0]
-        rankings, expected = [key], key
-        if step := _STEP.search(key):
-            first, window = int(step["first"]), _STEP.sub(r"\g<code>", key)
-            rankings = [of_period(window, period) for period in range(first, first + item["t"])]
-            expected = of_period(window, window_of(step["window"]).slab_of(first).start)
-        if partition != expected:
+        rankings = [key]
+        if block := _BLOCK.search(key):
+            first, window = int(block["first"]), _BLOCK.sub(r"\g<code>", key)
+            rankings = [of_period(window, period) for period in range(first, first + int(block["length"] or 1))]
+        if partition != key:
             self.wrong.append(f"{item['pk']}: its index key is {item['r']}")
         for ranking in rankings:
             placed = self.placed.setdefault(ranking, {})

@@ -16,7 +16,9 @@ from operator import itemgetter
 from typing import Any, Final
 
 from tests.support.aws.stack import Stack
+from tests.support.dynamodb.requests import Requests
 from tests.support.oracle.model import METHODS, BoardModel, Line, Listing, Metric
+from tests.support.oracle.work import excess
 
 SAMPLE: Final = 3
 """How many members, positions or scores each comparison tries."""
@@ -100,11 +102,25 @@ class Asked:
         return [*some, *near, self.rng.choice([0, FURTHEST, -FURTHEST])]
 
     def read(self, rest: str = "", **arguments: Any) -> tuple[str, dict[str, Any]]:
-        """Send a GET request. Return the request in words and the answer, after `checked`."""
+        """Send a GET request. Return the request in words and the answer, after `checked`.
+
+        If the stack counts its requests, fail beyond the bound too.
+        """
         arguments.setdefault("period", self.period)
         what = describe("GET", self.path + rest, arguments, self.now)
+        requests = getattr(self.stack, "dynamodb", None)
+        if isinstance(requests, Requests):
+            requests.take()
         status, answer = self.stack.get(self.path + rest, **arguments)
+        if isinstance(requests, Requests):
+            same(f"the work of {what}", "", excess(self.window, arguments, requests, skipped=self._skipped(arguments)))
         return what, self.checked(what, status, answer, arguments["method"])
+
+    def _skipped(self, arguments: Mapping[str, Any]) -> int:
+        """How many equals stand ahead of the first entry of a page at a position."""
+        lines = self.listing.lines()
+        first = arguments.get("rank") or 0
+        return first - lines[first - 1][0] if 0 < first <= len(lines) else 0
 
     def checked(self, what: str, status: int, answer: dict[str, Any], method: str) -> dict[str, Any]:
         """Assert that an answer is 200 and about this ranking. Return it."""

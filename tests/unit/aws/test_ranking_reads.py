@@ -10,7 +10,7 @@ from standings.aws.dynamodb.calls import MAX_KEYS
 from standings.aws.dynamodb.rankings import ranking_reads
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import Ranking
-from standings.ports.rankings import Span
+from standings.ports.rankings import Partition, Span
 from tests.support.faults.faulty_client import Time
 
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
@@ -52,7 +52,10 @@ def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(monkeypat
     assert family is not None
     metric = family.metrics["points"]
     ranking = Ranking("b", metric, metric.windows[0], 0)
-    spans, paths = [Span(0, None, 10), Span(1, None, 10)], [(60, digit) for digit in range(MAX_KEYS + 1)]
+    spans, paths = (
+        [Span(Partition(ranking.key, shard), None, 10) for shard in (0, 1)],
+        [(60, digit) for digit in range(MAX_KEYS + 1)],
+    )
 
     assert reader.spans(ranking, spans, paths) == ([[], []], {})
     assert reader.spans(ranking, spans, []) == ([[], []], {})

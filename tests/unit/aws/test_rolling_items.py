@@ -11,13 +11,14 @@ from standings.aws.dynamodb.rankings.rolling_items import (
     decode_steps,
     encode_steps,
     list_item,
-    list_range,
+    listed_member,
     log_bytes,
     log_count,
     log_of,
     row_item,
     row_of,
 )
+from standings.domain.rolling.blocks import Block, list_key
 from standings.domain.rolling.count_log import Entry, Log, encode_entry
 from standings.domain.rolling.steps import CountChange, Step, Steps, steps_of
 from standings.domain.scoring.sort_order import Place
@@ -99,18 +100,19 @@ def test_a_row_stays_until_its_last_step_has_been_read_and_no_older_change_can_c
     assert expiry(Steps(TODAY)) == expiry(Steps(TODAY, steps.steps[:1])) == written_at_ms + ROW_LIFETIME
 
 
-def test_a_list_item_is_in_the_index_as_long_as_it_is_a_step() -> None:
-    step = Step(TODAY, TODAY + 3, Place(-7))
-    item = list_item(WINDOW, ListItem("m", TODAY, step, 5, 99))
+@pytest.mark.parametrize("length", [1, 4])
+def test_a_list_item_is_in_the_index_as_long_as_it_has_a_place(length: int) -> None:
+    block, member = Block(TODAY, length), "a#b/x4#"
+    item = list_item(WINDOW, ListItem(member, block, Place(-7), 5, 99))
 
-    assert list_range(WINDOW, item) == (TODAY, TODAY + 3)
+    assert listed_member(WINDOW, item["pk"]["S"]) == (block, member)
+    assert item["r"]["S"] == list_key(WINDOW, block)
     assert {"r", "s", "v", "t", "e", "pk"} == item.keys()
-    assert int(item["e"]["N"]) * 1000 == WINDOW.readable_until(TODAY + 2) + EXPIRY_MARGIN
-    gone = list_item(WINDOW, ListItem("m", TODAY, None, 6, 99))
-    assert {"v", "e", "pk"} == gone.keys()
-    assert gone["pk"] == item["pk"]
-    # It stays as long as an older change could bring back a step that begins there.
-    assert int(gone["e"]["N"]) * 1000 == WINDOW.readable_until(WINDOW.window.slab_of(TODAY)[-1]) + EXPIRY_MARGIN
+    # It stays as long as an older change could bring back a place there.
+    assert int(item["e"]["N"]) * 1000 == WINDOW.readable_until(TODAY + length - 1) + EXPIRY_MARGIN
+    gone = list_item(WINDOW, ListItem(member, block, None, 6, 99))
+    assert gone == {name: item[name] for name in ("pk", "t", "e")} | {"v": {"N": "6"}}
+    assert listed_member(WINDOW._replace(generation=1), item["pk"]["S"]) is None
 
 
 def log_item(*entries: str) -> dict[str, Any]:

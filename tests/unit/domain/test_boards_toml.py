@@ -353,7 +353,7 @@ def test_a_family_whose_items_could_pass_what_dynamodb_takes_is_refused() -> Non
         return f'[boards."*"]\n{"".join(each)}'
 
     with pytest.raises(
-        DefinitionError, match=r"expected members' items of at most 400,000 bytes, got up to 45\d,\d{3}: "
+        DefinitionError, match=r"expected members' items of at most 400,000 bytes, got up to 46\d,\d{3}: "
     ):
         parse_boards(family(3))
     parse_boards(family(2))

@@ -10,14 +10,13 @@ from standings.domain.members.open_rankings import AHEAD_MARGIN, SKIP_MARGIN
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import (
     Steps,
+    blocks_to_write,
     count_changes,
     counted_from,
-    differ,
-    firsts_to_write,
     steps_of,
 )
 from standings.domain.windows.calendar import DAY, HOUR
-from standings.domain.windows.window import MAX_SLAB
+from standings.domain.windows.window import MAX_SLAB, parse_window
 from tests.support.builders.rolling.random_items import (
     random_image,
     random_now,
@@ -26,6 +25,8 @@ from tests.support.builders.rolling.random_items import (
     without_expired,
 )
 from tests.support.thoroughness import seeds
+
+WINDOW = parse_window("last-7-days")
 
 
 def drawn(seed: int) -> tuple[Random, RollingRankings, int]:
@@ -49,12 +50,10 @@ def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None
     newest = rankings.metric.timetable.index(rankings.unit, now + AHEAD_MARGIN)
     for period in range(low, newest + rankings.window.size + 2 * MAX_SLAB):
         assert steps.place(period) == rolling_sum.place(image, rankings.at(period)), period
-    # They are in order, and as long as slabs allow.
-    assert all(low <= step.first < step.until <= slab_of(step.first).stop for step in listed)
-    for one, following in pairwise(listed):
-        assert one.until <= following.first
-        joins = one.until == following.first and one.place == following.place
-        assert not joins or following.first == slab_of(following.first).start
+    # They are in order, and as long as they can be.
+    assert all(low <= step.first < step.until for step in listed)
+    assert all(one.until <= following.first for one, following in pairwise(listed))
+    assert not any((one.until, one.place) == (following.first, following.place) for one, following in pairwise(listed))
 
 
 @pytest.mark.parametrize("seed", seeds(40, 100))
@@ -69,7 +68,7 @@ def test_steps_follow_from_the_item_whenever_it_is_read_and_whatever_has_expired
         later = steps_of(swept, rankings, now)
 
         assert later.low >= earlier.low
-        assert not differ(earlier, later, later.low)
+        assert earlier.by_block(rankings.window, later.low) == later.by_block(rankings.window, later.low)
         image, earlier = rng.choice([(image, earlier), (swept, later)])
 
 
@@ -98,7 +97,7 @@ def test_counts_change_where_the_sort_value_does(seed: int) -> None:
 
     # Nothing is known of periods before the row that was read was complete.
     assert stored.low == max(after.low, before.low if before is not None else after.low)
-    assert stored.by_first(stored.low) == after.by_first(stored.low)
+    assert stored.by_block(WINDOW, stored.low) == after.by_block(WINDOW, stored.low)
     assert all(step.until > stored.low for step in stored.steps)
     by_period = {period: (old, new) for first, until, old, new in changes for period in range(first, until)}
     assert sum(change.until - change.first for change in changes) == len(by_period)
@@ -111,22 +110,22 @@ def test_counts_change_where_the_sort_value_does(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(60, 200))
-def test_the_list_is_right_whatever_attempts_that_died_had_written(seed: int) -> None:
+def test_the_lists_are_right_whatever_attempts_that_died_had_written(seed: int) -> None:
     rng, seen, after = replaced(seed)
     others = [random_steps(rng, rng.choice([94, 100]), ties=True) for _ in range(rng.randrange(4))]
-    written = firsts_to_write(100, seen, others, after)
+    written = blocks_to_write(WINDOW, 100, seen, others, after)
 
-    right = after.by_first(100)
-    versions = [(seen or Steps(100)).by_first(100), *(steps.by_first(100) for steps in others), right]
+    right = after.by_block(WINDOW, 100)
+    versions = [*(steps.by_block(WINDOW, 100) for steps in (seen or Steps(100), *others)), right]
     for _ in range(20):
         # Any item may be of any attempt.
-        known = {first for version in versions for first in version}
-        found = {first: step for first in known if (step := rng.choice(versions).get(first)) is not None}
-        for first in written:
-            found.pop(first, None)
-            if first in right:
-                found[first] = right[first]
+        known = {block for version in versions for block in version}
+        found = {block: place for block in known if (place := rng.choice(versions).get(block)) is not None}
+        for block in written:
+            found.pop(block, None)
+            if block in right:
+                found[block] = right[block]
         assert found == right
     # Items that are the same in all versions are left as they are.
-    assert all(len({version.get(first) for version in versions}) > 1 for first in written)
+    assert all(len({version.get(block) for version in versions}) > 1 for block in written)
     assert written == sorted(set(written))

@@ -83,33 +83,37 @@ class Node(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A member's entry in a ranking: its sort key, its place, and when the change that moved it there was written.
-
-    An entry in the list of a rolling window does not know when.
-    """
+    """A member's entry in a ranking: its sort key, its place, and when the change that moved it there was written."""
 
     key: str
     place: Place
     member: str
-    written_at_ms: int | None = None
+    written_at_ms: int
+
+
+class Partition(NamedTuple):
+    """A partition of the sorted index: one shard of one of a ranking's lists, by its key."""
+
+    list: str
+    shard: int
 
 
 class Span(NamedTuple):
-    """Up to `limit` entries of a shard that follow the key `beyond`, or with `forward` false precede it.
+    """Up to `limit` entries of a partition that follow the key `beyond`, or with `forward` false precede it.
 
-    The entries nearest to the key come first. Without a key the span starts at that end of the shard.
+    The entries nearest to the key come first. Without a key the span starts at that end of the partition.
     """
 
-    shard: int
+    partition: Partition
     beyond: str | None
     limit: int
     forward: bool = True
 
 
 class Part(NamedTuple):
-    """The entries of a shard whose keys are from `first` to `last`, both included."""
+    """The entries of a partition whose keys are from `first` to `last`, both included."""
 
-    shard: int
+    partition: Partition
     first: str
     last: str
 
@@ -131,7 +135,7 @@ class RankingsReader(Protocol):
     ) -> tuple[list[list[Entry]], dict[Path, Node]]:
         """Read the entries of each span, and nodes."""
 
-    def counts(self, ranking: Ranking, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
+    def counts(self, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
         """Count up to `most` entries of each part, and say where its rest begins; None: all of it is counted."""
 
     def record(self, board: str) -> BoardRecord | None:

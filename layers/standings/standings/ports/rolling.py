@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from standings.domain.rolling.blocks import Block
 from standings.domain.rolling.count_log import Entry
 from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.rolling.steps import Step, Steps
+from standings.domain.rolling.steps import Steps
+from standings.domain.scoring.sort_order import Place
 from standings.ports.errors import CancelReason
 
 
@@ -17,11 +19,11 @@ class RollingRow(NamedTuple):
 
 
 class ListItem(NamedTuple):
-    """An item of a window's list to write: a member's step by first period, or that there is none any more."""
+    """A list item to write: a member's place in a block of periods, or that it has none there any more."""
 
     member: str
-    first: int
-    step: Step | None
+    block: Block
+    place: Place | None
     version: int
     written_at_ms: int
 
@@ -50,7 +52,7 @@ class RollingWindows(Protocol):
         """Read rows, strongly consistently. A row that cannot be decoded is the reason why."""
 
     def list(self, rankings: RollingRankings, items: Sequence[ListItem]) -> None:
-        """Write list items, each unless the stored one is newer."""
+        """Write list items, each unless the stored one is newer. Those with a place are written before the others."""
 
     def commit(self, rankings: RollingRankings, rows: Sequence[RowChange], entry: Entry) -> Sequence[RowConflict]:
         """Write rows and append their changes to a log, in one transaction. No conflict means that it succeeded."""

@@ -104,17 +104,18 @@ def _shift(windows: RollingWindows, group: Sequence[Shift], outcome: Outcome) ->
 
 def _items(shift: Shift, seen: Steps | None) -> Iterator[ListItem]:
     """The list items to write for a shift, if a row with these steps was read."""
-    by_first = shift.steps.by_first(shift.steps.low)
-    for first in shift.firsts(seen):
-        yield ListItem(shift.member, first, by_first.get(first), shift.version, shift.written_at_ms)
+    places = shift.steps.by_block(shift.ranking.window, shift.steps.low)
+    for block in shift.blocks(seen):
+        yield ListItem(shift.member, block, places.get(block), shift.version, shift.written_at_ms)
 
 
 def _is_gap(shift: Shift, row: RollingRow | None) -> bool:
     """Whether the row is not where the first image says it should be."""
     if not shift.passed:
         return False
-    found = row.steps.by_first(shift.steps.low) if row is not None else {}
-    return found != shift.passed[0].by_first(shift.steps.low)
+    window, low = shift.ranking.window, shift.steps.low
+    found = row.steps.by_block(window, low) if row is not None else {}
+    return found != shift.passed[0].by_block(window, low)
 
 
 def _fold(windows: RollingWindows, shift: Shift, backoff: Backoff, outcome: Outcome) -> None:

@@ -24,7 +24,7 @@ def head(
     """
     timetable = ranking.metric.timetable
     stamps = [node.written_at_ms for node in nodes if node.written_at_ms is not None]
-    stamps += [entry.written_at_ms for entry in entries if entry.written_at_ms is not None]
+    stamps += [entry.written_at_ms for entry in entries]
     return {
         "board": ranking.board,
         "metric": ranking.metric.name,

@@ -139,7 +139,7 @@ def _ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, N
     ahead = {entry.member: tier_tree.ahead(entry.place.sort_value, counters) for entry in entries}
     # Members may move between the two reads: count at least the members that were found.
     total = max(tier_tree.total(counters[ROOT]), max(ahead.values(), default=-1) + 1)
-    reads.shards(nodes)
+    reads.partitions(nodes)
     numbers = entry_ranks(reads, entries, nodes, method)
     by_member = {
         entry.member: Ranked(entry, numbers[entry.member], answer_fields.percentile(ahead[entry.member], total))

@@ -4,7 +4,8 @@ Entries come from the sorted index. Ranks come from the tiers at each read, so t
 may also tell the rank of one member, `me`, wherever that is in the list.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from standings.domain.boards.names import check_member
@@ -16,9 +17,9 @@ from standings.ports.rankings import Entry, Node
 from standings.read import answer_fields
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import not_ranked
+from standings.read.partition_merge import Stretch, read_stretches
 from standings.read.rank_numbering import Base, counters_of, entry_ranks, page_ranks, select
 from standings.read.reader import Method, Question, RankingReads
-from standings.read.shard_merge import read_around, read_stretch
 
 MAX_ENTRIES: Final = 1_000
 MAX_RADIUS: Final = 100
@@ -26,28 +27,27 @@ _START: Final = Base(0, 0, 0)
 
 
 class _Page(NamedTuple):
-    """Entries, the base of their ranks, the nodes read, and the keys to read on from (None: the list ends there).
+    """Entries, the base of their ranks, and the keys to read on from (None: the list ends there).
 
     If a page is empty, its keys lead back to the end of the list, so that no member is skipped.
     """
 
     entries: Sequence[Entry]
     base: Base
-    nodes: dict[Path, Node]
     previous: str | None
     following: str | None
 
 
 def page(question: Question, *, limit: int, cursor: str | None, me: str | None = None) -> dict[str, Any]:
     """The first page, or the page that a cursor leads to."""
-    reads, method = question.reads, question.method
-    at = Cursor(reads.ranking.period, forward=True, key=ENDS, method=method)
+    at = Cursor(question.reads.ranking.period, forward=True, key=ENDS, method=question.method)
     if cursor is not None:
         at = read_cursor(question, cursor)
-        reads = question.request.reads(reads.ranking._replace(period=at.period))
-        method = at.method
+        ranking = question.reads.ranking._replace(period=at.period)
+        question = question._replace(reads=question.request.reads(ranking), method=at.method)
     check_range("limit", limit, 1, MAX_ENTRIES)
-    return _answer(question.request.now, reads, method, (_after if at.forward else _before)(reads, at.key, limit), me)
+    reader = _PageReader(question, me)
+    return _answer(reader, (_after if at.forward else _before)(reader, at.key, limit))
 
 
 def page_at(question: Question, *, rank: int, limit: int, me: str | None = None) -> dict[str, Any]:
@@ -55,35 +55,81 @@ def page_at(question: Question, *, rank: int, limit: int, me: str | None = None)
     check_range("limit", limit, 1, MAX_ENTRIES)
     if rank < 1:
         raise bad_argument("rank", f"expected at least 1, got {rank}")
-    return _answer(question.request.now, question.reads, question.method, _at(question.reads, rank - 1, limit), me)
+    reader = _PageReader(question, me)
+    return _answer(reader, _at(reader, rank - 1, limit))
 
 
 def page_around(question: Question, *, member: str, radius: int, me: str | None = None) -> dict[str, Any]:
     """A member with up to `radius` neighbours on each side."""
     check_member("around", member)
     check_range("radius", radius, 0, MAX_RADIUS)
-    entry = question.reads.entry(member)
-    if entry is None:
+    reader = _PageReader(question, me, around=member)
+    if reader.middle is None:
         raise not_ranked(question, member)
-    return _answer(question.request.now, question.reads, question.method, _around(question.reads, entry, radius), me)
+    return _answer(reader, _around(reader, reader.middle, radius))
 
 
-def _answer(now: int, reads: RankingReads, method: Method, contents: _Page, me: str | None) -> dict[str, Any]:
+class _PageReader:
+    """Reads one page. If a member `me` is asked for, what tells its rank is read beside the page."""
+
+    def __init__(self, question: Question, me: str | None, around: str | None = None) -> None:
+        self.question = question
+        self.reads, self.method = question.reads, question.method
+        self.me = me
+        self.nodes: dict[Path, Node] = {}
+        """All nodes that were read."""
+        names = [name for name in (me, around) if name is not None]
+        entries = self.reads.entries(names) if names else {}
+        self.middle = None if around is None else entries.get(around)
+        self.mine = None if me is None else entries.get(me)
+        self.before_me = [] if self.mine is None else [Stretch(self.mine.key, 1, forward=False)]
+
+    def read(self, stretches: Sequence[Stretch], paths: Sequence[Path]) -> None:
+        """Read stretches and nodes for the page. Call it once, so that nothing for `me` is read twice."""
+        stretches = [*stretches, *self.before_me]
+        read_stretches(self.reads, stretches, lambda: chain(paths, self._paths_of_me()), self.nodes)
+
+    def stretch(self, beyond: str | None, limit: int, paths: Sequence[Path], *, forward: bool) -> list[Entry]:
+        """Read one stretch, and nodes."""
+        stretch = Stretch(beyond, limit, forward=forward)
+        self.read([stretch], paths)
+        return stretch.entries
+
+    def _paths_of_me(self) -> Iterator[Path]:
+        """The nodes that tell the rank of `me`, and of the entry before it as soon as that is read."""
+        if self.mine is not None:
+            yield from tier_tree.nodes_for(self.mine.place.sort_value)
+        if self.method == "competition":
+            for before in chain.from_iterable(stretch.entries for stretch in self.before_me):
+                yield tier_tree.nodes_for(before.place.sort_value)[-1]
+
+    def base(self, entry: Entry) -> Base:
+        """The base of a page that starts with an entry. Reads the nodes that are missing."""
+        number = entry.place.sort_value
+        missing = [path for path in tier_tree.nodes_for(number) if path not in self.nodes]
+        if missing:
+            self.nodes.update(self.reads.nodes(missing))
+        counters = counters_of(self.nodes)
+        return Base(tier_tree.ahead(number, counters), tier_tree.equals(number, counters), None)
+
+
+def _answer(reader: _PageReader, contents: _Page) -> dict[str, Any]:
+    reads, method = reader.reads, reader.method
     ranking = reads.ranking
     # Entries and tiers are read at different moments: count at least the members on the page.
-    total = max(tier_tree.total(counters_of(contents.nodes)[ROOT]), contents.base.ahead + len(contents.entries))
-    numbers = page_ranks(reads, contents.entries, contents.base, contents.nodes, method)
+    total = max(tier_tree.total(counters_of(reader.nodes)[ROOT]), contents.base.ahead + len(contents.entries))
+    numbers = page_ranks(reads, contents.entries, contents.base, reader.nodes, method)
 
     def cursor(key: str | None, *, forward: bool) -> str | None:
         return None if key is None else encode_cursor(Cursor(ranking.period, forward, key, method), ranking)
 
     return {
-        **answer_fields.head(ranking, now, method, contents.nodes.values(), contents.entries),
+        **answer_fields.head(ranking, reader.question.request.now, method, reader.nodes.values(), contents.entries),
         "total": total,
         "entries": [_line(reads, entry, number) for number, entry in zip(numbers, contents.entries, strict=True)],
         "next": cursor(contents.following, forward=True),
         "previous": cursor(contents.previous, forward=False),
-        **({} if me is None else {"me": _me(reads, method, me, contents.nodes, total)}),
+        **({} if reader.me is None else {"me": _me(reader, total)}),
     }
 
 
@@ -92,33 +138,25 @@ def _line(reads: RankingReads, entry: Entry, rank: int) -> dict[str, Any]:
     return {"rank": rank, "member": entry.member, "score": score}
 
 
-def _me(reads: RankingReads, method: Method, member: str, nodes: dict[Path, Node], total: int) -> dict[str, Any] | None:
-    """A member's rank, and the entry just before it in the list; None if it is not ranked.
-
-    `nodes` are those that the page has read. Missing ones are added.
-    """
-    entry = reads.entry(member)
+def _me(reader: _PageReader, total: int) -> dict[str, Any] | None:
+    """The rank of `me`, and the entry just before it in the list; None if it is not ranked."""
+    reads, method, nodes, entry = reader.reads, reader.method, reader.nodes, reader.mine
     if entry is None:
         return None
-    number = entry.place.sort_value
-    paths = tier_tree.nodes_for(number)
-    missing = [path for path in paths if path not in nodes]
-    before, read = read_stretch(reads, entry.key, 1, missing, forward=False)
-    nodes.update(read)
-    mine = {path: nodes[path] for path in paths if path in nodes}
+    member, number = entry.member, entry.place.sort_value
+    (before,) = (stretch.entries for stretch in reader.before_me)
+    mine = {path: nodes[path] for path in tier_tree.nodes_for(number) if path in nodes}
     rank = entry_ranks(reads, [entry], mine, method)[member]
     ahead = tier_tree.ahead(number, counters_of(mine))
     line = None
     if before and before[0].member != member:  # A member that moves meanwhile may be found again
-        line = _line(reads, before[0], _rank_before(reads, before[0], number, rank, nodes, method))
+        line = _line(reads, before[0], _rank_before(before[0], number, rank, nodes, method))
     percentile = answer_fields.percentile(ahead, max(total, ahead + 1))
     return {**_line(reads, entry, rank), "percentile": percentile, "ahead": line}
 
 
-def _rank_before(
-    reads: RankingReads, entry: Entry, number: int, rank: int, nodes: dict[Path, Node], method: Method
-) -> int:
-    """The rank of the entry just before one with this sort value and rank. It takes one more node at most."""
+def _rank_before(entry: Entry, number: int, rank: int, nodes: Mapping[Path, Node], method: Method) -> int:
+    """The rank of the entry just before one with this sort value and rank."""
     mine = entry.place.sort_value
     if method == "ordinal":
         step = 1
@@ -127,75 +165,73 @@ def _rank_before(
     elif method == "dense":
         step = 1
     else:
-        leaf = tier_tree.nodes_for(mine)[-1]
-        if leaf not in nodes:
-            nodes.update(reads.nodes([leaf]))
         # Nobody stands between the two, so all who are ahead of one but not of the other have this score.
         step = tier_tree.equals(mine, counters_of(nodes))
     return max(1, rank - step)
 
 
-def _after(reads: RankingReads, key: str, limit: int) -> _Page:
+def _after(reader: _PageReader, key: str, limit: int) -> _Page:
     if key == ENDS:
-        entries, nodes = read_stretch(reads, None, limit + 1, [ROOT], forward=True)
-        return _Page(entries[:limit], _START, nodes, None, _last_key(entries, limit))
-    number = decode_sort_key(key, ties_by_instant=reads.ranking.metric.ties_by_instant)[0].sort_value
-    entries, nodes = read_stretch(reads, key, limit + 1, tier_tree.nodes_for(number), forward=True)
-    counters = counters_of(nodes)
+        entries = reader.stretch(None, limit + 1, [ROOT], forward=True)
+        return _Page(entries[:limit], _START, None, _last_key(entries, limit))
+    number = decode_sort_key(key, ties_by_instant=reader.reads.ranking.metric.ties_by_instant)[0].sort_value
+    entries = reader.stretch(key, limit + 1, tier_tree.nodes_for(number), forward=True)
+    counters = counters_of(reader.nodes)
     ahead, equals = tier_tree.ahead(number, counters), tier_tree.equals(number, counters)
     is_same_score = bool(entries) and entries[0].place.sort_value == number
     base = Base(ahead, equals, None) if is_same_score else Base(ahead + equals, 0, 0)
-    return _Page(entries[:limit], base, nodes, entries[0].key if entries else ENDS, _last_key(entries, limit))
+    return _Page(entries[:limit], base, entries[0].key if entries else ENDS, _last_key(entries, limit))
 
 
-def _before(reads: RankingReads, key: str, limit: int) -> _Page:
-    entries, nodes = read_stretch(reads, key or None, limit + 1, [ROOT], forward=False)
+def _before(reader: _PageReader, key: str, limit: int) -> _Page:
+    entries = reader.stretch(key or None, limit + 1, [ROOT], forward=False)
     page_entries = entries[:limit][::-1]
-    base = _base(reads, page_entries[0], nodes) if page_entries else _START
+    base = reader.base(page_entries[0]) if page_entries else _START
     following = None if key == ENDS else entries[0].key if entries else ENDS
-    return _Page(page_entries, base, nodes, _last_key(entries, limit), following)
+    return _Page(page_entries, base, _last_key(entries, limit), following)
 
 
-def _at(reads: RankingReads, skip: int, limit: int) -> _Page:
+def _at(reader: _PageReader, skip: int, limit: int) -> _Page:
     """The page after the first `skip` entries: down the tiers, then past members of equal score."""
-    nodes: dict[Path, Node] = {}
-    selected = select(reads, lambda _: skip, nodes)
+    selected = select(reader.reads, lambda _: skip, reader.nodes)
     if selected is None:
-        total = tier_tree.total(counters_of(nodes)[ROOT])
-        return _Page([], _START, nodes, ENDS if total else None, None)
+        reader.read([], [])
+        total = tier_tree.total(counters_of(reader.nodes)[ROOT])
+        return _Page([], _START, ENDS if total else None, None)
     equals_ahead = skip - selected.ahead
-    if equals_ahead > (most := reads.limits.equals):
+    if equals_ahead > (most := reader.reads.limits.equals):
         raise TooFarError(f"rank: more than {most:,} members of equal score stand ahead of it: page on from them")
     start = encode_sortable(selected.sort_value)
-    entries, root = read_stretch(reads, start, equals_ahead + limit + 1, [], forward=True)
+    entries = reader.stretch(start, equals_ahead + limit + 1, [], forward=True)
     entries = entries[equals_ahead:]
     base = Base(selected.ahead, selected.equals, equals_ahead)
     if entries and entries[0].place.sort_value != selected.sort_value:
         # Members of that score left after the tiers were read: rank the entries that are there.
-        base = _base(reads, entries[0], nodes)
+        base = reader.base(entries[0])
     previous = None if skip == 0 else entries[0].key if entries else ENDS
-    return _Page(entries[:limit], base, {**nodes, **root}, previous, _last_key(entries, limit))
+    return _Page(entries[:limit], base, previous, _last_key(entries, limit))
 
 
-def _around(reads: RankingReads, entry: Entry, radius: int) -> _Page:
-    ahead, behind, nodes = read_around(reads, entry, radius + 1, tier_tree.nodes_for(entry.place.sort_value))
+def _around(reader: _PageReader, entry: Entry, radius: int) -> _Page:
+    before, after = Stretch(entry.key, radius + 1, forward=False), Stretch(entry.key, radius + 1, forward=True)
+    reader.read([before, after], tier_tree.nodes_for(entry.place.sort_value))
+    # A member that moves meanwhile may be found twice: keep the first.
+    ahead = [each for each in before.entries if each.member != entry.member]
+    shown = {entry.member, *(each.member for each in ahead)}
+    behind = [each for each in after.entries if each.member not in shown]
     entries = [*ahead[:radius][::-1], entry, *behind[:radius]]
-    base = _base(reads, entries[0], nodes)
+    number, first = entry.place.sort_value, entries[0].place.sort_value
+    if first == number or [first] == [each.place.sort_value for each in ahead[radius:]]:
+        base = reader.base(entries[0])
+    else:
+        # All with a score from the first entry's to the member's are on the page, so no further node is needed.
+        between = [each.place.sort_value for each in ahead if first <= each.place.sort_value < number]
+        base = Base(max(0, tier_tree.ahead(number, counters_of(reader.nodes)) - len(between)), between.count(first), 0)
     previous = entries[0].key if len(ahead) > radius else None
     following = entries[-1].key if len(behind) > radius else None
-    return _Page(entries, base, nodes, previous, following)
+    return _Page(entries, base, previous, following)
 
 
 def _last_key(entries: Sequence[Entry], limit: int) -> str | None:
     """The key of a page's last entry, if more entries were found than the page holds."""
     return entries[limit - 1].key if len(entries) > limit else None
-
-
-def _base(reads: RankingReads, entry: Entry, nodes: dict[Path, Node]) -> Base:
-    """The base of a page that starts with an entry. Missing nodes are read and added to `nodes`."""
-    number = entry.place.sort_value
-    missing = [path for path in tier_tree.nodes_for(number) if path not in nodes]
-    if missing:
-        nodes.update(reads.nodes(missing))
-    counters = counters_of(nodes)
-    return Base(tier_tree.ahead(number, counters), tier_tree.equals(number, counters), None)

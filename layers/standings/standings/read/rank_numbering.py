@@ -15,9 +15,9 @@ from standings.domain.errors import TooFarError
 from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.rankings import Entry, Node, Span
+from standings.ports.rankings import Entry, Node, Partition, Span
+from standings.read.partition_merge import BEYOND
 from standings.read.reader import Method, RankingReads
-from standings.read.shard_merge import fair_share
 
 ENTRIES_OF_A_NODE: Final = 36  # Entries of the index that cost as much as one node: half a read unit, 4 KB
 MAX_TRIES: Final = 3  # How often `select` goes down the tiers while members move
@@ -164,16 +164,16 @@ def _distinct_entries_ahead(reads: RankingReads, sort_values: set[int], ahead: i
     """The same from the sorted index, which has about `ahead` entries to read."""
     furthest = max(sort_values)
     scores: set[int] = set()
-    last_keys: list[tuple[int, str | None]] = [(shard, None) for shard in range(reads.shards({}))]
+    last_keys: list[tuple[Partition, str | None]] = [(partition, None) for partition in reads.partitions({})]
     while last_keys:
-        share = min(_PAGE_SIZE, fair_share(max(ahead, 0) + 1, len(last_keys)))
-        parts, _ = reads.spans([Span(shard, key, share) for shard, key in last_keys], [])
+        share = min(_PAGE_SIZE, max(ahead, 0) // len(last_keys) + 1 + BEYOND)
+        parts, _ = reads.spans([Span(partition, key, share) for partition, key in last_keys], [])
         ahead -= sum(map(len, parts))
         scores.update(number for part in parts for entry in part if (number := entry.place.sort_value) < furthest)
         _check_scores(reads, len(scores))
         last_keys = [
-            (shard, part[-1].key)
-            for (shard, _), part in zip(last_keys, parts, strict=True)
+            (partition, part[-1].key)
+            for (partition, _), part in zip(last_keys, parts, strict=True)
             if len(part) == share and part[-1].place.sort_value < furthest
         ]
     ordered = sorted(scores)

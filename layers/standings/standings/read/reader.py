@@ -1,6 +1,6 @@
 """What answers are read through: a `Reader` for each process, a `Request` for each HTTP request, a `Question` in it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.boards.definitions import Boards, Family, Metric, Ranking
@@ -8,12 +8,13 @@ from standings.domain.boards.names import family_of
 from standings.domain.errors import NotFoundError, bad_argument, being_deleted, not_found
 from standings.domain.events import instants
 from standings.domain.events.event import MAX_SHOWN_LENGTH
+from standings.domain.rolling.blocks import lists_of
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.windows.seasons import NO_SEASON
 from standings.domain.windows.window import Window
 from standings.ports.board_records import BOARD_TTL_S, BoardRecord
 from standings.ports.errors import StoreUnavailableError
-from standings.ports.rankings import Entry, Node, Part, RankingsReader, Span
+from standings.ports.rankings import Entry, Node, Part, Partition, RankingsReader, Span
 from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, retrying
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
@@ -185,37 +186,39 @@ class RankingReads:
         self.limits = limits
         self._store = store
         self.ranking = ranking
+        self._lists = lists_of(ranking)
         self._known_shards = known_shards
         self._shards = max(known_shards.get(ranking.key) or 1, ranking.metric.shards)
 
-    def entry(self, member: str) -> Entry | None:
-        """A member's entry; None if the member is not ranked."""
-        return self._store.entries([(self.ranking, member)]).get((self.ranking, member))
+    def entries(self, members: Iterable[str]) -> dict[str, Entry]:
+        """The entries of members; a member that is not ranked is left out."""
+        found = self._store.entries([(self.ranking, member) for member in dict.fromkeys(members)])
+        return {member: entry for (_, member), entry in found.items()}
 
     def nodes(self, paths: Sequence[Path]) -> dict[Path, Node]:
         """Nodes of the tier tree. Empty nodes are left out."""
         by_ranking = self._store.nodes([(self.ranking, path) for path in paths])
         nodes = {path: node for (_, path), node in by_ranking.items()}
-        self.shards(nodes)
+        self.partitions(nodes)
         return nodes
 
     def spans(self, spans: Sequence[Span], paths: Sequence[Path]) -> tuple[list[list[Entry]], dict[Path, Node]]:
-        """Parts of the sorted index and nodes of the tier tree, read in parallel."""
+        """Spans of the sorted index and nodes of the tier tree, read in parallel."""
         return self._store.spans(self.ranking, spans, paths)
 
     def counts(self, ranges: Sequence[tuple[str, str]], most: int) -> list[int] | None:
         """The number of entries in each range of keys, ends included; None if together they are more than `most`.
 
-        It reads a share of what is left in each range and shard, until all are counted: some `most` entries, with at
-        most `most` queries at a time.
+        It reads a share of what is left in each range and partition, until all are counted: some `most` entries, with
+        at most `most` queries at a time.
         """
         found = [0] * len(ranges)
-        left = [(number, Part(shard, *part)) for number, part in enumerate(ranges) for shard in range(self._shards)]
+        left = [(number, Part(each, *part)) for number, part in enumerate(ranges) for each in self.partitions({})]
         while left:
             share = -(-(most + 1 - sum(found)) // len(left))
             if len(left) > most:
                 return None
-            counted = self._store.counts(self.ranking, [part for _, part in left], share)
+            counted = self._store.counts([part for _, part in left], share)
             rest: list[tuple[int, Part]] = []
             for (number, part), (count, beyond) in zip(left, counted, strict=True):
                 found[number] += count
@@ -226,13 +229,13 @@ class RankingReads:
             left = rest
         return found
 
-    def shards(self, nodes: Mapping[Path, Node]) -> int:
-        """The number of shards to read: the largest that `boards.toml` or a root node has named so far."""
+    def partitions(self, nodes: Mapping[Path, Node]) -> list[Partition]:
+        """The partitions to read: each list has the largest number of shards that `boards.toml` or a root has named."""
         named = nodes[ROOT].shards if ROOT in nodes else 1
         if named > self._shards:
             self._shards = named
             self._known_shards.put(self.ranking.key, named)
-        return self._shards
+        return [Partition(key, shard) for key in self._lists for shard in range(self._shards)]
 
 
 class Question(NamedTuple):

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from standings.aws.dynamodb.keys import COUNTERS, index_key, log_key, node_key
-from standings.aws.dynamodb.rankings.rolling_items import list_key, list_range
 from standings.domain.boards.definitions import Boards, Ranking
 from standings.domain.members.open_rankings import open_rankings
+from standings.domain.rolling.blocks import lists_of
 from standings.domain.rolling.rolling_rankings import rolling_of
 from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import ROOT, Path, path
@@ -247,20 +247,9 @@ def _counted(items: list[dict[str, Any]], ranking: Ranking) -> Counters:
 
 def _entries(items: list[dict[str, Any]], ranking: Ranking) -> Iterator[tuple[Path, int]]:
     """The leaf and digit of each readable entry, in the shards that are in use."""
-    rolling = ranking.window.rolling
-    key = list_key(rolling_of(ranking), ranking.period) if rolling else ranking.key
-    shards = {index_key(key, shard) for shard in range(ranking.metric.shards)}
+    partitions = {index_key(key, shard) for key in lists_of(ranking) for shard in range(ranking.metric.shards)}
     for item in items:
-        is_there = "s" in item and item["r"]["S"] in shards and item["s"]["S"] not in UNREADABLE
-        if is_there and (not rolling or _is_valid(item, ranking)):
+        if "s" in item and item["r"]["S"] in partitions and item["s"]["S"] not in UNREADABLE:
             place, _ = decode_sort_key(item["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)
             *leaf, digit = path(place.sort_value)
             yield tuple(leaf), digit
-
-
-def _is_valid(item: dict[str, Any], ranking: Ranking) -> bool:
-    """Whether a list item counts in the ranking's period."""
-    if "N" not in item["t"]:
-        return False
-    first, until = list_range(rolling_of(ranking), item)
-    return first <= ranking.period < until

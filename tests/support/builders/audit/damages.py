@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from standings.aws.dynamodb.keys import entry_key, index_key, log_key, node_key, shard_of
-from standings.aws.dynamodb.rankings.rolling_items import decode_steps, encode_steps, list_key
+from standings.aws.dynamodb.rankings.rolling_items import decode_steps, encode_steps
 from standings.domain.boards.definitions import Ranking
+from standings.domain.rolling.blocks import Block, blocks_within, list_key
 from standings.domain.rolling.count_log import decode_entry, encode_entry
 from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_of
 from standings.domain.rolling.steps import Step, Steps
@@ -32,7 +33,9 @@ class Damaged(NamedTuple):
     low: int = 0
     """In a row of a rolling window: the first period that can be read."""
     step: Step = Step(0, 0, Place(0))
-    """In a row or the list of a rolling window: one step of the row that can be read."""
+    """In a row of a rolling window: one step that can be read."""
+    block: Block = Block(0, 1)
+    """In a list of a rolling window: the block whose list it is."""
 
     def one_of(self, *values: Any) -> Any:
         return self.audited.rng.choice(values)
@@ -106,7 +109,10 @@ WINDOW_ROWS: Final[dict[str, tuple[str, Change, Callable[[Damaged], int]]]] = {
     ),
     "a window's row is unreadable": (
         "wrong",
-        lambda row: {**row.item, "p": {"S": row.one_of("", "[", "[1,2]", '[0,["a",1,1]]', '[0,[0,1,"a"]]')}},
+        lambda row: {
+            **row.item,
+            "p": {"S": row.one_of("", "[", "[1,2]", '[0,["a",1,1]]', '[0,[0,1,"a"]]', "[0,[0,9999999999,1]]")},
+        },
         lambda row: _shown(row)[0].first,
     ),
     "a window's row is newer than its item": ("version", Damaged.later, lambda row: row.low),
@@ -115,21 +121,16 @@ WINDOW_ROWS: Final[dict[str, tuple[str, Change, Callable[[Damaged], int]]]] = {
 
 LIST_ITEMS: Final[dict[str, tuple[str, Change]]] = {
     "a list item is deleted": ("listed", lambda _: None),
-    "a list item has no sort key": ("listed", lambda item: item.without("r", "s", "t")),
+    "a list item has no sort key": ("listed", lambda item: item.without("r", "s")),
     "a list item has another sort key": ("listed", Damaged.moved),
-    "a list item ends elsewhere": (
-        "listed",
-        lambda item: {**item.item, "t": {"N": str(int(item.item["t"]["N"]) + item.one_of(-1, 1))}},
-    ),
     "a list item's sort key is unreadable": (
         "listed",
         lambda item: {**item.item, "s": {"S": item.one_of(*UNREADABLE)}},
     ),
-    "a list item's end is unreadable": ("listed", lambda item: {**item.item, "t": {"S": "1"}}),
     "a list item is in another shard": ("misplaced", lambda item: item.elsewhere(_list_of(item))),
     "a list item is newer than its item": ("listed", Damaged.later),
 }
-"""Items of a rolling window's list."""
+"""Items of a rolling window's lists."""
 
 
 def _with_entries(log: Item, *entries: Any) -> Item:
@@ -199,10 +200,12 @@ class Damages:
         elif kind in LIST_ITEMS:
             if row := self._row(shown=True):
                 finding, change = LIST_ITEMS[kind]
-                key = entry_key(_at(row, row.step.first), row.member)
-                listed = row._replace(item=next(item for item in self._items() if item["pk"]["S"] == key))
+                block = self._rng.choice(_blocks(row, [row.step]))
+                key = entry_key(list_key(self.window(), block), row.member)
+                item = next(item for item in self._items() if item["pk"]["S"] == key)
+                listed = row._replace(item=item, block=block)
                 self._store(listed, change(listed))
-                self._expect(finding, row, row.step.first)
+                self._expect_listed(finding, row.member, block)
         else:
             _BY_HAND[kind](self)
 
@@ -244,6 +247,9 @@ class Damages:
     def _expect(self, kind: str, row: Damaged, period: int) -> None:
         self.expected.add((kind, _at(row, period), row.member))
 
+    def _expect_listed(self, kind: str, member: str, block: Block) -> None:
+        self.expected.add((kind, list_key(self.window(), block), member))
+
     def _members(self, ranking: Ranking | RollingRankings) -> list[Damaged]:
         """The rows of members that are not damaged yet."""
         prefix = entry_key(ranking.key, "")
@@ -280,16 +286,15 @@ class Damages:
         shard = shard_of(member, ranking.metric.shards)
         return {"r": {"S": index_key(ranking.key, shard)}, "s": {"S": sort_key(place, member)}}
 
-    def _listed(self, member: str, step: Step) -> None:
-        window = self.window()
-        shard = shard_of(member, window.metric.shards)
+    def _listed(self, member: str, block: Block, place: Place) -> None:
+        key = list_key(self.window(), block)
         self._put(
             {
-                "pk": {"S": entry_key(window.at(step.first).key, member)},
+                "pk": {"S": entry_key(key, member)},
                 "v": {"N": "1"},
-                "r": {"S": index_key(list_key(window, step.first), shard)},
-                "s": {"S": sort_key(step.place, member)},
-                "t": {"N": str(step.until - step.first)},
+                "t": {"N": str(NOW)},
+                "r": {"S": index_key(key, shard_of(member, self.window().metric.shards))},
+                "s": {"S": sort_key(place, member)},
             }
         )
 
@@ -325,21 +330,21 @@ class Damages:
     def _list_item_of_nobody(self, *, placed: bool = False) -> None:
         window, member, period = self.window(), self._nobody(), self._rng.choice(self.periods())
         step = Step(period, period + 1, _some_place(self._audited, window))
-        self._listed(member, step)
+        block = Block(period, 1) if placed else self._rng.choice([*blocks_within(window.window, period, period + 1)])
+        self._listed(member, block, step.place)
         self._perhaps_counted(window.at(period), step.place)
         if placed:
             row = {"pk": {"S": entry_key(window.key, member)}, "v": {"N": "1"}, "t": {"N": str(NOW)}}
             self._put({**row, "p": {"S": encode_steps(Steps(period, (step,)))}})
-        self.expected.add(("phantom" if placed else "listed", window.at(period).key, member))
+        self._expect_listed("phantom" if placed else "listed", member, block)
 
     def _list_item_without_a_step(self) -> None:
         if row := self._row(shown=True):
-            firsts = {step.first for step in row.steps()}
-            period = self._rng.choice([period for period in self.periods() if period not in firsts])
-            self._listed(
-                row.member, Step(period, period + self._rng.randint(1, 3), _some_place(self._audited, row.ranking))
-            )
-            self._expect("listed", row, period)
+            first, *_, last = self.periods()
+            blocks = set(blocks_within(self.window().window, first, last + 1)) - set(_blocks(row, row.steps()))
+            block = self._rng.choice(sorted(blocks))
+            self._listed(row.member, block, _some_place(self._audited, row.ranking))
+            self._expect_listed("listed", row.member, block)
 
     def _wrong_counter(self) -> None:
         """Change a counter of the root, an inner node or a leaf."""
@@ -390,7 +395,13 @@ def _at(row: Damaged, period: int) -> str:
 
 def _list_of(item: Damaged) -> str:
     assert isinstance(item.ranking, RollingRankings)
-    return list_key(item.ranking, item.step.first)
+    return list_key(item.ranking, item.block)
+
+
+def _blocks(row: Damaged, steps: list[Step]) -> list[Block]:
+    """The blocks of some of a row's steps that reach to a period that can be read."""
+    assert isinstance(row.ranking, RollingRankings)
+    return list(Steps(row.low, tuple(steps)).by_block(row.ranking.window, row.low))
 
 
 def _some_place(audited: Audited, ranking: Ranking | RollingRankings) -> Place:

@@ -127,18 +127,6 @@ def query(
         limit -= answer["Count"]
 
 
-def query_page(
-    client: DynamoDBClient, limit: int, after: Item | None, table: str, condition: str, values: Any, **options: Any
-) -> tuple[list[Item], Item | None]:
-    """Up to `limit` items of a query by key that follow a key, and the key to read on from; None at the end."""
-    page = {"TableName": table, "KeyConditionExpression": condition, "ExpressionAttributeValues": values, **options}
-    if after is not None:
-        page["ExclusiveStartKey"] = after
-    with store_errors():
-        answer: Any = client.query(**page, Limit=limit)
-    return answer["Items"], answer.get("LastEvaluatedKey")
-
-
 def query_items(client: DynamoDBClient, limit: int, *request: Any, **options: Any) -> list[Item]:
     """Up to `limit` items of a `query`."""
     return [item for answer in query(client, limit, *request, **options) for item in answer["Items"]]

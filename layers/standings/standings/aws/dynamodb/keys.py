@@ -8,7 +8,7 @@
 | a member's entry   | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
 | a tier tree's node | Rankings | board # ranking code / path + lane |        |                            |          |
 | a rolling row      | Rankings | board # window code # member       |        |                            |          |
-| a list item        | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
+| a list item        | Rankings | board # block code # member        |        | board # block code/shard   | sort key |
 | a log              | Rankings | board # window code / log + number |        |                            |          |
 | an announced top   | Rankings | board # ranking code / top         |        |                            |          |
 | the audits' turn   | Rankings | #audit                             |        |                            |          |
@@ -18,8 +18,9 @@
 The index `names` of Profiles has `p`, the first two characters of a name's search form, and `s`, the search form, a
 line break and the member. A name whose search form is shorter is not in it.
 
-A rolling window has one row for each member, an item for each step of a member, by its first period, in the list of
-the period's slab, and logs. Its window code is a ranking's code without the period.
+A rolling window has one row for each member, an item for each block of periods in which a member has one place, and
+logs. Its window code is a ranking's code without the period. Its block code is the code of the block's first ranking,
+with the block's length behind the period unless that is 1, as in `20776x4`.
 
 A ranking's code ends with `~` and the number of its generation, except in the first generation. It holds no `#` or
 `/`, and neither does the name of a board, so no two keys are equal. Lane 0, log 0 and shard 0 have no number in a key:
@@ -50,14 +51,14 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | r, s            | S    | key of the index; absent without a score                                |
 | rolling row     | v, t            | N    | as an entry's                                                           |
 |                 | p               | S    | the member's steps: first complete period, then the steps               |
-| list item       | v               | N    | as an entry's                                                           |
-|                 | r, s            | S    | key of the index; absent if the step is gone                            |
-|                 | t               | N    | periods of the step, from the one in its key on                         |
+| list item       | v, t            | N    | as an entry's                                                           |
+|                 | r, s            | S    | key of the index; absent without a place in the block                   |
 | log             | b               | N    | position of the first entry                                             |
 |                 | l               | L    | the entries: changes of counts, as text                                 |
 |                 | z               | N    | bytes of the entries                                                    |
 | log 0           | c               | N    | logs of the window; absent: 1                                           |
-|                 | n               | NS   | every number of shards that the list ever had                           |
+|                 | n               | NS   | every number of shards that the lists ever had                          |
+|                 | w               | NS   | how long a period could be read after its end: every value there was    |
 | node            | v               | N    | version: 1 more at every write; a new node starts at the clock          |
 |                 | t               | N    | the latest `t` that it counts                                           |
 |                 | q0 … zv         | N    | members below child 0 … 127; one lane alone may be below 0              |

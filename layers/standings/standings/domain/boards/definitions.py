@@ -78,7 +78,7 @@ class Metric:
     @cached_property
     def ranking_codes(self) -> Mapping[str, str]:
         """The codes of rankings by the name of the window. Rolling windows are stored in another way than the rest."""
-        kinds = {window.name: ("steps" if window.rolling else "ranking", window.unit) for window in self.windows}
+        kinds = {window.name: ("blocks" if window.rolling else "ranking", window.unit) for window in self.windows}
         return {name: self._code_of(kind, unit, self.order, self.ties) for name, (kind, unit) in kinds.items()}
 
     def ranking_code(self, window: Window) -> str:

@@ -1,1 +1,1 @@
-"""Rolling windows: all periods of a window in one row, one list and one log for each member's change."""
+"""Rolling windows: all periods of a window in one row for each member, in lists of blocks of periods, and in logs."""

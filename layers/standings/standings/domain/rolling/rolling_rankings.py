@@ -1,4 +1,4 @@
-"""The rankings of a rolling window: one for each period, with rows, a list and logs that all periods share."""
+"""The rankings of a rolling window: one for each period, with rows, lists and logs that periods share."""
 
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ class RollingRankings(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The text that names the rows, the list and the logs in keys: that of a ranking without its period."""
+        """The text that names the rows and the logs in keys: that of a ranking without its period."""
         code = self.metric.ranking_code(self.window)
         return f"{self.board}#{code}{generation_code(self.generation)}"
 

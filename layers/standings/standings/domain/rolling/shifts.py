@@ -7,8 +7,9 @@ from standings.domain.boards.definitions import Boards, Family
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Change
 from standings.domain.members.open_rankings import AHEAD_MARGIN
+from standings.domain.rolling.blocks import Block, blocks_within
 from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.rolling.steps import CountChange, Steps, count_changes, counted_from, firsts_to_write, steps_of
+from standings.domain.rolling.steps import CountChange, Steps, blocks_to_write, count_changes, counted_from, steps_of
 
 
 @dataclass(slots=True)
@@ -16,7 +17,7 @@ class Shift:
     """A member's new steps in a rolling window.
 
     `passed` are the steps of every image in between, and of the one before, if it is known. `thorough` says that
-    others may have written list items of images that are not known here, at any first period.
+    others may have written list items of images that are not known here, of any block.
     """
 
     ranking: RollingRankings
@@ -35,13 +36,14 @@ class Shift:
         """The steps to store in place of those of the row that was read."""
         return counted_from(seen, self.steps)
 
-    def firsts(self, seen: Steps | None) -> Sequence[int]:
-        """The first periods of the list items to write."""
-        if not self.thorough:
-            return firsts_to_write(self.steps.low, seen, self.passed, self.steps)
+    def blocks(self, seen: Steps | None) -> Sequence[Block]:
+        """The blocks of the list items to write."""
         timetable, window = self.ranking.metric.timetable, self.ranking.window
+        if not self.thorough:
+            return blocks_to_write(window, self.steps.low, seen, self.passed, self.steps)
         newest = timetable.index(self.ranking.unit, self.written_at_ms + AHEAD_MARGIN) + window.size
-        return range(self.steps.low, max(newest, *(step.first for step in self.steps.steps), 0) + 1)
+        until = max(newest + 1, *(step.until for step in self.steps.steps), 0)
+        return list(blocks_within(window, self.steps.low, until))
 
 
 def rolling_windows(family: Family, board: str) -> Iterator[RollingRankings]:
@@ -63,18 +65,11 @@ def shifts(boards: Boards, changes: Iterable[Change], generations: Sequence[int]
     family = boards.family(last.board)
     found: list[Shift] = []
     for rankings in rolling_windows(family, last.board) if family is not None else ():
-        passed: list[Steps] = []
-        is_shifted = False
-        for change in ordered:
-            old, new = (steps_of(image, rankings, last.written_at_ms) for image in change)
-            is_shifted = is_shifted or old != new
-            passed += (old, new)
-        if is_shifted:
-            found += (
-                Shift(of, last.member, passed[:-1], passed[-1], last.version, last.written_at_ms)
-                for generation in generations
-                if (of := rankings._replace(generation=generation))
-            )
+        passed = [steps_of(image, rankings, last.written_at_ms) for change in ordered for image in change]
+        if any(old != new for old, new in zip(passed[::2], passed[1::2], strict=True)):
+            for generation in generations:
+                of = rankings._replace(generation=generation)
+                found.append(Shift(of, last.member, passed[:-1], passed[-1], last.version, last.written_at_ms))
     return found
 
 

@@ -10,9 +10,11 @@ from typing import Final, NamedTuple
 
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import aggregate_of_buckets
+from standings.domain.rolling.blocks import Block, blocks_of
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.scoring.aggregates import place_of
 from standings.domain.scoring.sort_order import Place
+from standings.domain.windows.window import Window
 
 
 class Step(NamedTuple):
@@ -33,9 +35,15 @@ class Steps(NamedTuple):
         """The member's place in a period from `low` on; None if it has none."""
         return next((step.place for step in self.steps if step.first <= period < step.until), None)
 
-    def by_first(self, low: int) -> dict[int, Step]:
-        """The steps that reach beyond the period before `low`, by first period."""
-        return {step.first: step for step in self.steps if step.until > low}
+    def by_block(self, window: Window, low: int) -> dict[Block, Place]:
+        """The blocks that the steps are made up of, and the place in each: those that reach to `low` or beyond."""
+        return {
+            block: step.place
+            for step in self.steps
+            if step.until > low
+            for block in blocks_of(window, step.first, step.until)
+            if block.until > low
+        }
 
 
 class CountChange(NamedTuple):
@@ -53,11 +61,10 @@ NO_CHANGE: Final = (None, None)
 def steps_of(image: Image | None, rankings: RollingRankings, now: int) -> Steps:
     """The steps of an item that was written at `now`; those of a hidden member are none.
 
-    The first step begins with a slab, although the slab's first periods may no longer be readable: else its beginning
-    would follow from when the item was read. A step that crosses the beginning of a slab is divided there.
+    They are complete from the beginning of a slab on, although the slab's first periods may no longer be readable: else
+    the blocks of the first step would follow from when the item was read.
     """
-    slab_of = rankings.window.slab_of
-    low = slab_of(rankings.first_open(now)).start
+    low = rankings.window.slab_of(rankings.first_open(now)).start
     if image is None or image.hidden:
         return Steps(low)
     metric, size = rankings.metric, rankings.window.size
@@ -69,8 +76,6 @@ def steps_of(image: Image | None, rankings: RollingRankings, now: int) -> Steps:
         return Steps(low)
     # The bucket's periods are those from the bucket itself to the last one that contains it.
     edges = {max(edge, low) for bucket in buckets for edge in (bucket, bucket + size)}
-    first, end = min(edges), max(edges)
-    edges.update(range(slab_of(first).stop, end, len(slab_of(first))))
     steps: list[Step] = []
     for start, until in pairwise(sorted(edges)):
         aggregate = aggregate_of_buckets(
@@ -80,7 +85,7 @@ def steps_of(image: Image | None, rankings: RollingRankings, now: int) -> Steps:
             continue
         place = place_of(metric, aggregate)
         last = steps[-1] if steps else None
-        if last is not None and last.until == start and last.place == place and start != slab_of(start).start:
+        if last is not None and last.until == start and last.place == place:
             steps[-1] = last._replace(until=until)
         else:
             steps.append(Step(start, until, place))
@@ -115,17 +120,12 @@ def _sort_value(steps: Iterable[Step], period: int) -> int | None:
     return next((step.place.sort_value for step in steps if step.first <= period < step.until), None)
 
 
-def differ(one: Steps, other: Steps, low: int) -> bool:
-    """Whether steps differ in the periods from `low` on."""
-    return one.by_first(low) != other.by_first(low)
-
-
-def firsts_to_write(low: int, seen: Steps | None, others: Iterable[Steps], after: Steps) -> list[int]:
-    """The first periods of the list items to write, for steps that replace those of the row that was read.
+def blocks_to_write(window: Window, low: int, seen: Steps | None, others: Iterable[Steps], after: Steps) -> list[Block]:
+    """The blocks of the list items to write, for steps that replace those of the row that was read.
 
     An item is left as it is only if it is the same in the row, in the new steps, and in all `others`: those of every
     image in between, for an attempt that died may have written any of them.
     """
-    versions = [(seen or Steps(low)).by_first(low), *(steps.by_first(low) for steps in others), after.by_first(low)]
-    firsts = sorted({first for version in versions for first in version})
-    return [first for first in firsts if any(version.get(first) != versions[-1].get(first) for version in versions)]
+    versions = [steps.by_block(window, low) for steps in (seen or Steps(low), *others, after)]
+    blocks = sorted({block for version in versions for block in version})
+    return [block for block in blocks if any(version.get(block) != versions[-1].get(block) for version in versions)]

@@ -7,8 +7,9 @@ from typing import Final, Literal
 Unit = Literal["h", "d", "w", "m", "y", "s"]  # An hour, a day, a week, a month or a year of the calendar, a season
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MAX_ROLLING_BUCKETS: Final = 90
-MAX_SLAB: Final = 10
+MAX_SLAB: Final = 16
 """The most periods of a rolling window that are computed together (`Window.slab_of`)."""
+_SHORT: Final = 10  # Buckets of a rolling window that has short slabs and blocks
 
 _UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y", "season": "s"}
 _NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}
@@ -40,13 +41,21 @@ class Window:
     def slab_of(self, period: int) -> range:
         """The slab of a rolling window's periods that contains this one.
 
-        The periods of a slab are computed together, as long as one of them can be read, and they share a list. A longer
-        slab makes events cheaper and pages dearer. With this length, the periods of one activity lie in four slabs at
-        most, unless the window has more than 31 buckets.
+        The periods of a slab are computed together, as long as one of them can be read. No block reaches from one slab
+        into the next.
         """
-        length = min(MAX_SLAB, 2 + self.size // 3)
+        length = 8 if self.size <= _SHORT else MAX_SLAB
         first = period - period % length
         return range(first, first + length)
+
+    @property
+    def longest_block(self) -> int:
+        """The length of the longest block of periods that has a list of its own (`domain.rolling.blocks`).
+
+        Longer blocks make events cheaper, and pages merge more lists: 5 where the longest block has 4 periods, 9 where
+        it has 16.
+        """
+        return min(4 if self.size <= _SHORT else MAX_SLAB, self.size)
 
 
 def parse_window(name: str) -> Window:

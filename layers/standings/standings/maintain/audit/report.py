@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import place
+from standings.domain.rolling.blocks import Block
 from standings.domain.rolling.steps import Steps
 from standings.domain.scoring.sort_order import Place, sort_key
 from standings.ports.errors import StoreUnavailableError
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 
 class StoredRow(NamedTuple):
-    """A member's row in a ranking.
+    """A member's row in a ranking, or its item in a list of a rolling window.
 
     `key` is the sort key of its entry (None: no entry). `at_home` says whether the entry is in an allowed shard.
     """
@@ -40,22 +41,6 @@ class StoredSteps(NamedTuple):
 
     version: int
     steps: Steps | None
-
-
-class ListedStep(NamedTuple):
-    """A step as the list of a rolling window has it: its periods, from `first` to before `until`, and its sort key."""
-
-    first: int
-    until: int
-    key: str
-
-
-class StoredItem(NamedTuple):
-    """An item of a rolling window's list. `step` is None if the item says that there is none any more."""
-
-    version: int
-    step: ListedStep | None
-    at_home: bool = True
 
 
 class Root(NamedTuple):
@@ -79,15 +64,13 @@ class Snapshot(NamedTuple):
 class Listed(NamedTuple):
     """An entry of a ranking's sorted index; `place` is None if its key cannot be decoded.
 
-    In a rolling window it is an item of the list. `first` is the period in its key, None if that is another window's.
-    `span` says in which periods it is valid: from the first number to before the second, None if that cannot be read.
+    In a rolling window it is an item of a list. `block` is in its key; None if that is the key of another item.
     """
 
     key: str
     member: str
     place: Place | None
-    first: int | None = None
-    span: tuple[int, int] | None = None
+    block: Block | None = None
 
 
 class DamagedLog(Exception):

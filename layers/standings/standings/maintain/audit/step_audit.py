@@ -1,4 +1,4 @@
-"""Compares the rows and the list of a rolling window with members' items."""
+"""Compares the rows and the lists of a rolling window with members' items."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -6,6 +6,7 @@ from typing import Final
 
 from standings.domain.boards.coverage import Coverage
 from standings.domain.members.member_item import Image
+from standings.domain.rolling.blocks import Block
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import Steps, steps_of
 from standings.domain.scoring.sort_order import Place
@@ -19,7 +20,7 @@ NO_STEPS: Final = Steps(0)
 
 
 class StepAudit:
-    """Audits the rows and the list of one rolling window. `coverage` says what the board is whole for."""
+    """Audits the rows and the lists of one rolling window. `coverage` says what the board is whole for."""
 
     def __init__(self, call: AuditCall, rankings: RollingRankings, coverage: Coverage) -> None:
         self._call = call
@@ -31,42 +32,43 @@ class StepAudit:
         call = self._call
         rows = call.reads.steps(self._rankings, [image.member for image in images])
         members = [self._member(image.member, image, rows.get(image.member)) for image in images]
-        keys = [(first, member.member) for member in members for first in sorted(member.firsts())]
+        keys = [(block, member.member) for member in members for block in sorted(member.blocks)]
         items = call.reads.listed(self._rankings, keys)
         call.read["rows"] += len(images)
         call.read["list_items"] += len(keys)
-        doubts: dict[str, list[int]] = {}
+        doubts: dict[str, list[Block]] = {}
         by_name = {member.member: member for member in members}
-        for first, name in keys:
-            if by_name[name].of_item(call, first, items.get((first, name))) is not None:
-                doubts.setdefault(name, []).append(first)
+        for block, name in keys:
+            if by_name[name].of_item(call, block, items.get((block, name))) is not None:
+                doubts.setdefault(name, []).append(block)
         for name, member in by_name.items():
             if name in doubts or member.of_row(call) is not None:
                 self._compare(name, doubts.get(name, []))
 
     def surplus(self, period: int, entries: Iterable[Listed]) -> None:
-        """Compare items of the list to which no row and no item leads. `entries` are those of a period.
+        """Compare list items to which no row and no item leads. `entries` are those of a period.
 
         Each is compared in the first of its periods that can be read. The others are compared with their rows
         (`members`).
         """
         now, low = self._call.clock.now(), self._readable()
         new = [
-            (entry.first, entry.member)
+            (entry.block, entry.member)
             for entry in entries
-            if entry.first is not None and period == (max(entry.span[0], low) if entry.span is not None else low)
+            if entry.block is not None and period == max(entry.block.first, low)
         ]
         names = list(dict.fromkeys(member for _, member in new))
         images = self._call.reads.images(self._rankings.board, names)
-        expected = {name: steps_of(images.get(name), self._rankings, now).by_first(low) for name in names}
-        for first, name in new:
-            if name not in images or first not in expected[name]:
-                self._compare(name, [first], surplus=True)
+        window = self._rankings.window
+        expected = {name: steps_of(images.get(name), self._rankings, now).by_block(window, low) for name in names}
+        for block, name in new:
+            if name not in images or block not in expected[name]:
+                self._compare(name, [block], surplus=True)
 
     def moving(self, period: int) -> dict[str, Place | None] | None:
         """Where rows have the members in a period whose items have changed within `grace`; None if the time was over.
 
-        Of these members, the list may say already what their rows do not say yet, and the index may not say it yet.
+        Of these members, a list may say already what their rows do not say yet, and the index may not say it yet.
         """
         places: dict[str, Place | None] = {}
         for images in self._recent():
@@ -89,11 +91,11 @@ class StepAudit:
                 if not page:
                     break
 
-    def _compare(self, name: str, firsts: Sequence[int], *, surplus: bool = False) -> None:
+    def _compare(self, name: str, blocks: Sequence[Block], *, surplus: bool = False) -> None:
         """Compare a member's row and some list items at one moment, and report differences. `surplus`: see there."""
         call = self._call
-        for start in range(0, max(1, len(firsts)), MAX_ITEMS):
-            some = firsts[start : start + MAX_ITEMS]
+        for start in range(0, max(1, len(blocks)), MAX_ITEMS):
+            some = blocks[start : start + MAX_ITEMS]
             moment = call.moment(partial(call.store.moment, self._rankings, name, some))
             if moment is None:
                 continue
@@ -101,16 +103,16 @@ class StepAudit:
             member = self._member(name, image, row)
             if start == 0 and not surplus:
                 self._report(member, member.of_row(call))
-            for first in some:
-                if not surplus or image is None or first not in member.firsts():
-                    self._report(member, member.of_item(call, first, items.get(first)))
+            for block in some:
+                if not surplus or image is None or block not in member.blocks:
+                    self._report(member, member.of_item(call, block, items.get(block)))
 
     def _report(self, member: MemberSteps, finding: Finding | None) -> None:
         if finding is not None:
             image, row = member.image, member.row
             self._call.add(
                 finding.kind,
-                ranking=self._rankings.at(finding.period).key,
+                ranking=finding.ranking,
                 member=member.member,
                 expected=finding.expected,
                 found=finding.found,
@@ -120,7 +122,7 @@ class StepAudit:
 
     def _member(self, name: str, image: Image | None, row: StoredSteps | None) -> MemberSteps:
         expected = steps_of(image, self._rankings, self._call.clock.now())
-        return MemberSteps(name, image, row, expected, self._readable())
+        return MemberSteps(self._rankings, name, image, row, expected, self._readable())
 
     def _readable(self) -> int:
         """The first period that can be read now."""

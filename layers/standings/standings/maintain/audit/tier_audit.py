@@ -7,7 +7,7 @@ Two things are compared:
 - Another node's counter with the sum of its child's counters. Both are read at one moment.
 
 In a rolling window, a node's counters are those it has and those of the log's entries that it lacks. Its entries are
-the items of the window's list that are valid in the period. They are written before the rows and the log. So before a
+the items of the lists of all blocks that contain the period. They are written before the rows and the log. So before a
 leaf is reported, members that have changed lately are counted where their rows are (`_confirm`).
 
 The walk visits every counter, also those that are 0, and the leaf of every entry, also where no counter leads to it.
@@ -210,8 +210,8 @@ class TierAudit:
     def _entry_paths(self, beyond: str) -> Iterator[Path]:
         """The paths of the entries that follow a key. Entries that were passed are handed over."""
         for entry in self._entries.following(beyond, self._root.shards):
-            if (found := self._entries.path(entry)) is not None:
-                yield found
+            if entry.place is not None:
+                yield path(entry.place.sort_value)
             self._call.read["entries"] += 1
             self._passed.append(entry)
             if len(self._passed) >= MAX_PASSED:

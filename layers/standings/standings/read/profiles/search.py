@@ -4,13 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from standings.domain.errors import bad_argument, check_range
-from standings.domain.profiles.searching import (
-    MAX_FOUND,
-    MAX_LOOKED_AT,
-    MIN_SEARCH_LENGTH,
-    begins_with,
-    search_form,
-)
+from standings.domain.profiles.searching import MAX_FOUND, MAX_LOOKED_AT, MIN_SEARCH_LENGTH, begins_with, search_form
 from standings.ports.profiles import Match, Profiles
 from standings.ports.scores import Scores
 from standings.read.profiles.shown import People

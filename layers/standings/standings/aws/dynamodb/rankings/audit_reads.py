@@ -7,13 +7,7 @@ from typing import cast
 from standings.aws.dynamodb.calls import DynamoDBClient, Item
 from standings.aws.dynamodb.counted_reads import CountedReads
 from standings.aws.dynamodb.keys import entry_key, index_key, node_key
-from standings.aws.dynamodb.rankings.audit_tables import (
-    AuditTables,
-    decoded_place,
-    is_at_home,
-    spreads,
-    version_of,
-)
+from standings.aws.dynamodb.rankings.audit_tables import AuditTables, decoded_place, spreads, stored_row
 from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 from standings.aws.dynamodb.rankings.rolling_audit_reads import RollingAuditReads
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, lane_of
@@ -21,10 +15,12 @@ from standings.aws.dynamodb.scores.member_items import decode_stored
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.member_item import Image
+from standings.domain.rolling.blocks import Block
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.domain.tiers.tier_tree import summed
-from standings.maintain.audit.report import Listed, Root, Snapshot, StoredItem, StoredRow, StoredSteps
+from standings.maintain.audit.report import Listed, Root, Snapshot, StoredRow, StoredSteps
+from standings.ports.rankings import Partition
 from standings.ports.scores import DamagedItem
 from standings.runtime.retry import Clock
 
@@ -35,8 +31,8 @@ class DynamoAuditReads:
     `pair`, `moment`, `edge` and `picture` read one moment; they raise StoreUnavailableError on a conflict with a write.
     The other reads may be a moment old. What reads the tree of a rolling window raises DamagedLog.
 
-    - `steps` are the rows of a rolling window, `listed` are its list items by first period and member.
-    - `root`, `nodes`, `edge`, `picture` read a ranking's tree, and `entries` its part of the sorted index.
+    - `steps` are the rows of a rolling window, `listed` are its list items by block and member.
+    - `root`, `nodes`, `edge`, `picture` read a ranking's tree, and `entries` a partition of the sorted index.
     """
 
     def __init__(self, client: DynamoDBClient, scores: str, rankings: str, clock: Clock) -> None:
@@ -63,7 +59,8 @@ class DynamoAuditReads:
         by_key = {entry_key(ranking.key, member): (ranking, member) for ranking, member in keys}
         rows = ((by_key[key], item) for key, item in self._tables.items(by_key).items())
         return {
-            (ranking, member): _row(item, ranking, member, {ranking.metric.shards}) for (ranking, member), item in rows
+            (ranking, member): stored_row(item, ranking.key, member, {ranking.metric.shards})
+            for (ranking, member), item in rows
         }
 
     def pair(self, ranking: Ranking, member: str) -> tuple[Image | None, StoredRow | None]:
@@ -72,19 +69,21 @@ class DynamoAuditReads:
             self._tables.of_ranking(entry_key(ranking.key, member)),
             self._tables.of_ranking(node_key(ranking.key, ROOT)),
         )
-        found = _row(row, ranking, member, spreads(root, ranking.metric)) if row else None
+        found = stored_row(row, ranking.key, member, spreads(root, ranking.metric)) if row else None
         return decode_stored(image) if image else None, found
 
     def steps(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, StoredSteps]:
         return self._rolling.steps(rankings, members)
 
-    def listed(self, rankings: RollingRankings, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], StoredItem]:
+    def listed(
+        self, rankings: RollingRankings, keys: Sequence[tuple[Block, str]]
+    ) -> dict[tuple[Block, str], StoredRow]:
         return self._rolling.listed(rankings, keys)
 
     def moment(
-        self, rankings: RollingRankings, member: str, firsts: Sequence[int]
-    ) -> tuple[Image | None, StoredSteps | None, dict[int, StoredItem]]:
-        return self._rolling.moment(rankings, member, firsts)
+        self, rankings: RollingRankings, member: str, blocks: Sequence[Block]
+    ) -> tuple[Image | None, StoredSteps | None, dict[Block, StoredRow]]:
+        return self._rolling.moment(rankings, member, blocks)
 
     def root(self, ranking: Ranking) -> Root:
         if ranking.window.rolling:
@@ -114,10 +113,12 @@ class DynamoAuditReads:
         counted = _counters(above[: root.lanes])
         return counted.get(digit, 0), sum(_counters(below[: root.lanes]).values())
 
-    def entries(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[Listed]:
+    def entries(
+        self, ranking: Ranking, partition: Partition, beyond: str, before: str | None, limit: int
+    ) -> list[Listed]:
+        items = self._tables.placed(index_key(*partition), beyond, before, limit)
         if ranking.window.rolling:
-            return self._rolling.entries(ranking, shard, beyond, before, limit)
-        items = self._tables.placed(index_key(ranking.key, shard), beyond, before, limit)
+            return [self._rolling.listed_entry(ranking, item) for item in items]
         named = ((item["s"]["S"], item["pk"]["S"].removeprefix(entry_key(ranking.key, ""))) for item in items)
         return [Listed(key, member, decoded_place(key, ranking.metric)) for key, member in named]
 
@@ -127,11 +128,6 @@ class DynamoAuditReads:
         keys = dict.fromkeys([root, *chain.from_iterable(nodes)])
         items = dict(zip(keys, self._tables.at_once(*map(self._tables.of_ranking, keys)), strict=True))
         return _root(items[root], ranking), [[items[key] for key in lanes] for lanes in nodes]
-
-
-def _row(item: Item, ranking: Ranking, member: str, numbers: Iterable[int]) -> StoredRow:
-    key = item["s"]["S"] if "s" in item else None
-    return StoredRow(key, version_of(item), is_at_home(item, ranking.key, member, numbers))
 
 
 def _root(item: Item, ranking: Ranking) -> Root:

@@ -8,6 +8,7 @@ from standings.aws.dynamodb.keys import PLACES, index_key, member_item_key, shar
 from standings.aws.dynamodb.rankings.tier_trees import shards_ever
 from standings.domain.boards.definitions import MAX_UNITS, Metric
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
+from standings.maintain.audit.report import StoredRow
 from standings.runtime.retry import Clock
 
 Key = tuple[str, Item]  # A table, and the key of an item in it
@@ -60,9 +61,11 @@ def spreads(naming: Item, metric: Metric) -> set[int]:
     return {1, metric.shards, *shards_ever(naming)}
 
 
-def is_at_home(item: Item, key: str, member: str, numbers: Iterable[int]) -> bool:
-    """Whether an item is in the partition of the sorted index of its member, for one of some numbers of shards."""
-    return "r" in item and item["r"]["S"] in {index_key(key, shard_of(member, shards)) for shards in numbers}
+def stored_row(item: Item, key: str, member: str, numbers: Iterable[int]) -> StoredRow:
+    """A row, or list item, of the list with this key. It is at home in its shard for one of some numbers of shards."""
+    homes = {index_key(key, shard_of(member, shards)) for shards in numbers}
+    placed = item["s"]["S"] if "s" in item else None
+    return StoredRow(placed, version_of(item), "r" in item and item["r"]["S"] in homes)
 
 
 def version_of(item: Item) -> int:

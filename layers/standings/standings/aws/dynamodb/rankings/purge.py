@@ -6,9 +6,10 @@ from typing import Final, TypeVar
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_delete, batch_get, query_items
 from standings.aws.dynamodb.keys import DIGITS, PLACES, entry_key, index_key, log_key, node_key, top_key
-from standings.aws.dynamodb.rankings.rolling_items import log_count, log_of
+from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, lates_ever, log_count, log_of
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, shards_ever
 from standings.domain.boards.definitions import generation_code
+from standings.domain.rolling.blocks import blocks_within
 from standings.domain.rolling.count_log import Entry, fold_deltas
 from standings.domain.tiers.tier_path import ROOT, Path, depth
 from standings.domain.windows.calendar import DAY, Calendar
@@ -19,9 +20,11 @@ from standings.runtime.retry import READ_TIMEOUT_S, Clock, with_retry
 CODE_LENGTH: Final = 3
 MAX_DELETES: Final = 25
 DELETE_PAGE_SIZE: Final = 500
-HOURS_REACH: Final = 30 * DAY
 T = TypeVar("T")
-REACH: Final = 1_200 * DAY  # Older periods have no rows: at most 400 days are kept, and a period is at most a year
+# Rankings of older periods have expired: at most 400 days are kept, and a period is at most a year.
+REACH: Final = 1_200 * DAY
+HOURS_REACH: Final = 30 * DAY
+_SLACK: Final = 7 * DAY  # DynamoDB deletes an item some days after it has expired
 ALL_PERIODS: Final = range(10**9)
 _UTC: Final = Calendar("UTC", 0)
 
@@ -60,12 +63,16 @@ class DynamoPurging:
                 self._delete([item["pk"]["S"] for item in found])
 
     def _purge_list(self, board: str, rolling: Window, code: str, generation: int, over: Callable[[], bool]) -> bool:
-        """Purge the list of a rolling window, and the rows of its members."""
+        """Purge the lists of a rolling window, and the rows of its members."""
         window = f"{board}#{code}{generation_code(generation)}"
         (log,) = self._items([log_key(window, 0)]) or [{}]
-        slabs = dict.fromkeys(rolling.slab_of(period).start for period in self._periods(rolling))
-        lists = [f"{board}#{code}{slab}{generation_code(generation)}" for slab in slabs] if log else []
+        # An item whose last period could be read so long ago has expired.
+        reach = max(lates_ever(log), default=0) + EXPIRY_MARGIN + _SLACK
+        periods = self._periods(rolling, reach)
+        blocks = blocks_within(rolling, periods.start, periods.stop) if log else []
+        lists = [f"{board}#{code}{block.code}{generation_code(generation)}" for block in blocks]
         for partition in [index_key(key, shard) for key in lists for shard in range(max(shards_ever(log)))]:
+            # Without a look at the time: each call has to get past the lists that are empty.
             while keys := self._placed(partition):
                 # The name of a board has no `#`, and neither has a ranking's code.
                 members = dict.fromkeys(key.split("#", 2)[2] for key in keys)
@@ -98,12 +105,14 @@ class DynamoPurging:
         roots = {item["pk"]["S"] for item in self._items([node_key(ranking, ROOT) for ranking in periods])}
         return [ranking for ranking in periods if node_key(ranking, ROOT) in roots]
 
-    def _periods(self, window: Window) -> range:
-        """The periods of a window that may have rows."""
+    def _periods(self, window: Window, reach: int | None = None) -> range:
+        """The periods of a window that ended less than `reach` ago, or that may have rows."""
         unit = window.unit or "d"
         now = self._clock.now()
+        if reach is None:
+            reach = HOURS_REACH if unit == "h" else REACH
         # Periods in other time zones, or with other week starts, are at most one off.
-        first = _UTC.index(unit, now - (HOURS_REACH if unit == "h" else REACH)) - 1
+        first = _UTC.index(unit, now - reach) - 1
         return range(first, _UTC.index(unit, now) + window.size + 2)
 
     def _purge(self, ranking: str, over: Callable[[], bool]) -> bool:

@@ -18,11 +18,11 @@ from standings.domain.scoring.sort_order import decode_sort_key
 from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
 from standings.ports.board_records import BoardRecord
-from standings.ports.rankings import Entry, Node, Part, Span
+from standings.ports.rankings import Entry, Node, Part, Partition, Span
 from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
-SIDE_BY_SIDE: Final = 16  # The most requests that one question sends in parallel
+SIDE_BY_SIDE: Final = 24  # The most requests that one question sends in parallel
 T = TypeVar("T")
 
 
@@ -53,7 +53,7 @@ class DynamoRankingsReader:
     @property
     def _rolling(self) -> RollingReads:
         """The reads of rolling windows; outside a request, each call reads the logs."""
-        return self._of_request or RollingReads(self._client, self._rankings, self._consistent, self._logs)
+        return self._of_request or RollingReads(self._read, self._logs)
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         rolling, others = _by_kind(wanted)
@@ -75,27 +75,18 @@ class DynamoRankingsReader:
     def _nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
         return {node: _node(lanes) for node, lanes in self._lanes.read(wanted, self._items).items()} if wanted else {}
 
-    def _consistent(self, keys: Sequence[str]) -> dict[str, Item]:
-        wanted: list[Item] = [{"pk": {"S": key}} for key in keys]
-        parts = [wanted[start : start + MAX_KEYS] for start in range(0, len(wanted), MAX_KEYS)]
-        read = partial(batch_get, self._client, self._rankings, clock=self._clock, consistent=True)
-        pages = map(read, parts) if len(parts) < 2 else self._pool.map(read, parts)  # noqa: PLR2004
-        return {item["pk"]["S"]: item for page in pages for item in page}
-
     def _items(self, labels: dict[str, T]) -> dict[T, Item]:
-        keys: list[Item] = [{"pk": {"S": key}} for key in labels]
-        if len(keys) == 1:
-            item = get_item(self._client, self._rankings, keys[0])
-            items = [item] if item is not None else []
-        elif len(keys) <= MAX_KEYS:
-            items = self._batch(keys)
-        else:
-            parts = [keys[start : start + MAX_KEYS] for start in range(0, len(keys), MAX_KEYS)]
-            items = [item for part in self._pool.map(self._batch, parts) for item in part]
-        return {labels[item["pk"]["S"]]: item for item in items}
+        return {labels[key]: item for key, item in self._read(list(labels), consistent=False).items()}
 
-    def _batch(self, keys: Sequence[Item]) -> list[Item]:
-        return batch_get(self._client, self._rankings, keys, self._clock)
+    def _read(self, keys: Sequence[str], *, consistent: bool = True) -> dict[str, Item]:
+        wanted: list[Item] = [{"pk": {"S": key}} for key in keys]
+        if len(keys) == 1 and not consistent:
+            item = get_item(self._client, self._rankings, wanted[0])
+            return {} if item is None else {keys[0]: item}
+        parts = [wanted[start : start + MAX_KEYS] for start in range(0, len(wanted), MAX_KEYS)]
+        read = partial(batch_get, self._client, self._rankings, clock=self._clock, consistent=consistent)
+        pages = map(read, parts) if len(parts) == 1 else self._pool.map(read, parts)
+        return {item["pk"]["S"]: item for page in pages for item in page}
 
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
@@ -108,20 +99,15 @@ class DynamoRankingsReader:
         entries = [self._span(ranking, span) for span in first] + [other.result() for other in others]
         return entries, {path: node for (_, path), node in nodes.items()}
 
-    def counts(self, ranking: Ranking, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
+    def counts(self, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
         def count(part: Part) -> tuple[int, str | None]:
             condition = " AND s BETWEEN :first AND :last"
             values = {":first": {"S": part.first}, ":last": {"S": part.last}}
-            if ranking.window.rolling:
-                found = self._rolling.valid(ranking, part.shard, condition, values, most)
-                counted, last = len(found), found[-1].key if len(found) == most else part.last
-            else:
-                request = self._on_index(ranking, part.shard, condition, values)
-                answers = list(query(self._client, most, **request, Select="COUNT"))
-                counted = sum(answer["Count"] for answer in answers)
-                last = answers[-1].get("LastEvaluatedKey", {"s": {"S": part.last}})["s"]["S"]
-            # DynamoDB refuses a range that begins behind its end, so a count that reached the end must not go on.
-            return counted, _beyond(last) if last < part.last else None
+            request = self._on_index(part.partition, condition, values)
+            answers = list(query(self._client, most, **request, Select="COUNT"))
+            # An answer that ends with the range's last entry names it too, and DynamoDB refuses a range behind its end.
+            last = answers[-1].get("LastEvaluatedKey", {"s": {"S": part.last}})["s"]["S"]
+            return sum(answer["Count"] for answer in answers), _beyond(last) if last < part.last else None
 
         return list(self._pool.map(count, parts))
 
@@ -137,16 +123,12 @@ class DynamoRankingsReader:
     def _span(self, ranking: Ranking, span: Span) -> list[Entry]:
         condition = "" if span.beyond is None else f" AND s {'>' if span.forward else '<'} :s"
         values = {} if span.beyond is None else {":s": {"S": span.beyond}}
-        if ranking.window.rolling:
-            return self._rolling.valid(
-                ranking, span.shard, condition, values, span.limit, ScanIndexForward=span.forward
-            )
-        request = self._on_index(ranking, span.shard, condition, values)
+        request = self._on_index(span.partition, condition, values)
         items = query_items(self._client, span.limit, **request, ScanIndexForward=span.forward)
         return [_entry(item, ranking) for item in items]
 
-    def _on_index(self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
-        values = {":r": {"S": index_key(ranking.key, shard)}, **values}
+    def _on_index(self, partition: Partition, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        values = {":r": {"S": index_key(*partition)}, **values}
         return {"table": self._rankings, "condition": f"r = :r{condition}", "values": values, "IndexName": PLACES}
 
 

@@ -1,22 +1,14 @@
-"""Reads rolling windows for an audit: rows, the list, and trees with the entries of logs that their nodes lack."""
+"""Reads rolling windows for an audit: rows, list items, and trees with the entries of logs that their nodes lack."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from standings.aws.dynamodb.calls import Item
-from standings.aws.dynamodb.keys import entry_key, index_key, log_key, node_key
-from standings.aws.dynamodb.rankings.audit_tables import (
-    AuditTables,
-    decoded_place,
-    is_at_home,
-    spreads,
-    version_of,
-)
+from standings.aws.dynamodb.keys import entry_key, log_key, node_key
+from standings.aws.dynamodb.rankings.audit_tables import AuditTables, decoded_place, spreads, stored_row, version_of
 from standings.aws.dynamodb.rankings.rolling_items import (
     ahead_of,
-    item_keys,
-    list_key,
-    list_range,
+    listed_member,
     log_bytes,
     log_count,
     log_of,
@@ -29,22 +21,13 @@ from standings.aws.dynamodb.rankings.tier_trees import lane_of
 from standings.aws.dynamodb.scores.member_items import decode_stored
 from standings.domain.boards.definitions import MAX_UNITS, Ranking
 from standings.domain.members.member_item import Image
+from standings.domain.rolling.blocks import Block, list_key
 from standings.domain.rolling.count_log import Log, node_deltas
 from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_of
 from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
-from standings.maintain.audit.report import (
-    DamagedLog,
-    Listed,
-    ListedStep,
-    Root,
-    Snapshot,
-    StoredItem,
-    StoredSteps,
-)
+from standings.maintain.audit.report import DamagedLog, Listed, Root, Snapshot, StoredRow, StoredSteps
 from standings.ports.errors import StoreRefusedError
-
-UNREADABLE: Final = -1  # In place of the periods of a list item that cannot be read
 
 Counters = Mapping[int, int]
 
@@ -89,24 +72,28 @@ class RollingAuditReads:
         by_key = {entry_key(rankings.key, member): member for member in members}
         return {by_key[key]: _steps(item) for key, item in self._tables.items(by_key).items()}
 
-    def listed(self, rankings: RollingRankings, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], StoredItem]:
-        by_key = {entry_key(rankings.at(first).key, member): (first, member) for first, member in keys}
+    def listed(
+        self, rankings: RollingRankings, keys: Sequence[tuple[Block, str]]
+    ) -> dict[tuple[Block, str], StoredRow]:
+        by_key = {entry_key(list_key(rankings, block), member): (block, member) for block, member in keys}
+        items = ((by_key[key], item) for key, item in self._tables.items(by_key).items())
         shards = {rankings.metric.shards}
         return {
-            by_key[key]: _item(item, rankings, *by_key[key], shards) for key, item in self._tables.items(by_key).items()
+            (block, member): stored_row(item, list_key(rankings, block), member, shards)
+            for (block, member), item in items
         }
 
     def moment(
-        self, rankings: RollingRankings, member: str, firsts: Sequence[int]
-    ) -> tuple[Image | None, StoredSteps | None, dict[int, StoredItem]]:
+        self, rankings: RollingRankings, member: str, blocks: Sequence[Block]
+    ) -> tuple[Image | None, StoredSteps | None, dict[Block, StoredRow]]:
         keys = [entry_key(rankings.key, member), log_key(rankings.key, 0)]
-        keys += (entry_key(rankings.at(first).key, member) for first in firsts)
+        keys += (entry_key(list_key(rankings, block), member) for block in blocks)
         read = self._tables.at_once(self._tables.of_member(rankings.board, member), *map(self._tables.of_ranking, keys))
         image, row, log, *items = read
         shards = spreads(log, rankings.metric)
         found = {
-            first: _item(item, rankings, first, member, shards)
-            for first, item in zip(firsts, items, strict=True)
+            block: stored_row(item, list_key(rankings, block), member, shards)
+            for block, item in zip(blocks, items, strict=True)
             if item
         }
         return decode_stored(image) if image else None, _steps(row) if row else None, found
@@ -133,15 +120,11 @@ class RollingAuditReads:
         logs, (above, below) = self._at_once(ranking, path, child)
         return logs.counters(path, above).get(digit, 0), sum(logs.counters(child, below).values())
 
-    def entries(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[Listed]:
-        rankings = rolling_of(ranking)
-        found: list[Listed] = []
-        for item in self._tables.placed(index_key(list_key(rankings, ranking.period), shard), beyond, before, limit):
-            key = item["s"]["S"]
-            named = item_keys(rankings).fullmatch(item["pk"]["S"])
-            first, member = (int(named[1]), named[2]) if named else (None, item["pk"]["S"])
-            found.append(Listed(key, member, decoded_place(key, ranking.metric), first, _range(rankings, item)))
-        return found
+    def listed_entry(self, ranking: Ranking, item: Item) -> Listed:
+        """A list item as an entry of a ranking."""
+        key = item["s"]["S"]
+        block, member = listed_member(rolling_of(ranking), item["pk"]["S"]) or (None, item["pk"]["S"])
+        return Listed(key, member, decoded_place(key, ranking.metric), block)
 
     def _logs(self, ranking: Ranking) -> _Logs:
         """The logs of a ranking's window, which may be a moment old."""
@@ -211,19 +194,3 @@ def _steps(item: Item) -> StoredSteps:
         for first, until, place in row.steps.steps
     )
     return StoredSteps(row.version, row.steps if is_sound else None)
-
-
-def _item(item: Item, rankings: RollingRankings, named: int, member: str, shards: Iterable[int]) -> StoredItem:
-    if "s" not in item:
-        return StoredItem(version_of(item), None)
-    first, until = _range(rankings, item) or (UNREADABLE, UNREADABLE)
-    step = ListedStep(first, until, item["s"]["S"])
-    return StoredItem(version_of(item), step, is_at_home(item, list_key(rankings, named), member, shards))
-
-
-def _range(rankings: RollingRankings, item: Item) -> tuple[int, int] | None:
-    """The first period of a list item, and the one in which its step ends; None if they cannot be read."""
-    try:
-        return list_range(rankings, item)
-    except (LookupError, TypeError, ValueError):
-        return None

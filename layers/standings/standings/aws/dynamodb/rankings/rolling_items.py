@@ -10,6 +10,7 @@ import orjson
 from standings.aws.dynamodb.calls import Item
 from standings.aws.dynamodb.keys import entry_key, index_key, shard_of
 from standings.domain.boards.definitions import generation_code
+from standings.domain.rolling.blocks import Block, list_key
 from standings.domain.rolling.count_log import Entry, Log, decode_entry
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import Step, Steps
@@ -19,6 +20,7 @@ from standings.ports.errors import StoreRefusedError
 from standings.ports.rolling import ListItem, RollingRow, RowChange
 
 EXPIRY_MARGIN: Final = 3 * DAY  # How long items stay after the last read: longer than a stream record can be late
+MAX_STEP: Final = 100_000  # Periods of a step: more than any that can be stored
 ROW_LIFETIME: Final = 60 * DAY  # Of a row without steps: longer than a change can be replayed
 
 
@@ -54,7 +56,7 @@ def decode_steps(text: str) -> Steps:
 def _is_step(numbers: Any) -> bool:
     """Whether these are a gap, a length, a sort value, and an instant if there is one."""
     is_list = type(numbers) is list and len(numbers) in {3, 4}
-    return is_list and set(map(type, numbers)) == {int} and numbers[1] > 0
+    return is_list and set(map(type, numbers)) == {int} and 0 < numbers[1] <= MAX_STEP
 
 
 def row_of(item: Item) -> RollingRow | str:
@@ -80,41 +82,30 @@ def row_item(rankings: RollingRankings, change: RowChange) -> dict[str, Any]:
 
 
 def list_item(rankings: RollingRankings, item: ListItem) -> dict[str, Any]:
-    """A list item. One whose step is gone keeps its version, so that no older change can bring the step back."""
+    """A list item. One without a place keeps its version, so that no older change can bring the place back."""
+    block_list = list_key(rankings, item.block)
     stored: dict[str, Any] = {
-        "pk": {"S": entry_key(rankings.at(item.first).key, item.member)},
+        "pk": {"S": entry_key(block_list, item.member)},
         "v": {"N": str(item.version)},
+        "t": {"N": str(item.written_at_ms)},
+        "e": {"N": str((rankings.readable_until(item.block.until - 1) + EXPIRY_MARGIN) // SECOND)},
     }
-    last = rankings.window.slab_of(item.first)[-1]
-    if item.step is not None:
-        last = item.step.until - 1
-        shard = shard_of(item.member, rankings.metric.shards)
-        stored["r"] = {"S": index_key(list_key(rankings, item.first), shard)}
-        stored["s"] = {"S": sort_key(item.step.place, item.member)}
-        stored["t"] = {"N": str(item.step.until - item.first)}
-    stored["e"] = {"N": str((rankings.readable_until(last) + EXPIRY_MARGIN) // SECOND)}
+    if item.place is not None:
+        stored["r"] = {"S": index_key(block_list, shard_of(item.member, rankings.metric.shards))}
+        stored["s"] = {"S": sort_key(item.place, item.member)}
     return stored
 
 
-def list_key(rankings: RollingRankings, period: int) -> str:
-    """The key of the list that holds the steps of a period, and of the others of its slab."""
-    return rankings.at(rankings.window.slab_of(period).start).key
+def listed_member(rankings: RollingRankings, key: str) -> tuple[Block, str] | None:
+    """The block and the member that the key of a list item names; None if it is the key of another item."""
+    named = _item_keys(rankings).fullmatch(key)
+    return None if named is None else (Block(int(named[1]), int(named[2] or 1)), named[3])
 
 
 @lru_cache(maxsize=1024)
-def item_keys(rankings: RollingRankings) -> re.Pattern[str]:
-    """What the keys of a window's list items look like: the groups are the first period and the member."""
+def _item_keys(rankings: RollingRankings) -> re.Pattern[str]:
     window = re.escape(f"{rankings.board}#{rankings.metric.ranking_code(rankings.window)}")
-    return re.compile(rf"{window}([0-9]+){generation_code(rankings.generation)}#(.*)", re.DOTALL)
-
-
-def list_range(rankings: RollingRankings, item: Item) -> tuple[int, int]:
-    """The first period of a list item, which is in its key, and the period in which its step ends."""
-    named = item_keys(rankings).fullmatch(item["pk"]["S"])
-    if named is None:
-        raise ValueError(f"expected the key of a list item of {rankings.key}, got {item['pk']['S']!r}")
-    first = int(named[1])
-    return first, first + int(item["t"]["N"])
+    return re.compile(rf"{window}([0-9]+)(?:x([0-9]+))?{generation_code(rankings.generation)}#(.*)", re.DOTALL)
 
 
 def log_of(item: Item) -> Log:
@@ -138,6 +129,11 @@ def log_bytes(item: Item) -> int:
 def log_count(first: Item) -> int:
     """The number of logs that log 0 names."""
     return int(first["c"]["N"]) if "c" in first else 1
+
+
+def lates_ever(first: Item) -> set[int]:
+    """How long after its end a period could be read, in milliseconds: every value that log 0 names."""
+    return {int(late) for late in first["w"]["NS"]} if "w" in first else set()
 
 
 def positions(node: Item) -> dict[int, int]:

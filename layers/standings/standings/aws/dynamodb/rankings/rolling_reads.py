@@ -1,29 +1,22 @@
-"""Reads rolling windows for one request: rows, the list, and counts from nodes and logs.
+"""Reads rolling windows for one request: rows, and counts from nodes and logs.
 
 A node may lack entries of a log. So the logs are read first, and the entries that a node lacks are added to it. Where a
 node has taken more than was read, the logs are read again.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from standings.aws.dynamodb.calls import DynamoDBClient, Item, query_page
-from standings.aws.dynamodb.keys import PLACES, entry_key, index_key, log_key, node_key
-from standings.aws.dynamodb.rankings.rolling_items import (
-    list_key,
-    list_range,
-    log_count,
-    log_of,
-    positions,
-    positions_known,
-    row_of,
-)
+from standings.aws.dynamodb.calls import Item
+from standings.aws.dynamodb.keys import entry_key, log_key, node_key
+from standings.aws.dynamodb.rankings.rolling_items import log_count, log_of, positions, positions_known, row_of
 from standings.aws.dynamodb.rankings.tier_trees import lane_of, shards_ever
 from standings.domain.boards.definitions import Ranking
 from standings.domain.rolling.count_log import Log, NodeDeltas, joined, node_deltas
-from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_of
-from standings.domain.scoring.sort_order import decode_sort_key, sort_key
+from standings.domain.rolling.rolling_rankings import rolling_of
+from standings.domain.scoring.sort_order import sort_key
 from standings.domain.tiers.tier_path import Path
 from standings.domain.tiers.tier_tree import summed
 from standings.ports.errors import StoreRefusedError
@@ -31,11 +24,6 @@ from standings.ports.rankings import Entry, Node
 from standings.runtime.ttl_cache import TtlCache
 
 TRIES: Final = 3  # How often logs and nodes are read again while folds go on
-LEAST: Final = 133  # Items that a query of the list asks for, at least, for each hundred entries wanted
-MOST: Final = 1_000  # And at most
-MORE: Final = 8  # Items that it asks for beyond that
-MAX_ITEMS: Final = 20_000  # Items of one query
-ENOUGH: Final = 50  # Valid items that tell how many a list has among the others
 
 Read = Callable[[Sequence[str]], dict[str, Item]]  # Reads items by key, strongly consistently
 Missing = Callable[[str, int, int, int], tuple[NodeDeltas, int]]
@@ -67,9 +55,7 @@ class Logs(NamedTuple):
 class RollingReads:
     """The rolling windows as one request reads them. Counts are of the moment at which it read the logs last."""
 
-    def __init__(self, client: DynamoDBClient, table: str, read: Read, known: TtlCache[str, int]) -> None:
-        self._client = client
-        self._table = table
+    def __init__(self, read: Read, known: TtlCache[str, int]) -> None:
         self._read = read
         self._known = known
         self._logs: dict[str, Logs] = {}
@@ -88,44 +74,39 @@ class RollingReads:
                 raise StoreRefusedError(row)
             place = row.steps.place(ranking.period)
             if place is not None:
-                written_at_ms = int(items[key]["t"]["N"])
-                found[ranking, member] = Entry(sort_key(place, member), place, member, written_at_ms)
+                found[ranking, member] = Entry(sort_key(place, member), place, member, int(items[key]["t"]["N"]))
         return found
 
     def nodes(self, wanted: Iterable[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
         """The nodes of tier trees, with the entries that they lack."""
         labels = {(ranking, path): node_key(ranking.key, path) for ranking, path in wanted}
-        windows = dict.fromkeys(rolling_of(ranking).key for ranking, _ in labels)
-        self._with_logs([window for window in windows if window not in self._logs], ())
+        by_window: defaultdict[str, list[str]] = defaultdict(list)
+        for (ranking, _), key in labels.items():
+            by_window[rolling_of(ranking).key].append(key)
+        self._with_logs([window for window in by_window if window not in self._logs], ())
         items = self._read(list(labels.values()))
         for _ in range(TRIES):
-            ahead = [
-                window
-                for window in windows
-                if not positions_known(self._of_window(window, labels, items), self._logs[window].by_number)
-            ]
+            ahead = {
+                window: keys
+                for window, keys in by_window.items()
+                if not positions_known([items[key] for key in keys if key in items], self._logs[window].by_number)
+            }
             if not ahead:
                 break
-            items |= self._catch_up(ahead, labels)
+            items |= self._catch_up(ahead)
         missing = cache(self._missing)  # Many nodes lack the same entries
         nodes = {label: self._node(*label, items.get(key, {}), missing) for label, key in labels.items()}
         return {label: node for label, node in nodes.items() if node is not None}
 
-    def _of_window(
-        self, window: str, labels: Mapping[tuple[Ranking, Path], str], items: Mapping[str, Item]
-    ) -> list[Item]:
-        keys = (key for (ranking, _), key in labels.items() if rolling_of(ranking).key == window)
-        return [items[key] for key in keys if key in items]
-
-    def _catch_up(self, windows: Sequence[str], labels: Mapping[tuple[Ranking, Path], str]) -> dict[str, Item]:
-        """Read logs again. Returns the nodes read again: where the logs no longer have what the nodes may lack."""
-        before = {window: self._logs[window] for window in windows}
-        self._with_logs(windows, ())
+    def _catch_up(self, nodes: Mapping[str, Sequence[str]]) -> dict[str, Item]:
+        """Read the logs of windows again. Returns the nodes read again: where no log has what they may lack."""
+        before = {window: self._logs[window].by_number for window in nodes}
+        self._with_logs(nodes, ())
         again: list[str] = []
-        for window in windows:
-            logs = joined(before[window].by_number, self._logs[window].by_number)
+        for window, keys in nodes.items():
+            logs = joined(before[window], self._logs[window].by_number)
             if logs is None:
-                again += (key for (ranking, _), key in labels.items() if rolling_of(ranking).key == window)
+                again += keys
             else:
                 self._logs[window] = self._logs[window]._replace(by_number=logs)
         return self._read(again) if again else {}
@@ -161,43 +142,3 @@ class RollingReads:
             return None
         counters = {digit: max(count, 0) for digit, count in summed(parts).items()}
         return Node(counters, max(stamps), logs.shards)
-
-    def valid(
-        self, ranking: Ranking, shard: int, condition: str, values: Mapping[str, Any], limit: int, **options: Any
-    ) -> list[Entry]:
-        """Up to `limit` entries of the list that are valid in the period.
-
-        `condition` and `values` bound their sort keys. The list has items of other periods between them.
-        """
-        rankings = rolling_of(ranking)
-        values = {":r": {"S": index_key(list_key(rankings, ranking.period), shard)}, **values}
-        found: dict[str, Entry] = {}
-        after, read, valid = None, 0, 0
-        # Some of the items are not valid in the period: as many for each valid one as there were lately. At the top are
-        # those who come often, with more steps than the others.
-        place = f"{rankings.key}/{'within' if condition else 'top'}"
-        percent = self._known.get(place) or LEAST
-        while True:
-            # The first items say little of the rest, so no query reads more than all before it.
-            size = min((limit - len(found)) * percent // 100 + MORE, read or MAX_ITEMS)
-            items, after = query_page(
-                self._client, size, after, self._table, f"r = :r{condition}", values, IndexName=PLACES, **options
-            )
-            entries = [entry for item in items if (entry := _valid_entry(item, ranking, rankings)) is not None]
-            read, valid = read + len(items), valid + len(entries)
-            percent = min(max(LEAST, 100 * read // max(1, valid)), MOST)
-            for entry in entries:
-                # A member that moves meanwhile may be found twice: keep the first.
-                found.setdefault(entry.member, entry)
-            if len(found) >= limit or after is None:
-                if valid >= ENOUGH:
-                    self._known.put(place, percent)
-                return list(found.values())[:limit]
-
-
-def _valid_entry(item: Item, ranking: Ranking, rankings: RollingRankings) -> Entry | None:
-    first, until = list_range(rankings, item)
-    if not first <= ranking.period < until:
-        return None
-    key = item["s"]["S"]
-    return Entry(key, *decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant))

@@ -18,7 +18,7 @@ from standings.aws.dynamodb.calls import (
 )
 from standings.aws.dynamodb.keys import entry_key, log_key
 from standings.aws.dynamodb.rankings.log_folds import RunAll, fold_log, write_all
-from standings.aws.dynamodb.rankings.rolling_items import list_item, log_bytes, log_count, row_item, row_of
+from standings.aws.dynamodb.rankings.rolling_items import lates_ever, list_item, log_bytes, log_count, row_item, row_of
 from standings.aws.dynamodb.rankings.tier_trees import shards_ever
 from standings.domain.rolling.count_log import Entry, encode_entry
 from standings.domain.rolling.rolling_rankings import RollingRankings
@@ -66,8 +66,8 @@ class DynamoRollingWindows:
         self._run_all = run_all
         self._most = most
         self._logs: TtlCache[str, _LogInUse] = TtlCache(clock, RANKING_TTL_S)
-        # Windows whose log 0 has this number of shards: that comes before an item in one of the shards.
-        self._named: TtlCache[tuple[str, int], bool] = TtlCache(clock, RANKING_TTL_S)
+        # Windows whose log 0 names these shards and this `late`: that comes before an item in one of the lists.
+        self._named: TtlCache[tuple[str, int, int], bool] = TtlCache(clock, RANKING_TTL_S)
 
     def rows(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, RollingRow | str]:
         by_key = {entry_key(rankings.key, member): member for member in members}
@@ -79,16 +79,19 @@ class DynamoRollingWindows:
         rows = {item["pk"]["S"]: item for item in items}
         found = rows.pop(own_log, None)
         log.bytes = log_bytes(found) if found is not None else 0
-        shards = rankings.metric.shards
-        if found is not None and log.number == 0 and shards in shards_ever(found):
+        shards, late = _extent(rankings)
+        if found is not None and log.number == 0 and shards in shards_ever(found) and late in lates_ever(found):
             # It was just read, so nothing needs to be made or named.
-            self._named.put((rankings.key, shards), value=True)
+            self._named.put((rankings.key, shards, late), value=True)
         return {by_key[key]: row_of(item) for key, item in rows.items()}
 
     def list(self, rankings: RollingRankings, items: Sequence[ListItem]) -> None:
-        if any(item.step is not None for item in items):
+        placed = [item for item in items if item.place is not None]
+        if placed:
             self._prepare(rankings)
-        write_all(self._run_all, self._clock, [partial(self._put, list_item(rankings, item)) for item in items])
+        # A member that has the same place in another block now must never be in neither list.
+        for part in (placed, [item for item in items if item.place is None]):
+            write_all(self._run_all, self._clock, [partial(self._put, list_item(rankings, item)) for item in part])
 
     def _put(self, item: dict[str, Any]) -> None:
         condition = "attribute_not_exists(v) OR v <= :v"
@@ -169,7 +172,7 @@ class DynamoRollingWindows:
     def _forget(self, rankings: RollingRankings) -> None:
         """Forget the logs: the next commit makes log 0 if it is gone."""
         self._logs.forget(rankings.key)
-        self._named.forget((rankings.key, rankings.metric.shards))
+        self._named.forget((rankings.key, *_extent(rankings)))
 
     def _log(self, rankings: RollingRankings) -> _LogInUse:
         log = self._logs.get(rankings.key)
@@ -179,21 +182,25 @@ class DynamoRollingWindows:
         return log
 
     def _prepare(self, rankings: RollingRankings) -> None:
-        """Make log 0, and name the number of shards in it."""
-        shards = rankings.metric.shards
-        if self._named.get((rankings.key, shards)) is not None:
+        """Make log 0, and name the number of shards and `late` in it."""
+        shards, late = _extent(rankings)
+        if self._named.get((rankings.key, shards, late)) is not None:
             return
-        named = {"NS": [str(shards)]}
-        if not self._make(rankings, 0, {"n": named}):
+        if not self._make(rankings, 0, {"n": {"NS": [str(shards)]}, "w": {"NS": [str(late)]}}):
             request = {
                 "TableName": self._table,
                 "Key": _key(log_key(rankings.key, 0)),
-                "UpdateExpression": "ADD n :n",
-                "ConditionExpression": "attribute_exists(b) AND NOT contains(n, :shards)",
-                "ExpressionAttributeValues": {":n": named, ":shards": {"N": str(shards)}},
+                "UpdateExpression": "ADD n :n, w :w",
+                "ConditionExpression": "attribute_exists(b) AND NOT (contains(n, :shards) AND contains(w, :late))",
+                "ExpressionAttributeValues": {
+                    ":n": {"NS": [str(shards)]},
+                    ":w": {"NS": [str(late)]},
+                    ":shards": {"N": str(shards)},
+                    ":late": {"N": str(late)},
+                },
             }
             update_if(self._client, request)
-        self._named.put((rankings.key, shards), value=True)
+        self._named.put((rankings.key, shards, late), value=True)
 
     def _make(self, rankings: RollingRankings, number: int, more: Item) -> bool:
         """Make a log unless it is there. Its positions begin at the clock: above those of any removed earlier log."""
@@ -228,6 +235,11 @@ class DynamoRollingWindows:
         log.conflicts = 0
         log.number = int(self._clock.random() * log.of)
         log.bytes = LONG  # Unknown: it is read with the next rows, and folded if there are none
+
+
+def _extent(rankings: RollingRankings) -> tuple[int, int]:
+    """The number of shards, and how long a period can be read after its end, in milliseconds."""
+    return rankings.metric.shards, rankings.metric.timetable.late_for(rankings.unit)
 
 
 def _key(text: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""The lazy merge of a sharded index is exact, reads few entries, and survives changes of the number of shards."""
+"""The merge of partitions of the index is exact, reads few entries, and survives changes of their number."""
 
+from collections import Counter
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -7,39 +8,40 @@ from typing import Any
 import pytest
 
 from standings.domain.tiers.tier_path import Path
-from standings.ports.rankings import Entry, Node, Span
-from standings.read import shard_merge
+from standings.ports.rankings import Entry, Node, Partition, Span
+from standings.read.partition_merge import Stretch, read_stretches
 from tests.support.thoroughness import seeds
 
 
 class Shards:
-    """Shards in memory. Counts the entries read and the rounds."""
+    """Shards in memory. Counts the rounds, and the entries read of each."""
 
     def __init__(self, keys: Sequence[Sequence[str]], named: int | None = None) -> None:
         self.keys = [sorted(some) for some in keys]
         self.named = named if named is not None else len(keys)
-        self.read = 0
+        self.read: Counter[Partition] = Counter()
         self.rounds = 0
 
-    def shards(self, nodes: dict[Path, Node]) -> int:
-        return len(self.keys) if nodes else self.named
+    def partitions(self, nodes: dict[Path, Node]) -> list[Partition]:
+        return [Partition("list", shard) for shard in range(len(self.keys) if nodes else self.named)]
 
     def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
         self.rounds += 1
         parts = []
         for span in spans:
-            keys = self.keys[span.shard] if span.forward else self.keys[span.shard][::-1]
+            keys = self.keys[span.partition.shard][:: 1 if span.forward else -1]
             beyond = [
                 key for key in keys if span.beyond is None or (key > span.beyond if span.forward else key < span.beyond)
             ]
             parts.append([Entry(key, None, key.split(" ")[-1], 0) for key in beyond[: span.limit]])  # type: ignore[arg-type]
-        self.read += sum(map(len, parts))
+        self.read.update({span.partition: len(part) for span, part in zip(spans, parts, strict=True)})
         return parts, {(): Node({}, None)}
 
 
 def merged(shards: Shards, beyond: str | None, limit: int, *, forward: bool) -> list[str]:
-    entries, _ = shard_merge.read_stretch(shards, beyond, limit, [()], forward=forward)  # type: ignore[arg-type]
-    return [entry.key for entry in entries]
+    stretch = Stretch(beyond, limit, forward=forward)
+    read_stretches(shards, [stretch], lambda: [()], {})  # type: ignore[arg-type]
+    return [entry.key for entry in stretch.entries]
 
 
 @pytest.mark.parametrize("seed", seeds(50, 200))
@@ -61,8 +63,13 @@ def test_a_merge_is_the_sorted_list(seed: int) -> None:
         ahead = sorted(key for key in keys if beyond is None or key > beyond)
         behind = sorted((key for key in keys if beyond is None or key < beyond), reverse=True)
 
-        assert merged(shards, beyond, limit, forward=True) == ahead[:limit]
-        assert merged(shards, beyond, limit, forward=False) == behind[:limit]
+        for forward, expected in ((True, ahead), (False, behind)):
+            shards.rounds = 0
+            shards.read.clear()
+            assert merged(shards, beyond, limit, forward=forward) == expected[:limit]
+            assert max(shards.read.values(), default=0) <= limit
+            # One more where the root names more shards than were known.
+            assert shards.rounds <= 2 + (shards.named < count)
 
 
 @pytest.mark.parametrize("seed", seeds(3, 20))
@@ -74,15 +81,15 @@ def test_the_top_1000_of_10_shards_reads_at_most_1300_entries(seed: int) -> None
     shards = Shards([[key for key, home in zip(keys, homes, strict=True) if home == shard] for shard in range(10)])
 
     assert merged(shards, None, 1_000, forward=True) == keys[:1_000]
-    assert shards.read <= 1_300
-    assert shards.rounds <= 4
+    assert shards.read.total() <= 1_300
+    assert shards.rounds <= 2
 
 
 def test_one_shard_is_read_once() -> None:
     shards = Shards([[f"{number:03}" for number in range(500)]])
 
     assert len(merged(shards, None, 101, forward=True)) == 101
-    assert (shards.read, shards.rounds) == (101, 1)
+    assert (shards.read.total(), shards.rounds) == (101, 1)
 
 
 def test_a_member_found_in_two_shards_is_returned_once() -> None:
