@@ -26,6 +26,7 @@ from standings.domain.tiers.tier_path import path
 from standings.domain.windows.window import parse_window
 from tests.support.builders.stored import Counters, Stored
 from tests.support.dynamodb.items import encode_item
+from tests.support.oracle.model import ENDING, unit
 
 from .instances import boards_of
 
@@ -110,8 +111,14 @@ class Judge:
             self._trap("midnight")
         if calendar.end("day", today) - calendar.start(today) != timedelta(days=1):
             self._trap("clocks of a zone change")
-        if "day" not in model.counted[-1].buckets:
+        last = model.counted[-1]
+        if "day" not in last.buckets:
             self._trap("late event")
+        for window in {window for metric in model.metrics.values() for window in metric.windows} - {"all", *ENDING}:
+            if unit(window) not in last.buckets and last.counts(window, now, calendar.held(window, now)):
+                self._trap("late event in a rolling window")
+                if any(not last.counts(window, on, calendar.held(window, on)) for on in calendar.earlier(window, now)):
+                    self._trap("late event beside a closed period")
 
     def refused(self, sent: Sent, reasons: Sequence[str]) -> None:
         """Check that a good event was refused only for reasons that can apply to it."""

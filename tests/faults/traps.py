@@ -31,6 +31,8 @@ TRAPS: Final = {
     "midnight": "a day begins in the board's time zone while events arrive",
     "clocks of a zone change": "daylight saving begins or ends on the day of some events",
     "late event": "an event counts in `all`, but is too late for its day or hour",
+    "late event in a rolling window": "its day or hour has closed, and today's period of the window takes it",
+    "late event beside a closed period": "so it does, and one that has closed and contains its day can still be read",
     "sent again weeks later": "a producer or a redrive sends an event again",
     "redriven": "a message comes back from the dead-letter queue",
     "unprocessed keys": "a batch read returned only some of the items",

@@ -34,6 +34,7 @@ SHARDED: Final = POINTS.replace("\n", "\nshards = 9\n", 1)
 LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
 WINDOW: Final = "last-3-days"
 ROLLING_POINTS: Final = LATE.replace('"all", "day"', f'"{WINDOW}"')
+NOT_LATE: Final = ROLLING_POINTS.replace('late = "1 day"', 'late = "0 days"')
 NEXT_SLAB: Final = parse_window(WINDOW).slab_of(NOW // DAY).stop * DAY
 """The beginning of the next slab, in milliseconds."""
 
@@ -104,9 +105,9 @@ class Rig:
         record = {"messageId": str(number), "body": body, "messageAttributes": attributes}
         assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
 
-    def count(self, stack: Stack, member: str, points: int, *, by: Stack | None = None) -> None:
+    def count(self, stack: Stack, member: str, points: int, *, by: Stack | None = None, **more: Any) -> None:
         """Send an event through the writer, and project what is new by the same functions or others."""
-        self.send(stack, member, points)
+        self.send(stack, member, points, **more)
         self.project(by or stack, *self.records())
 
     def hide(self, stack: Stack, member: str, *, hidden: bool = True) -> None:

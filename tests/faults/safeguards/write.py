@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.faults.faulty_client import Faulty, passes
 
 from .replacing import Change, Safeguard, becomes, returns, unconditional, unconditionally
-from .rig import BEST, LATE, NOW, on_a_rig
+from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW, on_a_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +75,21 @@ def read_by_a_slower_clock(pipeline: Rig) -> None:
 
 
 @on_a_rig
+def merged_by_a_faster_clock(pipeline: Rig) -> None:
+    """Two events of the 21st come after it. By the second writer's clock, the period of the 21st can't be read."""
+    fast = ManualClock(NOW)
+    ahead, stack = pipeline.functions(NOT_LATE, clock=fast), pipeline.functions(NOT_LATE)
+    pipeline.count(stack, "a", 5)
+    pipeline.clock.milliseconds = NOW + DAY
+    pipeline.count(stack, "a", 7, at=NOW)
+    # It can be read until the end of the 22nd.
+    pipeline.clock.milliseconds = NOW - NOW % DAY + 2 * DAY - 30 * SECOND
+    fast.milliseconds = pipeline.clock.milliseconds + 60 * SECOND
+    pipeline.count(ahead, "a", 1, at=NOW)
+    assert pipeline.scores(stack, WINDOW, "2026-11-21") == {"a": 5}
+
+
+@on_a_rig
 def deleted_by_hand(pipeline: Rig) -> None:
     """Somebody deletes an item in the table. Its stream record has the old version."""
     stack = pipeline.functions()
@@ -121,6 +137,14 @@ def _deletes_removed(original: Callable[..., Any]) -> Callable[..., Any]:
     return rewrite
 
 
+def _of_the_whole_window(original: Callable[..., str | None]) -> Callable[..., str | None]:
+    def late_bucket(*arguments: Any) -> str | None:
+        name = original(*arguments)
+        return None if name is None else re.sub("f[0-9]+$", "", name)
+
+    return late_bucket
+
+
 _ADDS_TO_LATER: Final = Change("aws.dynamodb.scores.scores:_STAMPED_BEFORE", becomes("attribute_not_exists(nothing)"))
 
 
@@ -150,6 +174,12 @@ WRITING: Final = {
     ),
     "an accumulator is removed a day after its period can last be read": Safeguard(
         Change("domain.members.counting:REMOVAL_MARGIN", becomes(0)), written=read_by_a_slower_clock
+    ),
+    "a late event counts from the first period on that is open": Safeguard(
+        Change("domain.boards.definitions:Metric.late_bucket", _of_the_whole_window)
+    ),
+    "late events of a bucket are merged an hour after a closed period could last be read": Safeguard(
+        Change("domain.members.counting:SKIP_MARGIN", becomes(0)), written=merged_by_a_faster_clock
     ),
     "a ranking is no longer updated an hour after it could last be read": Safeguard(
         Change("domain.members.open_rankings:affected_rankings", _updates_for_ever)

@@ -5,7 +5,7 @@ answers every question about one sorted list.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
@@ -292,14 +292,31 @@ class Listing:
 
 
 class Counted(NamedTuple):
-    """One member's part of an accepted event, and the buckets in which it counts. `at` is in milliseconds."""
+    """One member's part of an accepted event, and the buckets in which it counts. `at` is in milliseconds.
+
+    `applied` and `calendar` are of the moment at which it was counted.
+    """
 
     id: str
     member: str
     at: int
     amounts: Mapping[str, int]
     buckets: Mapping[str, Bucket]
+    applied: datetime
+    calendar: Calendar
     note: Any = None
+
+    def counts(self, window: str, on: datetime, held: Sequence[Bucket]) -> bool:
+        """Whether it counts in the period that contains an instant, whose buckets are `held`."""
+        if window == "all":
+            return True
+        kind = unit(window)
+        if kind in self.buckets or window in ENDING:
+            return self.buckets.get(kind) in held
+        # Its own bucket has closed. A period of a rolling window may be open still; one that was not readable is free.
+        own = self.calendar.bucket(kind, _EPOCH + timedelta(milliseconds=self.at))
+        is_open = self.applied - self.calendar.end(kind, held[0]) < self.calendar.late_for(kind)
+        return own in held and (is_open or not self.calendar.is_readable(window, on, self.applied))
 
 
 @dataclass
@@ -353,7 +370,8 @@ class BoardModel:
         """Count one member's part of an event at the instant `now`."""
         self.members.setdefault(member, False)
         buckets = self.calendar.takes(_whole_milliseconds(at), now)
-        self.counted.append(Counted(event_id, member, _milliseconds(at), dict(amounts), buckets, note))
+        calendar = replace(self.calendar)
+        self.counted.append(Counted(event_id, member, _milliseconds(at), dict(amounts), buckets, now, calendar, note))
 
     def put(self, member: str, *, hidden: bool | None = None) -> None:
         """Register a member if it is new. Hide or show it if `hidden` is given."""
@@ -403,10 +421,9 @@ class BoardModel:
     def _events(self, metric: str, window: str, on: datetime) -> dict[str, list[Counted]]:
         """The events that count in a period, by member."""
         held = self.calendar.held(window, on)
-        kind = "" if window == "all" else unit(window)
         events: dict[str, list[Counted]] = {}
         for event in self.counted:
-            if metric in event.amounts and (window == "all" or event.buckets.get(kind) in held):
+            if metric in event.amounts and event.counts(window, on, held):
                 events.setdefault(event.member, []).append(event)
         return events
 

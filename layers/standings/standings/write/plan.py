@@ -6,7 +6,7 @@ from typing import Final
 from standings.domain.boards.definitions import MAX_UNITS, Boards, Family
 from standings.domain.boards.names import family_of
 from standings.domain.events.event import Event, RefusedEvent, Rule
-from standings.domain.members.counting import Counted, additions, beyond_bounds, counting, expired
+from standings.domain.members.counting import Counted, additions, beyond_bounds, counting, expired, late_merged
 from standings.domain.members.member_item import Image, new_image, rewritten
 from standings.ports.scores import Addition, ItemChange, MemberKey, Rewrite
 
@@ -57,7 +57,8 @@ def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed = changed or bool(names)
     if changed:
-        after = rewritten(after, written_at_ms, expired(family, after, written_at_ms))
+        after, merged = late_merged(family, after, written_at_ms)
+        after = rewritten(after, written_at_ms, [*merged, *expired(family, after, written_at_ms)])
     return Rewrite(after, image.version if image is not None else None)
 
 
@@ -69,8 +70,10 @@ def _addition(
     written_at_ms: int,
     abs_total: int,
 ) -> Addition | None:
-    """The addition of some events to an item; None if its expression would be too long."""
+    """The addition of some events to an item; None if it has to be rewritten."""
     adds = additions(family, counted, written_at_ms)
+    if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
+        return None  # So that late buckets are merged
     # An addition writes no tie key. If there is one, it is left from another definition of ties.
     tie_keys = [name for name in adds if image is None or name in image.tie_keys]
     room = MAX_EXPRESSION - _FIXED - _size(adds) - _size(tie_keys)

@@ -14,8 +14,9 @@ from hashlib import blake2b
 from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.boards.endings import NO_ENDINGS, Endings
+from standings.domain.windows.calendar import DAY
 from standings.domain.windows.late_and_keep import Timetable, is_past_reading
-from standings.domain.windows.window import Unit, Window
+from standings.domain.windows.window import MAX_ROLLING_BUCKETS, Unit, Window
 
 MAX_UNITS: Final = 2**53 - 1
 """The largest absolute score, in units of the metric's precision. JSON and Redis can hold it exactly."""
@@ -26,8 +27,9 @@ Ties = Literal["member", "first"]
 Members = Literal["open", "registered"]
 
 _ALNUM: Final = string.ascii_letters + string.digits
-_BUCKET: Final = re.compile(r"[a-zA-Z][0-9][a-zA-Z0-9]([hdwmys])([0-9]{1,13})")
-"""The attribute of a bucket: any code, unit, index."""
+_NAME: Final = re.compile(r"(l(?=[a-zA-Z]))?([a-zA-Z][0-9][a-zA-Z0-9])(?:([hdwmys])([0-9]{1,13})(?:f([0-9]{1,13}))?)?")
+"""An attribute that adds up. The second character of a code is a digit, so no code begins with the `l` of late events.
+"""
 
 
 def _code(*meaning: object) -> str:
@@ -117,6 +119,23 @@ class Metric:
         """The name of the attribute that holds one bucket."""
         return f"{self.bucket_codes[unit]}{index}"
 
+    def late_bucket(self, unit: Unit, at: int, now: int) -> str | None:
+        """The name of the attribute that holds an event whose bucket has closed; None if every rolling window has.
+
+        It counts in the rolling periods that contain the bucket and are still open. If a closed one can still be read,
+        the name says which is the first open one, as in `lb1bd20770f20778`.
+        """
+        timetable = self.timetable
+        late = timetable.late_for(unit)
+        sizes = [window.size for window in self.windows if window.rolling and window.unit == unit]
+        if not sizes or now - at > (MAX_ROLLING_BUCKETS + 2) * DAY + late:
+            return None  # `at` may be in a year for which Python has no calendar.
+        bucket, first = timetable.index(unit, at), timetable.index(unit, now - late)
+        if first >= bucket + max(sizes):
+            return None
+        is_read = now < timetable.rolling_until(unit, first - 1)
+        return late_name(self.bucket(unit, bucket)) + (f"f{first}" if is_read else "")
+
     def expires(self, unit: Unit, index: int) -> int:
         """The instant from which no period that contains a bucket is computed any more.
 
@@ -130,12 +149,48 @@ class Metric:
         )
 
 
+class AttributeName(NamedTuple):
+    """The parts of the name of an attribute that adds up. A total has no unit, and a bucket of 0."""
+
+    code: str
+    unit: Unit | None
+    is_late: bool
+    bucket: int
+    first: int
+
+
+def attribute_name(name: str) -> AttributeName | None:
+    """The parts of a name: `b1b` (a total), `b1bd20770`, `lb1bd20770` or `lb1bd20770f20778`; None for any other."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    late, code, unit, bucket, first = found.groups("")
+    return AttributeName(
+        code + unit, cast("Unit", unit) or None, bool(late), int(bucket or 0), int(first or bucket or 0)
+    )
+
+
+def late_name(bucket: str) -> str:
+    """The name of the attribute for late events of a bucket, from that of the bucket."""
+    return f"l{bucket}"
+
+
 class Accumulator(NamedTuple):
-    """What an attribute of a member's item adds up: a metric in one bucket, or its total (unit None)."""
+    """What an attribute of a member's item adds up: a metric in one bucket, or its total (unit None).
+
+    Late events (`is_late`) count in periods of rolling windows alone, from the period `first` on.
+    """
 
     metric: Metric
     unit: Unit | None
+    is_late: bool
     bucket: int
+    first: int
+
+    @property
+    def names_first(self) -> bool:
+        """Whether it does not count in all periods that contain the bucket."""
+        return self.first != self.bucket
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,10 +219,11 @@ class Family:
 
     def accumulator(self, attribute: str) -> Accumulator | None:
         """What an attribute of an item adds up; None if this definition does not know it."""
-        known = self._codes.get(attribute[:4])
-        if known is None or (known[1] == "s" and int(attribute[4:]) not in self.timetable.seasons):
+        name = attribute_name(attribute)
+        known = self._codes.get(name.code) if name is not None else None
+        if name is None or known is None or (name.unit == "s" and name.bucket not in self.timetable.seasons):
             return None
-        return Accumulator(*known, int(attribute[4:] or 0))
+        return Accumulator(known[0], name.unit, name.is_late, name.bucket, name.first)
 
     def has_expired(self, attribute: str, now: int) -> bool:
         """Whether an attribute is a bucket that no readable period contains any more.
@@ -177,10 +233,10 @@ class Family:
         """
         accumulator = self.accumulator(attribute)
         if accumulator is not None:
-            metric, unit, bucket = accumulator
+            metric, unit, _, bucket, _ = accumulator
             return unit is not None and now >= metric.expires(unit, bucket)
-        unknown = _BUCKET.fullmatch(attribute)
-        return unknown is not None and is_past_reading(cast("Unit", unknown[1]), int(unknown[2]), now)
+        name = attribute_name(attribute)
+        return name is not None and name.unit is not None and is_past_reading(name.unit, name.bucket, now)
 
     @property
     def has_buckets(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from standings.domain.boards.definitions import Family, Metric
+from standings.domain.boards.definitions import Family, Metric, late_name
 from standings.domain.windows.calendar import DAY
 from standings.domain.windows.late_and_keep import SEASON_KEPT
 from standings.domain.windows.window import Unit
@@ -20,18 +20,35 @@ _TIE_KEY: Final = 10 + 4 * 128  # An instant and an event's id, of characters of
 _NOTE: Final = 256
 
 
-def most_bytes(family: Family) -> int:
-    """The most bytes of a member's item on a board of the family, if the member is active in every bucket."""
-    return _BESIDE + sum(_bytes(metric) for metric in family.metrics.values())
+def most_bytes(family: Family, *, late: bool) -> int:
+    """The most bytes of a member's item on a board of the family, if the member is active in every bucket.
+
+    With `late`, it also has events in every bucket that came when the bucket had closed.
+    """
+    return _BESIDE + sum(_bytes(metric, late=late) for metric in family.metrics.values())
 
 
-def _bytes(metric: Metric) -> int:
+def _bytes(metric: Metric, *, late: bool) -> int:
     names = [metric.total()]
     for unit in metric.bucket_codes:
-        names += [metric.bucket(unit, bucket) for bucket in _buckets(metric, unit)]
+        buckets = _buckets(metric, unit)
+        names += [metric.bucket(unit, bucket) for bucket in buckets]
+        if late and any(window.rolling and window.unit == unit for window in metric.windows):
+            names += _late_buckets(metric, unit, buckets)
     texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)
     copies = 1 + metric.has_tie_keys + metric.notes  # The name stands with the value, the tie key and the note
     return sum(copies * (len(name) + 1) + _VALUE + texts for name in names)
+
+
+def _late_buckets(metric: Metric, unit: Unit, buckets: Iterable[int]) -> Iterable[str]:
+    """The late buckets that an item may hold beside these buckets."""
+    timetable = metric.timetable
+    first = timetable.index(unit, _NOW - timetable.late_for(unit))
+    for bucket in buckets:
+        if bucket < first:
+            yield (name := late_name(metric.bucket(unit, bucket)))
+            if timetable.rolling_until(unit, first - 1) > _NOW:
+                yield from (f"{name}f{of}" for of in (first - 1, first))
 
 
 def _buckets(metric: Metric, unit: Unit) -> Iterable[int]:

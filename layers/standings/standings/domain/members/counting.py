@@ -1,12 +1,12 @@
 """Count events in a member's item, and find the accumulators of an item that have expired."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from standings.domain.boards.definitions import MAX_UNITS, Family, Metric
+from standings.domain.boards.definitions import MAX_UNITS, Family, Metric, late_name
 from standings.domain.members.member_item import Image
+from standings.domain.members.open_rankings import SKIP_MARGIN
 from standings.domain.members.rolling_sum import aggregate_in_period
 from standings.domain.scoring.aggregates import NO_NOTE, aggregate_of_event, merge
 from standings.domain.windows.calendar import DAY
@@ -35,7 +35,6 @@ def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str,
 
 def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Image, list[str]]:
     """Count one event: the new image, and the names of the accumulators that changed."""
-    values, tie_keys, notes = dict(image.values), dict(image.tie_keys), dict(image.notes)
     changed = []
     for metric, name in _accumulators(family, event, now):
         note = event.notes.get(metric.name, NO_NOTE)
@@ -44,28 +43,45 @@ def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Im
         after = added if before is None else merge(metric, before, added)
         if after != before:
             changed.append(name)
-            values[name] = after.value
-            tie_keys[name] = after.tie_key
-            notes[name] = after.note
-    tie_keys = {name: tie_key for name, tie_key in tie_keys.items() if tie_key}
-    notes = {name: note for name, note in notes.items() if note}
-    return replace(image, values=values, tie_keys=tie_keys, notes=notes), changed
+            image = image.with_cell(name, after)
+    return image, changed
 
 
 def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Metric, str]]:
-    """The accumulators in which an event counts: each metric's total, and the buckets that still accept the event."""
+    """The accumulators in which an event counts: each metric's total, and a bucket for each unit that accepts it."""
     for metric_name in event.amounts:
         metric = family.metrics[metric_name]
         yield metric, metric.total()
         for unit in metric.bucket_codes:
             index = family.timetable.accepts(unit, event.at, now)
-            if index is not None:
-                yield metric, metric.bucket(unit, index)
+            name = metric.late_bucket(unit, event.at, now) if index is None else metric.bucket(unit, index)
+            if name is not None:
+                yield metric, name
 
 
 def expired(family: Family, image: Image, now: int) -> list[str]:
     """The accumulators of an item whose last period could be read until `REMOVAL_MARGIN` ago."""
     return [attribute for attribute in image.values if family.has_expired(attribute, now - REMOVAL_MARGIN)]
+
+
+def late_merged(family: Family, image: Image, now: int) -> tuple[Image, list[str]]:
+    """Merge late buckets that count in the same periods by now: the new image, and the accumulators that are gone.
+
+    A late bucket need not name its first period any more once no period before could be read an hour ago. Then it is
+    merged into the one that names none. So an item has at most three late buckets for each bucket.
+    """
+    gone = []
+    for name in image.values:
+        accumulator, cell = family.accumulator(name), image.cell(name)
+        if accumulator is None or accumulator.unit is None or cell is None or not accumulator.names_first:
+            continue
+        metric, unit = accumulator.metric, accumulator.unit
+        if now >= metric.timetable.rolling_until(unit, accumulator.first - 1) + SKIP_MARGIN:
+            whole = late_name(metric.bucket(unit, accumulator.bucket))
+            before = image.cell(whole)
+            image = image.with_cell(whole, cell if before is None else merge(metric, before, cell))
+            gone.append(name)
+    return image, gone
 
 
 def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str | None:
@@ -74,11 +90,11 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
         accumulator = family.accumulator(attribute)
         if accumulator is None:
             continue
-        metric, unit, bucket = accumulator
+        metric, unit, _, bucket, first = accumulator
         if abs(image.values[attribute]) > MAX_UNITS:
             return f"{metric.name} in {'all' if unit is None else 'one ' + unit}"
         for window in metric.windows:
-            for period in window.periods(bucket) if window.rolling and window.unit == unit else ():
+            for period in range(first, bucket + window.size) if window.rolling and window.unit == unit else ():
                 aggregate = aggregate_in_period(image, metric, window, period)
                 if aggregate is not None and abs(aggregate.value) > MAX_UNITS:
                     return f"{metric.name} in {window.name}"

@@ -44,6 +44,21 @@ class Image:
             return None
         return Aggregate(value, self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE))
 
+    def with_cell(self, name: str, cell: Aggregate) -> "Image":
+        """The image with an aggregate in an accumulator."""
+        return replace(
+            self,
+            values={**self.values, name: cell.value},
+            tie_keys=_with(self.tie_keys, name, cell.tie_key),
+            notes=_with(self.notes, name, cell.note),
+        )
+
+
+def _with(texts: Mapping[str, str], name: str, text: str) -> Mapping[str, str]:
+    """Texts by accumulator, with that of one; an empty text is left out."""
+    others = {of: value for of, value in texts.items() if of != name}
+    return {**others, name: text} if text else others
+
 
 def new_image(board: str, member: str, written_at_ms: int) -> Image:
     """A new item. Its version starts at the clock, so it is above any earlier item of the same key."""

@@ -31,9 +31,9 @@ def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator
         accumulator = family.accumulator(attribute)
         if accumulator is None or not (moved or accumulator.metric.ties_by_instant):
             continue
-        metric, unit, bucket = accumulator
+        metric, unit, is_late, bucket, _ = accumulator
         for window in metric.windows:
-            if window.unit == unit and not window.rolling:
+            if window.unit == unit and not window.rolling and not is_late:
                 ranking = Ranking(new.board, metric, window, bucket)
                 if _is_open(ranking, new.written_at_ms):
                     yield ranking

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from standings.domain.members.member_item import Image
-from standings.domain.members.rolling_sum import aggregate_of_buckets
+from standings.domain.members.rolling_sum import aggregate_of, contributions
 from standings.domain.rolling.blocks import Block, blocks_of
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.scoring.aggregates import place_of
@@ -67,20 +67,12 @@ def steps_of(image: Image | None, rankings: RollingRankings, now: int) -> Steps:
     low = rankings.window.slab_of(rankings.first_open(now)).start
     if image is None or image.hidden:
         return Steps(low)
-    metric, size = rankings.metric, rankings.window.size
-    prefix = metric.bucket_codes[rankings.unit]
-    buckets = sorted(
-        bucket for name in image.values if name.startswith(prefix) and (bucket := int(name[len(prefix) :])) + size > low
-    )
-    if not buckets:
-        return Steps(low)
-    # The bucket's periods are those from the bucket itself to the last one that contains it.
-    edges = {max(edge, low) for bucket in buckets for edge in (bucket, bucket + size)}
+    metric = rankings.metric
+    parts = [part for part in contributions(image, metric, rankings.window) if part.until > low]
+    edges = {max(edge, low) for part in parts for edge in (part.first, part.until)}
     steps: list[Step] = []
     for start, until in pairwise(sorted(edges)):
-        aggregate = aggregate_of_buckets(
-            image, metric, rankings.unit, [bucket for bucket in buckets if bucket <= start < bucket + size]
-        )
+        aggregate = aggregate_of(image, metric, [part for part in parts if part.first <= start < part.until])
         if aggregate is None:
             continue
         place = place_of(metric, aggregate)

@@ -17,7 +17,8 @@ _MAX_BUCKET_LENGTH: Final = 367 * DAY
 class Timetable(Calendar):
     """A calendar with the rules of late events and of reading time. `late` and `keep` are in milliseconds.
 
-    - Late events: a bucket accepts an event until `late` after the bucket has ended. For hours, at most one day.
+    - Late events: a bucket accepts an event until `late` after the bucket has ended, and so does a period of a rolling
+      window. For hours, at most one day.
     - Reading time of a calendar period: `keep` after its end (for hours at most `late` and one hour), and until the
       next period accepts no late events. A season at most `SEASON_KEPT` after its end.
     - Reading time of a rolling period: `late` after its end, and at least as long as its last bucket.
@@ -56,11 +57,16 @@ class Timetable(Calendar):
             return None
         end, late = self.end(unit, period), self.late_for(unit)
         if window.rolling:
-            return end + max(late, end - self.start(unit, period))
+            return self.rolling_until(unit, period)
         keep = min(self.keep, late + HOUR) if unit == "h" else self.keep
         following = self.beside(unit, period, 1)
         until = end + keep if following is None else max(end + keep, self.end(unit, following) + late)
         return min(until, end + SEASON_KEPT) if unit == "s" else until
+
+    def rolling_until(self, unit: Unit, period: int) -> int:
+        """The instant from which a period of a rolling window can no longer be read."""
+        end = self.end(unit, period)
+        return end + max(self.late_for(unit), end - self.start(unit, period))
 
     def kept_until(self, window: Window, period: int) -> int | None:
         """The instant from which a period's scores and ranking may be gone; None for `all`."""
