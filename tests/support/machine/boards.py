@@ -73,10 +73,10 @@ BOARDS: Final = {
     "bests": Board(
         {
             "points": Metric("max", ties="first", windows=("all", "day", "last-7-days")),
-            "time": Metric("min", precision=3, descending=False, windows=("all", "last-3-days", "last-90-hours")),
-            "worst": Metric("min", ties="first", windows=("week", "last-30-days")),
+            "time": Metric("min", precision=3, descending=False, windows=("all", "last-1-days", "last-90-hours")),
+            "worst": Metric("min", ties="first", windows=("week", "last-31-days")),
         },
-        Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=40)),
+        Calendar(BERLIN, late=timedelta(0), keep=timedelta(days=40)),
     ),
     "lasts": Board(
         {
@@ -92,7 +92,7 @@ BOARDS: Final = {
             "level": Metric("last", ties="first", windows=("all", "last-2-days"), notes=True),
             "runs": Metric(windows=("all",)),
         },
-        Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=9)),
+        Calendar(BERLIN, late=timedelta(minutes=40), keep=timedelta(days=9)),
     ),
     "club": Board(
         {
