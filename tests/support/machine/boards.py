@@ -66,7 +66,7 @@ BOARDS: Final = {
     "firsts": Board(
         {
             "points": Metric(ties="first", windows=("all", "week", "last-24-hours", "last-7-days")),
-            "fees": Metric(precision=1, descending=False, ties="first", windows=("all", "last-16-days")),
+            "fees": Metric(precision=9, descending=False, ties="first", windows=("all", "last-16-days")),
         },
         Calendar(BERLIN, week_start=6, late=timedelta(days=2), keep=timedelta(days=3)),
     ),
@@ -83,7 +83,7 @@ BOARDS: Final = {
             "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours")),
             "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "last-90-days", "year")),
         },
-        Calendar(ZoneInfo("UTC")),
+        Calendar(ZoneInfo("America/St_Johns")),
     ),
     "noted": Board(
         {
@@ -94,13 +94,13 @@ BOARDS: Final = {
         },
         Calendar(BERLIN, late=timedelta(minutes=40), keep=timedelta(days=9)),
     ),
-    "club": Board(
+    "bests-club": Board(
         {
             "points": Metric(ties="first", windows=("all", "day", "last-5-hours")),
             "lost": Metric(descending=False, windows=("all",)),
             "best": Metric("max", descending=False, windows=("all", "last-3-days"), notes=True),
         },
-        Calendar(BERLIN),
+        Calendar(ZoneInfo("Africa/Cairo")),  # clocks change at midnight
         registered=True,
     ),
     "league": Board(
@@ -122,7 +122,18 @@ BOARDS: Final = {
         ),
     ),
 }
-MEMBERS: Final = ("a", "b", "B", "m#1", "images/1.jpg", "用户", "\ufffd", "\U0001f600")
+MEMBERS: Final = (
+    "a",
+    "b",
+    "m#1",
+    "images/1.jpg",
+    "\ufffd",
+    "\U0001f600",
+    "\xe9",
+    "e\u0301",
+    '\r\n"\0',
+    "用" * 85 + "x",
+)
 FIRST_LETTERS: Final = ("z", "a", "\ufffd", "\U0001f600")
 """First letters of ids. Their order differs between UTF-8, UTF-16 and the order in which ids are made."""
 NOTES: Final = (1, 2, 3)
