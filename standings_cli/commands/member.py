@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
         actions,
         "remove",
         "remove a member of a board, with its scores",
-        "A later event starts anew; on a board of registered members after it was registered again. "
+        "A later event begins at zero; on a board of registered members after it was registered again. "
         "Exit status 1 if there is no such member.",
     )
     remove.set_defaults(do=_remove)

@@ -67,7 +67,7 @@ def _begun(path: Path, record_path: Path, asked: list[Any]) -> Record:
     saved = resume.load(record_path, "an export")
     if saved is None:
         if path.exists():
-            raise InputError(f"{path} exists already: name another file, or write it anew with --again")
+            raise InputError(f"{path} exists already: name another file, or write it again with --again")
         return Record(asked)
     try:
         record = Record(**saved)
@@ -77,9 +77,9 @@ def _begun(path: Path, record_path: Path, asked: list[Any]) -> Record:
         ) from error
     if record.asked != asked:
         text = f"{path} was begun as {' '.join(map(str, record.asked))}, not {' '.join(map(str, asked))}"
-        raise InputError(f"{text}: use the same options to continue, or write it anew with --again")
+        raise InputError(f"{text}: use the same options to continue, or write it again with --again")
     if record.size and (not path.exists() or path.stat().st_size < record.size):
-        raise InputError(f"{path} was cut since it was begun: write it anew with --again")
+        raise InputError(f"{path} was cut since it was begun: write it again with --again")
     return record
 
 
@@ -88,7 +88,7 @@ def _members(path: Path, form: Form) -> list[str]:
     try:
         return list(form.members(path))
     except (ValueError, KeyError, TypeError, csv.Error) as error:
-        raise InputError(f"{path} was changed since it was begun ({error}): write it anew with --again") from error
+        raise InputError(f"{path} was changed since it was begun ({error}): write it again with --again") from error
 
 
 def _save(path: Path, record: Record) -> None:

@@ -35,7 +35,7 @@ class Signature:
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - the same
 
         signed = AWSRequest(request.method, request.url, request.headers, request.data)
-        # A role's credentials are renewed now and then: each attempt reads them anew, all at once.
+        # A role's credentials are renewed now and then: each attempt reads them again, all at once.
         SigV4Auth(self.credentials.get_frozen_credentials(), "execute-api", self.region).add_auth(signed)
         request.headers = dict(signed.headers.items())
 

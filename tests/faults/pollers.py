@@ -211,7 +211,7 @@ class Reader:
         batch = self._cut()
         before = self._failed
         if before is not None and before.start == batch.start and before.end != batch.end and before.commits:
-            self._world.trap("done, not acknowledged, cut anew")
+            self._world.trap("done, not acknowledged, cut again")
         self._poller.record_traps(batch)
         self._tries += 1
         process = self._world.invoke(
@@ -256,7 +256,7 @@ class Reader:
         if done < len(batch.records):
             self._world.fault("batch delivered again from a record on")
             self._failed = batch if not done else None
-            # Lambda delivers the rest of the batch, or another poller takes over and cuts anew.
+            # Lambda delivers the rest of the batch, or another poller takes over and cuts again.
             self._ends = [batch.end] if self._rng.random() < 0.5 else []
             if self._ends and done:
                 self._world.trap("split at the reported record")

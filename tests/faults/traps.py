@@ -6,7 +6,7 @@ A fault is something that the driver makes go wrong. A trap is a situation in wh
 from typing import Final
 
 TRAPS: Final = {
-    "done, not acknowledged, cut anew": "an attempt updated some rankings and failed; its retry is another batch",
+    "done, not acknowledged, cut again": "an attempt updated some rankings and failed; its retry is another batch",
     "parked, replayed after newer": "a record was given up, and replayed after newer records of its member",
     "parked, replayed as the newest": "a record was given up, and replayed as the last one of its member",
     "parked by the projector": "only the newer of two definitions has the record's board",

@@ -4,7 +4,7 @@ async function choose(push) {
   clearTimeout(timer);
   standing = null;
   answer = null;
-  anew();
+  startAgain();
   remember(push);
   if (!view.board && !kiosk && !embed) return home(mine);
   // What is wrong is told until it is right: asking again does not take it away meanwhile.

@@ -48,7 +48,7 @@ function beyond(next) {
   cursor = next;
   $("more").hidden = !next;
 }
-// A row that stays is not read anew, and keeps the focus.
+// A row that stays is not drawn again, and keeps the focus.
 function fill(rows) {
   const list = $("boards-there"), old = [...list.children], kept = new Set(rows), held = document.activeElement;
   if (rows.length === old.length && old.every((row, place) => row === rows[place])) return;

@@ -19,7 +19,7 @@ async function refresh() {
     const turned = answer && answer.period.end !== found.period.end;
     if (turned && !view.period || outlived()) await define(mine);
     if (mine !== asked) return;
-    if (turned) anew();
+    if (turned) startAgain();
     // Nobody is ranked: the page says why only when it knows.
     const others = answer || found.total ? null : await otherBoards();
     if (mine !== asked) return;
@@ -53,7 +53,7 @@ function whose() {
   const shown = kiosk || embed ? [] : [view.member, own].filter(one => one && !refused.has(one)), order = [...places.keys()];
   return shown.sort((one, other) => order.indexOf(one) - order.indexOf(other))[0];
 }
-function anew() { places = new Map(); reasons.clear(); moved = 0; $("found-name").key = ""; }
+function startAgain() { places = new Map(); reasons.clear(); moved = 0; $("found-name").key = ""; }
 function again(rhythm = answer?.state === "final" ? SLOWEST : Math.max(pace, kiosk || document.hasFocus() ? 0 : UNFOCUSED)) {
   clearTimeout(timer);
   if (document.hidden || unseen) return;

@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
     add_ranking(export)
     export.add_argument("--format", choices=FORMS, default="csv", help="the form of the lines (%(default)s)")
     export.add_argument("--output", type=Path, metavar="FILE", help="write to this file (standard output)")
-    export.add_argument("--again", action="store_true", help="write the file anew, even if it exists")
+    export.add_argument("--again", action="store_true", help="write the file again, even if it exists")
     export.set_defaults(do=_export)
 
 
@@ -60,7 +60,7 @@ def _status(whole: WholeList, options: argparse.Namespace) -> int:
     if missing > 0 or whole.moved:
         lack = f"{members(missing)} or more are missing" if missing > 0 else "members may be missing"
         text = f"scores changed while the list was read, and {lack}: those that climbed past the place that was read"
-        print(f"standings: {text}; --again writes it anew", file=sys.stderr)
+        print(f"standings: {text}; --again writes it from the beginning", file=sys.stderr)
     if missing > 0:
         return DIFFERS
     return board_status(whole.api, {"board": options.board, "total": len(whole.written)})

@@ -214,21 +214,21 @@ def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
         assert ran.err.startswith(f"standings: {file}{message}")
 
     file.write_text("mine")
-    refused("--window all", " exists already: name another file, or write it anew with --again")
+    refused("--window all", " exists already: name another file, or write it again with --again")
     assert file.read_text() == "mine"
 
     session.interrupt(3)
     stopped = (INTERRUPTED, "", "stopped; run the same command again to continue\n")
     assert run("export b --window all --again --output", str(file)) == stopped
     begun = f" was begun as {session.address} b points all csv, not {session.address} b points "
-    another = begun + "{}: use the same options to continue, or write it anew"
+    another = begun + "{}: use the same options to continue, or write it again"
     refused("--window day", another.format("day csv"))
     refused("--window all --format jsonl", another.format("all jsonl"))
     whole = file.read_bytes()
     file.write_bytes(whole.replace(b"member", b"ranker", 1))
-    refused("--window all", " was changed since it was begun ('member'): write it anew with --again")
+    refused("--window all", " was changed since it was begun ('member'): write it again with --again")
     file.write_bytes(whole[:5])
-    refused("--window all", " was cut since it was begun: write it anew with --again")
+    refused("--window all", " was cut since it was begun: write it again with --again")
     file.with_name("list.exporting").write_text("{}")
     refused("--window all", ".exporting: expected a record of an export, got TypeError(")
     assert run("export b --window all --again --output", str(file)).status == OK

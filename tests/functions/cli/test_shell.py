@@ -64,7 +64,7 @@ def test_every_command_and_option_is_in_the_script(run: Run, shell: str) -> None
         of_export = "complete -c standings -n '__fish_seen_subcommand_from export'"
         assert f"{of_export} -l format -x -a 'csv jsonl' -d 'the form of the lines (csv)'\n" in script
         assert f"{of_export} -l output -r -d 'write to this file (standard output)'\n" in script
-        assert f"{of_export} -l again -d 'write the file anew, even if it exists'\n" in script
+        assert f"{of_export} -l again -d 'write the file again, even if it exists'\n" in script
     program = shutil.which(shell)
     if program:
         assert subprocess.run([program, "-n"], input=script, text=True, check=False).returncode == 0

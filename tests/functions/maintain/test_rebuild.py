@@ -144,7 +144,7 @@ def test_a_deleted_board_is_gone_and_begins_anew(engine: Any, clock: ManualClock
 
 @pytest.mark.parametrize("record", ["of today", "of 0.2"])
 def test_a_deletion_that_was_held_up_leaves_those_who_came_back(engine: Any, clock: ManualClock, record: str) -> None:
-    """A call stops before it removes members. Another one finishes the deletion, and the board begins anew."""
+    """A call stops before it removes members. Another one finishes the deletion, and the board begins again."""
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(60)

@@ -166,7 +166,7 @@ def _json_item(item: Item) -> dict[str, Any]:
 
 
 class Shard(Sequence[dict[str, Any]]):
-    """The records of one shard. Each read builds the records anew.
+    """The records of one shard. Each read builds the records again.
 
     Sequence numbers are texts that must be compared as numbers, and only within a shard. In each shard they begin just
     below a power of ten, so code that compares them as texts fails soon.

@@ -82,10 +82,10 @@ def test_every_field_of_a_bill_has_a_price_of_a_seller(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    dearer = tmp_path / "prices.toml"
-    dearer.write_text(SHIPPED.read_text().replace("dollars = 0.625", "dollars = 6.25"))
+    ten_times = tmp_path / "prices.toml"
+    ten_times.write_text(SHIPPED.read_text().replace("dollars = 0.625", "dollars = 6.25"))
     options = ["--windows", "all", "--batch", "20", "--members", "2000", "--aggregate", "min"]
-    changed = ["--price-file", str(dearer), "--provisioned", "--target", "35", "--minimum-units", "1"]
+    changed = ["--price-file", str(ten_times), "--provisioned", "--target", "35", "--minimum-units", "1"]
 
     answers = []
     for more in ([], changed):
@@ -95,9 +95,10 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
 
     usual, other = answers
-    (units, dear), total = (one["million_events"]["write_units"] for one in answers), usual["million_events"]["total"]
+    units, tenfold = (one["million_events"]["write_units"] for one in answers)
+    total = usual["million_events"]["total"]
     assert total == pytest.approx(sum(usual["million_events"].values()) / 2, abs=0.01)
-    assert dear == pytest.approx(10 * units, rel=1e-3)
+    assert tenfold == pytest.approx(10 * units, rel=1e-3)
     assert other["million_reads"] == usual["million_reads"]
     assert ("tables" in usual, other["options"]) == (False, usual["options"])
     for begin in ("million events", "a cache node and a replica", "with Tracing=Active", "provisioned, daily wave"):

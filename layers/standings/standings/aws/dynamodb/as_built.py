@@ -38,7 +38,7 @@ class _AsBuilt:
         return {**params, "TransactItems": params["TransactItems"][:1] * 2}
 
     def _put_in(self, params: dict[str, Any], context: Mapping[str, Any], **_: Any) -> tuple[Any, Any] | None:
-        """Write the request's body anew. A return value takes the place of botocore's own call."""
+        """Write the request's body again. A return value takes the place of botocore's own call."""
         if _HELD not in context:
             return None
         held = context[_HELD]

@@ -1,4 +1,4 @@
-"""Reads and writes where turns over all boards are. That is in Rankings: without it, a turn begins anew."""
+"""Reads and writes where turns over all boards are. That is in Rankings: without it, a turn begins again."""
 
 from dataclasses import asdict
 

@@ -99,7 +99,7 @@ class Coverage:
         return replace(fresh, buckets=buckets).without(self.lost)
 
     def _seasons(self, code: str, fresh: BucketCoverage) -> BucketCoverage:
-        """The seasons that have all their events. What an event counted in nothing of cannot be made anew."""
+        """The seasons that have all their events. What an event counted in nothing of cannot be rebuilt."""
         return self.buckets.get(code, fresh._replace(seasons=frozenset()))
 
     def _first(self, metric: Metric, unit: Unit, since: int) -> int:

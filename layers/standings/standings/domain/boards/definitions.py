@@ -270,7 +270,7 @@ class Boards:
 class Ranking(NamedTuple):
     """One ordered list of a board: a metric, a window, and the index of one of its periods (0 for `all`).
 
-    A rebuild writes all rankings of a board anew beside the old ones. Each such copy is a *generation*; the first is 0.
+    A rebuild writes new rankings of a board beside the old ones. Each such copy is a *generation*; the first is 0.
     """
 
     board: str

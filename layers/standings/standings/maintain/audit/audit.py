@@ -65,7 +65,7 @@ class BoardAudit:
     def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any]:
         """Audit from a cursor on (None: from the beginning) until the board is done or the deadline comes.
 
-        A cursor of another generation starts the audit anew: a rebuild has switched reads in between.
+        A cursor of another generation starts the audit again: a rebuild has switched reads in between.
         """
         units = self.call.store.units
         if cursor is None or cursor["generation"] != self.generation:
