@@ -79,11 +79,11 @@ def member_(board: str) -> Response[str]:
 
 @_api.route("GET", api.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
-    """A page of a ranking's list: the first, after a cursor, from a position, or around a member."""
+    """A page of a ranking's list: the first, after a cursor, from a position or a score, or around a member."""
     arguments = _api.arguments(
-        "period", "method", "limit", "cursor", "rank", "around", "radius", "me", "profiles", "notes"
+        "period", "method", "limit", "cursor", "rank", "score", "around", "radius", "me", "profiles", "notes"
     )
-    starts = [name for name in ("cursor", "rank", "around") if name in arguments]
+    starts = [name for name in ("cursor", "rank", "score", "around") if name in arguments]
     if len(starts) > 1:
         raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
     profiles = arguments.flag("profiles")
@@ -97,15 +97,20 @@ def _page_of(question: Question, arguments: api.Arguments) -> dict[str, Any]:
     if me is not None:
         check_member("me", me)
     if "around" in arguments:
+        if "limit" in arguments and "radius" in arguments:
+            raise bad_argument("limit", "says how many there are, and so does radius: give one of them")
         if "limit" in arguments:
-            raise bad_argument("limit", "around a member, radius says how many: give radius instead")
+            limit = arguments.whole("limit", _DEFAULT_LIMIT)
+            return pages.page_around(question, member=arguments["around"], limit=limit, me=me)
         radius = arguments.whole("radius", _DEFAULT_RADIUS)
         return pages.page_around(question, member=arguments["around"], radius=radius, me=me)
     if "radius" in arguments:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
     limit = arguments.whole("limit", _DEFAULT_LIMIT)
     if "rank" in arguments:
-        return pages.page_at(question, rank=arguments.whole("rank", 1), limit=limit, me=me)
+        return pages.page_at(question, rank=arguments.whole("rank", 1, signed=True), limit=limit, me=me)
+    if "score" in arguments:
+        return pages.page_from(question, score=arguments["score"], limit=limit, me=me)
     return pages.page(question, limit=limit, cursor=arguments.get("cursor"), me=me)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -31,7 +32,11 @@ def add(commands: Commands) -> None:
     )
     add_ranking(top)
     top.add_argument("--limit", type=whole_from(1), default=TOP, metavar="N", help="how many entries (%(default)s)")
-    top.add_argument("--from", type=whole_from(1), dest="start", metavar="RANK", help="begin at this position")
+    begin = top.add_mutually_exclusive_group()
+    begin.add_argument(
+        "--from", type=_position, dest="start", metavar="RANK", help="begin at this position; from -1 back: end there"
+    )
+    begin.add_argument("--score", metavar="SCORE", help="begin at the first with this score, or behind it")
     add_csv(top)
     top.set_defaults(do=_top, resumes=False)
 
@@ -51,9 +56,19 @@ def add(commands: Commands) -> None:
     )
     add_ranking(around)
     around.add_argument("member", help="the member in the middle")
-    around.add_argument("--radius", type=int, default=RADIUS, metavar="N", help="neighbours on each side (%(default)s)")
+    size = around.add_mutually_exclusive_group()
+    size.add_argument("--radius", type=int, metavar="N", help=f"neighbours on each side ({RADIUS})")
+    size.add_argument("--limit", type=int, metavar="N", help="how many entries in all, the member among them")
     add_csv(around)
     around.set_defaults(do=_around, resumes=False)
+
+
+def _position(text: str) -> int:
+    """An argument type: a position of a list, counted from 1 on or from -1 back."""
+    with suppress(ValueError):
+        if position := int(text):
+            return position
+    raise argparse.ArgumentTypeError(f"expected a position from 1 on, or from -1 back, got {text!r}")
 
 
 def add_ranking(parser: argparse.ArgumentParser) -> None:
@@ -95,16 +110,17 @@ def _heading(answer: Mapping[str, Any]) -> str:
 
 
 def _top(connection: Connection, options: argparse.Namespace) -> int:
-    api, entries, place = connection.api, list[dict[str, Any]](), {"rank": options.start}
+    api, entries, place = connection.api, list[dict[str, Any]](), {"rank": options.start, "score": options.score}
+    turn = "previous" if (options.start or 1) < 0 else "next"
     path, arguments = ranking_path(api, options)
     while True:
         answer = api.read(*path, **arguments, limit=min(options.limit - len(entries), _PAGE_SIZE), **place)
-        entries += answer["entries"]
+        entries = [*answer["entries"], *entries] if turn == "previous" else [*entries, *answer["entries"]]
         if options.json and not options.csv:
             print(as_json(answer), flush=True)
-        if len(entries) >= options.limit or answer["next"] is None:
+        if len(entries) >= options.limit or answer[turn] is None:
             break
-        place = {"cursor": answer["next"]}
+        place = {"cursor": answer[turn]}
     if options.csv:
         print_csv(COLUMNS, map(cells, entries))
     elif not options.json:
@@ -114,7 +130,7 @@ def _top(connection: Connection, options: argparse.Namespace) -> int:
 
 def _around(connection: Connection, options: argparse.Namespace) -> int:
     path, arguments = ranking_path(connection.api, options)
-    answer = connection.api.read(*path, **arguments, around=options.member, radius=options.radius)
+    answer = connection.api.read(*path, **arguments, around=options.member, radius=options.radius, limit=options.limit)
     if options.csv:
         print_csv(COLUMNS, map(cells, answer["entries"]))
     elif options.json:
@@ -130,7 +146,7 @@ def _show(answer: Mapping[str, Any], entries: list[dict[str, Any]], member: str 
     if entries:
         screen.print(standings(entries, member))
     else:
-        screen.print("no member has so low a rank" if answer["total"] else "no member is ranked yet")
+        screen.print("no member is at this place" if answer["total"] else "no member is ranked yet")
 
 
 def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argparse.Namespace) -> int:

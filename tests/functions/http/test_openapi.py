@@ -151,6 +151,8 @@ READS: Final[list[tuple[str, str, dict[str, Any]]]] = [
     ("listRanking", DAY, {"method": "dense", "rank": 2, "limit": 3}),
     ("listRanking", DAY, {"rank": 1000}),
     ("listRanking", DAY, {"around": "a,b", "radius": 1}),
+    ("listRanking", DAY, {"score": 2, "limit": 1}),
+    ("listRanking", DAY, {"rank": -1, "limit": 1}),
     ("listRanking", DAY, {"me": "用户", "rank": 3, "method": "dense"}),
     ("listRanking", DAY, {"me": "nobody", "profiles": "true"}),
     ("listRanking", CUP, {"notes": "true", "me": "b", "profiles": "true"}),

@@ -117,10 +117,14 @@ class Asked:
         return what, self.checked(what, status, answer, arguments["method"])
 
     def _skipped(self, arguments: Mapping[str, Any]) -> int:
-        """How many equals stand ahead of the first entry of a page at a position."""
-        lines = self.listing.lines()
-        first = arguments.get("rank") or 0
-        return first - lines[first - 1][0] if 0 < first <= len(lines) else 0
+        """How many equals a page at a position reads past: those ahead of its first entry, or behind its last."""
+        scores = [score for _, _, score in self.listing.lines()]
+        rank = arguments.get("rank") or 0
+        if not 0 < abs(rank) <= len(scores):
+            return 0
+        if rank < 0:
+            return scores[rank:].count(scores[rank]) - 1
+        return scores[:rank].count(scores[rank - 1]) - 1
 
     def checked(self, what: str, status: int, answer: dict[str, Any], method: str) -> dict[str, Any]:
         """Assert that an answer is 200 and about this ranking. Return it."""
@@ -233,10 +237,41 @@ def compare_positions(ranking: Asked, method: str) -> None:
                 _compare_page(ranking, what, again, lines, start, start + limit)
 
 
+def compare_last_positions(ranking: Asked, method: str) -> None:
+    """Compare pages that end at random positions, counted from the end, also beyond the beginning."""
+    lines = ranking.listing.lines(method)
+    for _ in range(SAMPLE):
+        behind, limit = ranking.rng.randint(0, len(lines) + 1), ranking.rng.randint(1, 5)
+        stop = max(0, len(lines) - behind)
+        what, page = ranking.read(method=method, rank=-1 - behind, limit=limit)
+        if stop == 0:
+            agrees(what, {"entries": [], "previous": False, "next": bool(lines)}, page)
+            continue
+        _compare_page(ranking, what, page, lines, max(0, stop - limit), stop)
+
+
+def compare_pages_from_scores(ranking: Asked, method: str) -> None:
+    """Compare pages that start at a score, which may be nobody's, and the pages before them."""
+    lines = ranking.listing.lines(method)
+    for score in ranking.scores():
+        limit = ranking.rng.randint(1, 5)
+        found = ranking.listing.of_score(score)
+        what, page = ranking.read(method=method, score=f"{ranking.exact(score):f}", limit=limit)
+        _compare_page(ranking, what, page, lines, found.above, found.above + limit)
+        if page["previous"] is not None:
+            what, before = ranking.read(method=method, cursor=page["previous"], limit=limit)
+            _compare_page(ranking, what, before, lines, max(0, found.above - limit), found.above)
+
+
 def compare_around(ranking: Asked, method: str) -> None:
     """Compare members with their neighbours. For members that are not ranked the answer is 404."""
     lines = ranking.listing.lines(method)
     for member in ranking.members():
+        limit = ranking.rng.randint(1, len(lines) + 2)
+        what, page = ranking.read(method=method, around=member, limit=limit)
+        position = next(place for place, line in enumerate(lines) if line[1] == member)
+        start = max(0, min(position - limit // 2, len(lines) - limit))
+        _compare_page(ranking, what, page, lines, start, start + limit)
         radius = ranking.rng.randint(0, min(len(lines) + 1, MAX_GROUP))
         what, page = ranking.read(method=method, around=member, radius=radius)
         around = ranking.listing.around(member, radius, method)
@@ -352,6 +387,7 @@ def compare_percentiles(ranking: Asked, method: str) -> None:
     boundary = Decimal(100 * ranking.rng.randint(1, total) / Decimal(total)).quantize(Decimal("1e-9")) if total else 1
     percentiles = [
         Decimal(100),
+        Decimal(0),
         Decimal(ranking.rng.randint(1, 10**11)).scaleb(-9),
         Decimal(ranking.rng.randint(1, 100)),
         boundary,
@@ -520,6 +556,8 @@ def rankings(
 
 READS: Final[tuple[Read, ...]] = (
     compare_positions,
+    compare_last_positions,
+    compare_pages_from_scores,
     compare_around,
     compare_me,
     compare_notes,

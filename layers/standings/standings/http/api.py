@@ -41,10 +41,11 @@ class Arguments(dict[str, str]):
             raise bad_argument(name, f"is missing: {hint}")
         return self[name]
 
-    def whole(self, name: str, default: int) -> int:
-        """A whole number without a sign."""
+    def whole(self, name: str, default: int, *, signed: bool = False) -> int:
+        """A whole number, without a sign unless it may be `signed`."""
         text = self.get(name, str(default))
-        if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+        digits = text.removeprefix("-") if signed else text
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS):
             detail = f"expected a whole number of up to {_MAX_DIGITS} digits, got {text[:MAX_SHOWN_LENGTH]!r}"
             raise bad_argument(name, detail)
         return int(text)

@@ -1,4 +1,4 @@
-"""Pages of a ranking's list: the first, after or before a cursor, from a position, and around a member.
+"""Pages of a ranking's list: the first, after or before a cursor, from a position or a score, and around a member.
 
 Entries come from the sorted index. Ranks come from the tiers at each read, so they are current on every page. Each page
 may also tell the rank of one member, `me`, wherever that is in the list.
@@ -20,6 +20,7 @@ from standings.read.member_ranks import not_ranked
 from standings.read.partition_merge import Stretch, read_stretches
 from standings.read.rank_numbering import Base, counters_of, entry_ranks, page_ranks, select
 from standings.read.reader import Method, Question, RankingReads
+from standings.read.score_statistics import sort_value_of
 
 MAX_ENTRIES: Final = 1_000
 MAX_RADIUS: Final = 100
@@ -51,22 +52,41 @@ def page(question: Question, *, limit: int, cursor: str | None, me: str | None =
 
 
 def page_at(question: Question, *, rank: int, limit: int, me: str | None = None) -> dict[str, Any]:
-    """The page that starts at a position of the list, counted from 1."""
+    """The page that starts at a position of the list, counted from 1.
+
+    Positions before the end are negative: -1 is the last. The page ends at such a position.
+    """
     check_range("limit", limit, 1, MAX_ENTRIES)
-    if rank < 1:
-        raise bad_argument("rank", f"expected at least 1, got {rank}")
+    if rank == 0:
+        raise bad_argument("rank", "expected a position from 1 on, or from -1 back, got 0")
     reader = _PageReader(question, me)
-    return _answer(reader, _at(reader, rank - 1, limit))
+    return _answer(reader, _at(reader, rank - 1, limit) if rank > 0 else _ending(reader, -1 - rank, limit))
 
 
-def page_around(question: Question, *, member: str, radius: int, me: str | None = None) -> dict[str, Any]:
-    """A member with up to `radius` neighbours on each side."""
+def page_from(question: Question, *, score: str, limit: int, me: str | None = None) -> dict[str, Any]:
+    """The page that starts at the first entry with a score, or behind that score."""
+    check_range("limit", limit, 1, MAX_ENTRIES)
+    number = sort_value_of(question, score)
+    reader = _PageReader(question, me)
+    return _answer(reader, _from(reader, number, limit))
+
+
+def page_around(
+    question: Question, *, member: str, radius: int | None = None, limit: int = 0, me: str | None = None
+) -> dict[str, Any]:
+    """A member with up to `radius` neighbours on each side, or, without a radius, with `limit` entries in all.
+
+    Where one side has too few for the limit, the page has more of the other.
+    """
     check_member("around", member)
-    check_range("radius", radius, 0, MAX_RADIUS)
+    if radius is None:
+        check_range("limit", limit, 1, MAX_ENTRIES)
+    else:
+        check_range("radius", radius, 0, MAX_RADIUS)
     reader = _PageReader(question, me, around=member)
     if reader.middle is None:
         raise not_ranked(question, member)
-    return _answer(reader, _around(reader, reader.middle, radius))
+    return _answer(reader, _around(reader, reader.middle, radius, limit))
 
 
 class _PageReader:
@@ -212,23 +232,58 @@ def _at(reader: _PageReader, skip: int, limit: int) -> _Page:
     return _Page(entries[:limit], base, previous, _last_key(entries, limit))
 
 
-def _around(reader: _PageReader, entry: Entry, radius: int) -> _Page:
-    before, after = Stretch(entry.key, radius + 1, forward=False), Stretch(entry.key, radius + 1, forward=True)
+def _ending(reader: _PageReader, behind: int, limit: int) -> _Page:
+    """The page before the last `behind` entries: down the tiers, then back past members of equal score."""
+    selected = select(reader.reads, lambda total: total - 1 - behind, reader.nodes)
+    total = tier_tree.total(counters_of(reader.nodes)[ROOT])
+    if selected is None:
+        reader.read([], [])
+        return _Page([], _START, None, ENDS if total else None)
+    equals_behind = selected.ahead + selected.equals - (total - behind)
+    if equals_behind > (most := reader.reads.limits.equals):
+        raise TooFarError(f"rank: more than {most:,} members of equal score stand behind it: page on from them")
+    end = encode_sortable(selected.sort_value + 1)
+    entries = reader.stretch(end, equals_behind + limit + 1, [], forward=False)[equals_behind:]
+    page_entries = entries[:limit][::-1]
+    base = reader.base(page_entries[0]) if page_entries else _START
+    following = None if behind == 0 else entries[0].key if entries else ENDS
+    return _Page(page_entries, base, _last_key(entries, limit), following)
+
+
+def _from(reader: _PageReader, number: int, limit: int) -> _Page:
+    """The page from the first entry on that has a sort value or is behind it."""
+    entries = reader.stretch(encode_sortable(number), limit + 1, tier_tree.nodes_for(number), forward=True)
+    counters = counters_of(reader.nodes)
+    ahead, equals = tier_tree.ahead(number, counters), tier_tree.equals(number, counters)
+    is_there = bool(entries) and entries[0].place.sort_value == number
+    base = Base(ahead if is_there else ahead + equals, equals, 0)
+    previous = None if base.ahead == 0 else entries[0].key if entries else ENDS
+    return _Page(entries[:limit], base, previous, _last_key(entries, limit))
+
+
+def _around(reader: _PageReader, entry: Entry, radius: int | None, limit: int) -> _Page:
+    """Entries around one: `radius` on each side, or `limit` in all."""
+    most = limit - 1 if radius is None else radius  # on one side
+    before, after = Stretch(entry.key, most + 1, forward=False), Stretch(entry.key, most + 1, forward=True)
     reader.read([before, after], tier_tree.nodes_for(entry.place.sort_value))
     # A member that moves meanwhile may be found twice: keep the first.
     ahead = [each for each in before.entries if each.member != entry.member]
     shown = {entry.member, *(each.member for each in ahead)}
     behind = [each for each in after.entries if each.member not in shown]
-    entries = [*ahead[:radius][::-1], entry, *behind[:radius]]
+    above = below = most
+    if radius is None:
+        above = max(limit // 2, most - len(behind))
+        below = most - min(above, len(ahead))
+    entries = [*ahead[:above][::-1], entry, *behind[:below]]
     number, first = entry.place.sort_value, entries[0].place.sort_value
-    if first == number or [first] == [each.place.sort_value for each in ahead[radius:]]:
+    if first == number or [first] == [each.place.sort_value for each in ahead[above : above + 1]]:
         base = reader.base(entries[0])
     else:
         # All with a score from the first entry's to the member's are on the page, so no further node is needed.
         between = [each.place.sort_value for each in ahead if first <= each.place.sort_value < number]
         base = Base(max(0, tier_tree.ahead(number, counters_of(reader.nodes)) - len(between)), between.count(first), 0)
-    previous = entries[0].key if len(ahead) > radius else None
-    following = entries[-1].key if len(behind) > radius else None
+    previous = entries[0].key if len(ahead) > above else None
+    following = entries[-1].key if len(behind) > below else None
     return _Page(entries, base, previous, following)
 
 

@@ -40,7 +40,7 @@ def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tier_tree.Counters]:
 def select(
     reads: RankingReads, position_of: Callable[[int], int], nodes: dict[Path, Node]
 ) -> tier_tree.Selected | None:
-    """The score at a position, counted from 0; None beyond the end. `position_of` gives the position for a total.
+    """The score at a position, counted from 0; None beyond the ends. `position_of` gives the position for a total.
 
     The nodes on the path are added to `nodes`.
     """
@@ -54,8 +54,10 @@ def select(
     for _ in range(MAX_TRIES):
         total = tier_tree.total(counters_at(ROOT))
         position = position_of(total)
+        if not 0 <= position < total:
+            return None
         selected = tier_tree.select(position, counters_at)
-        if selected is not None or position >= total:
+        if selected is not None:
             break
         # A member moved between two reads. Start again from the root.
         nodes.clear()

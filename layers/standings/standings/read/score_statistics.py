@@ -48,14 +48,15 @@ def score_rank(question: Question, *, score: str) -> dict[str, Any]:
 
 
 def percentile(question: Question, *, p: str) -> dict[str, Any]:
-    """The score at a percentile: the last in the list whose percentile is at least `p`."""
+    """The score at a percentile: the last in the list whose percentile is at least `p`. At 0 it is the last of all."""
     ranking = question.reads.ranking
     share = _parse_number("p", p)
-    if not 0 < share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
-        detail = f"expected a number above 0 and at most 100, with at most {MAX_DECIMALS} decimals"
+    if not 0 <= share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
+        detail = f"expected a number from 0 to 100, with at most {MAX_DECIMALS} decimals"
         raise bad_argument("p", f"{detail}, got {p[:MAX_SHOWN_LENGTH]!r}")
     nodes: dict[Path, Node] = {}
-    selected = select(question.reads, lambda total: tier_tree.position_at(*share.as_integer_ratio(), total), nodes)
+    ratio = share.as_integer_ratio()
+    selected = select(question.reads, lambda total: min(total - 1, tier_tree.position_at(*ratio, total)), nodes)
     return {
         **answer_fields.head(ranking, question.request.now, question.method, nodes.values()),
         "total": tier_tree.total(counters_of(nodes)[ROOT]),
@@ -86,6 +87,12 @@ def distribution(question: Question, *, buckets: int) -> dict[str, Any]:
             for bucket in histogram
         ],
     }
+
+
+def sort_value_of(question: Question, score: str) -> int:
+    """The sort value of a score as a client writes it."""
+    metric = question.reads.ranking.metric
+    return sort_value(_parse_units(score, metric.precision), descending=metric.descending)
 
 
 def _parse_units(text: str, precision: int) -> int:

@@ -141,7 +141,7 @@ def _is_divisible(tier: Path, count: int) -> bool:
 def position_at(numerator: int, denominator: int, total: int) -> int:
     """The position (from 0) of the last member, or an equal of it, with at least p percent of the list at or behind it.
 
-    p is `numerator` / `denominator`, above 0 and at most 100, so nothing is rounded.
+    p is `numerator` / `denominator`, at most 100, so nothing is rounded. At 0 it is the position behind the last one.
     """
     return total * (100 * denominator - numerator) // (100 * denominator)
 
