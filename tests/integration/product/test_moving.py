@@ -1,10 +1,12 @@
 """The page about moving from Redis or PlayFab, against a real Redis: totals land in `all` and in no other window."""
 
 import csv
+import json
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -115,6 +117,56 @@ def test_totals_of_redis_land_in_all_alone(stack: Stack, redis: Any, capsys: pyt
     assert scores(stack) == totals(redis)
     for window in OTHERS:
         assert scores(stack, window) == {"m7": 5}
+
+
+ROW = re.compile(r"\| `(Z[A-Z]+ k.*?)` \| `(GET|POST) ([^`]+)`(?: `(\{.+?\})`)? \|")
+"""A row of the page with one command of Redis and one call."""
+CALL = re.compile(r"`GET (\{ranking\}[^`]*)`")
+RANKING = f"/boards/{BOARD}/points/all"
+
+
+def as_redis(command: str, answer: dict[str, Any]) -> Any:
+    """What Redis says, from the answer of the API, as the page tells it."""
+    entries = [[entry["member"], entry["score"]] for entry in answer.get("entries", ())]
+    says: dict[str, Callable[[], Any]] = {
+        "ZREVRANGE": lambda: entries,
+        "ZREVRANGEBYSCORE": lambda: entries,
+        "ZRANGE": lambda: entries[::-1],
+        "ZREVRANK": lambda: answer["rank"] - 1,
+        "ZRANK": lambda: answer["total"] - answer["rank"],
+        "ZSCORE": lambda: answer["score"],
+        "ZMSCORE": lambda: [score for _, score in entries],
+        "ZCARD": lambda: answer["total"],
+        "ZCOUNT": lambda: answer["above"] + answer["at"],
+    }
+    return says[command]()
+
+
+def test_each_command_of_redis_has_the_call_of_the_page(stack: Stack, redis: Any) -> None:
+    rng = Random(2)
+    points = dict(zip((f"m{n}" for n in range(60)), rng.sample(range(1, 100_000), 60), strict=True))
+    for member, amount in points.items():
+        redis.zincrby("k", amount / 100, member)
+    about = {"board": BOARD, "at": NOW.isoformat()}
+    rows = [{"id": member, "member": member, **about, "metrics": {"points": n / 100}} for member, n in points.items()]
+    apply(stack, rows)
+
+    compared = set()
+    for text, method, path, body in ROW.findall(PAGE):
+        if "{ranking}" not in path:
+            continue
+        call, _, query = path.replace("{ranking}", RANKING).partition("?")
+        arguments = dict(part.split("=") for part in query.split("&") if part)
+        status, answer = stack.get(call, **arguments) if method == "GET" else stack.post(call, json.loads(body))
+        assert status == 200, (text, answer)
+        command = text.split()[0]
+        assert as_redis(command, answer) == redis.execute_command(*text.split()), text
+        compared.add(command)
+    assert len(compared) == 9, compared
+
+    for call in CALL.findall(PAGE):
+        path, _, query = call.replace("{ranking}", RANKING).partition("?")
+        assert stack.get(path, **dict(part.split("=") for part in query.split("&") if part))[0] == 200, call
 
 
 def test_a_leaderboard_of_playfab_lands_in_all_alone(stack: Stack) -> None:
