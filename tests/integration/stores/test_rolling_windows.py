@@ -309,6 +309,30 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Dynam
     assert client.scan(TableName="Rankings")["Items"] == []
 
 
+def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(
+    client: Any, windows: DynamoRollingWindows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = {name: MEMBERS[name] for name in ("m", "n")}
+    list_items(windows, members)
+    assert commit(windows, members) == []
+    purging = DynamoPurging(client, "Rankings", Time(NOW).clock())
+    looked: list[str] = []
+    placed = purging._placed
+
+    def counted(partition: str) -> list[str]:
+        looked.append(partition)
+        return placed(partition)
+
+    monkeypatch.setattr(purging, "_placed", counted)
+    code = WINDOW.metric.ranking_code(WINDOW.window)
+    for _ in range(50):
+        looked.clear()
+        if purging.purge("b", [code], 0, lambda: len(looked) > 3):
+            break
+        assert len(looked) <= 12
+    assert client.scan(TableName="Rankings")["Items"] == []
+
+
 def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: DynamoRollingWindows) -> None:
     two_members(windows)
     client.put_item(TableName="Rankings", Item={**stored_log(client, "Rankings"), "l": {"L": [{"S": "x"}]}})

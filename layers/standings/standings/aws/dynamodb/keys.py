@@ -59,6 +59,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | l               | L    | the entries: changes of counts, as text                                 |
 |                 | z               | N    | bytes of the entries                                                    |
 | log 0           | c               | N    | logs of the window; absent: 1                                           |
+|                 | d               | N    | first period whose lists a purge has not looked at; absent: all         |
 |                 | n               | NS   | every number of shards that the lists ever had                          |
 |                 | w               | NS   | how long a period could be read after its end: every value there was    |
 | node            | v               | N    | version: 1 more at every write; a new node starts at the clock          |

@@ -2,9 +2,19 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Final, TypeVar
 
-from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_delete, batch_get, query_items
+from standings.aws.dynamodb.calls import (
+    DynamoDBClient,
+    Item,
+    batch_delete,
+    batch_get,
+    conditional,
+    query_items,
+    update_if,
+)
 from standings.aws.dynamodb.keys import DIGITS, PLACES, entry_key, index_key, log_key, node_key, top_key
 from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, lates_ever, log_count, log_of
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, shards_ever
@@ -20,6 +30,7 @@ from standings.runtime.retry import READ_TIMEOUT_S, Clock, with_retry
 CODE_LENGTH: Final = 3
 MAX_DELETES: Final = 25
 DELETE_PAGE_SIZE: Final = 500
+REMEMBERED: Final = 20  # Lists that are purged before that is written down
 T = TypeVar("T")
 # Rankings of older periods have expired: at most 400 days are kept, and a period is at most a year.
 REACH: Final = 1_200 * DAY
@@ -64,22 +75,42 @@ class DynamoPurging:
 
     def _purge_list(self, board: str, rolling: Window, code: str, generation: int, over: Callable[[], bool]) -> bool:
         """Purge the lists of a rolling window, and the rows of its members."""
-        window = f"{board}#{code}{generation_code(generation)}"
+        end = generation_code(generation)
+        window = f"{board}#{code}{end}"
         (log,) = self._items([log_key(window, 0)]) or [{}]
         # An item whose last period could be read so long ago has expired.
         reach = max(lates_ever(log), default=0) + EXPIRY_MARGIN + _SLACK
         periods = self._periods(rolling, reach)
-        blocks = blocks_within(rolling, periods.start, periods.stop) if log else []
-        lists = [f"{board}#{code}{block.code}{generation_code(generation)}" for block in blocks]
-        for partition in [index_key(key, shard) for key in lists for shard in range(max(shards_ever(log)))]:
-            # Without a look at the time: each call has to get past the lists that are empty.
-            while keys := self._placed(partition):
-                # The name of a board has no `#`, and neither has a ranking's code.
-                members = dict.fromkeys(key.split("#", 2)[2] for key in keys)
-                self._delete([*keys, *(entry_key(window, member) for member in members)])
+        done = int(log["d"]["N"]) if "d" in log else periods.start
+        blocks = sorted(blocks_within(rolling, periods.start, periods.stop)) if log else []
+        looked = 0
+        for first, beginning in groupby(blocks, key=attrgetter("first")):
+            lists = [f"{board}#{code}{block.code}{end}" for block in beginning if first >= done]
+            partitions = [index_key(key, shard) for key in lists for shard in range(max(shards_ever(log)))]
+            for partition in partitions:
+                while keys := self._placed(partition):
+                    # The name of a board has no `#`, and neither has a ranking's code.
+                    members = dict.fromkeys(key.split("#", 2)[2] for key in keys)
+                    self._delete([*keys, *(entry_key(window, member) for member in members)])
+                    if over():
+                        return False
+            # Thousands of lists may be empty: a call after this one must not begin with the first of them again.
+            looked += len(partitions)
+            if partitions and (looked > REMEMBERED or over()):
+                self._remember(window, first + 1)
+                looked = 0
                 if over():
                     return False
         return True
+
+    def _remember(self, window: str, period: int) -> None:
+        """Write down the first period whose lists are not purged yet."""
+        request = {
+            **conditional(self._rankings, "attribute_exists(b)", {":d": {"N": str(period)}}),
+            "Key": {"pk": {"S": log_key(window, 0)}},
+            "UpdateExpression": "SET d = :d",
+        }
+        self._with_retry(partial(update_if, self._client, request))
 
     def _purge_logs(self, board: str, code: str, generation: int) -> None:
         """Purge the logs of a rolling window, the first one last: it names the others.
