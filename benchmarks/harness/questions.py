@@ -124,12 +124,13 @@ class Questions:
     def _about(self, method: str | None = None) -> About:
         return self._board.about(self._window, method, self._period)
 
+    def _shown(self, read: Callable[[], Answer], first: int, limit: int) -> Question:
+        """A read of a page, which is right if it shows these positions."""
+        return read, lambda page: self._truth.shows(page, first, limit)
+
     def page(self, first: int, limit: int = 100, cursor: str | None = None) -> Question:
         """Read the page that begins at position `first`, by its cursor; None for the first page."""
-        return (
-            lambda: pages.page(self._about(), limit=limit, cursor=cursor),
-            lambda page: self._truth.shows(page, first, limit),
-        )
+        return self._shown(lambda: pages.page(self._about(), limit=limit, cursor=cursor), first, limit)
 
     def page_with(self, me: str, limit: int = 100) -> Question:
         """Read the first page, and the rank of a member with the entry just before it."""
@@ -144,10 +145,18 @@ class Questions:
         return lambda: pages.page(self._about(), limit=limit, cursor=None, me=me), is_right
 
     def at(self, position: int, limit: int = 100) -> Question:
-        return (
-            lambda: pages.page_at(self._about(), rank=position, limit=limit),
-            lambda page: self._truth.shows(page, position, limit),
-        )
+        return self._shown(lambda: pages.page_at(self._about(), rank=position, limit=limit), position, limit)
+
+    def last(self, limit: int = 100) -> Question:
+        """Read the page that ends with the last position."""
+        first = self._truth.total - limit + 1
+        return self._shown(lambda: pages.page_at(self._about(), rank=-1, limit=limit), first, limit)
+
+    def from_score(self, member: str, limit: int = 100) -> Question:
+        """Read the page that begins at a member's score."""
+        score = self._truth.scores[member]
+        first = self._truth.ahead(score) + 1
+        return self._shown(lambda: pages.page_from(self._about(), score=str(score), limit=limit), first, limit)
 
     def turned(self, position: int, *, back: bool) -> Question:
         """Read the page after or before the one at a position, by its cursor."""
@@ -159,10 +168,8 @@ class Questions:
     def around(self, member: str, radius: int = 5) -> Question:
         first = max(1, self._truth.position(member) - radius)
         last = min(self._truth.total, self._truth.position(member) + radius)
-        return (
-            lambda: pages.page_around(self._about(), member=member, radius=radius),
-            lambda page: self._truth.shows(page, first, last - first + 1),
-        )
+        count = last - first + 1
+        return self._shown(lambda: pages.page_around(self._about(), member=member, radius=radius), first, count)
 
     def rank(self, member: str, method: str = "competition") -> Question:
         expected = (self._truth.rank(member, method), self._truth.scores[member], self._truth.total)

@@ -63,6 +63,8 @@ def usual(board: Board, truth: Truth) -> Iterator[Answer]:
     yield board.row("page of 100 back", [ask.turned(first, back=True) for first in (101, 1_000, middle)])
     yield board.row("100 at position 1,000", [ask.at(1_000)])
     yield board.row("100 at the middle", [ask.at(middle)])
+    yield board.row("the last 100", [ask.last()])
+    yield board.row("100 from a score", map(ask.from_score, truth.order[: middle : middle // SAMPLE]))
     yield board.row("around a member, 5 on each side", map(ask.around, ask.sample()))
     yield board.row("rank of a member", map(ask.rank, ask.sample()))
     yield board.row("rank of a member, ordinal", (ask.rank(member, "ordinal") for member in ask.sample()))
