@@ -238,22 +238,21 @@ def compare_positions(ranking: Asked, method: str) -> None:
 
 
 def compare_last_positions(ranking: Asked, method: str) -> None:
-    """Compare pages that end at random positions, counted from the end, also beyond the beginning."""
+    """Compare a page that ends at a random position, counted from the end, also beyond the beginning."""
     lines = ranking.listing.lines(method)
-    for _ in range(SAMPLE):
-        behind, limit = ranking.rng.randint(0, len(lines) + 1), ranking.rng.randint(1, 5)
-        stop = max(0, len(lines) - behind)
-        what, page = ranking.read(method=method, rank=-1 - behind, limit=limit)
-        if stop == 0:
-            agrees(what, {"entries": [], "previous": False, "next": bool(lines)}, page)
-            continue
+    behind, limit = ranking.rng.randint(0, len(lines) + 1), ranking.rng.randint(1, 5)
+    stop = max(0, len(lines) - behind)
+    what, page = ranking.read(method=method, rank=-1 - behind, limit=limit)
+    if stop == 0:
+        agrees(what, {"entries": [], "previous": False, "next": bool(lines)}, page)
+    else:
         _compare_page(ranking, what, page, lines, max(0, stop - limit), stop)
 
 
 def compare_pages_from_scores(ranking: Asked, method: str) -> None:
     """Compare pages that start at a score, which may be nobody's, and the pages before them."""
     lines = ranking.listing.lines(method)
-    for score in ranking.scores():
+    for score in ranking.rng.sample(ranking.scores(), 1):
         limit = ranking.rng.randint(1, 5)
         found = ranking.listing.of_score(score)
         what, page = ranking.read(method=method, score=f"{ranking.exact(score):f}", limit=limit)
@@ -267,11 +266,13 @@ def compare_around(ranking: Asked, method: str) -> None:
     """Compare members with their neighbours. For members that are not ranked the answer is 404."""
     lines = ranking.listing.lines(method)
     for member in ranking.members():
-        limit = ranking.rng.randint(1, len(lines) + 2)
-        what, page = ranking.read(method=method, around=member, limit=limit)
-        position = next(place for place, line in enumerate(lines) if line[1] == member)
-        start = max(0, min(position - limit // 2, len(lines) - limit))
-        _compare_page(ranking, what, page, lines, start, start + limit)
+        if ranking.rng.random() < 1 / 2:
+            limit = ranking.rng.randint(1, len(lines) + 2)
+            what, page = ranking.read(method=method, around=member, limit=limit)
+            position = next(place for place, line in enumerate(lines) if line[1] == member)
+            start = max(0, min(position - limit // 2, len(lines) - limit))
+            _compare_page(ranking, what, page, lines, start, start + limit)
+            continue
         radius = ranking.rng.randint(0, min(len(lines) + 1, MAX_GROUP))
         what, page = ranking.read(method=method, around=member, radius=radius)
         around = ranking.listing.around(member, radius, method)
