@@ -52,8 +52,13 @@ LIVES: Final[dict[str, Days]] = {
     life.__name__: life for life in (just_left, just_come, a_point_a_day, equals, at_random)
 }
 
+OFTEN: Final = ("just_left", "equals")
+"""The lives that `make test` tries. The others take half a minute."""
 
-@pytest.mark.parametrize("life", LIVES)
+
+@pytest.mark.parametrize(
+    "life", [life if life in OFTEN else pytest.param(life, marks=pytest.mark.thorough) for life in LIVES]
+)
 @pytest.mark.parametrize("seed", seeds(1, 8))
 def test_pages_skip_nobody(life: str, seed: int) -> None:
     rng = random.Random(f"{life} {seed}")
