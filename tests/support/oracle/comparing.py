@@ -250,16 +250,15 @@ def compare_last_positions(ranking: Asked, method: str) -> None:
 
 
 def compare_pages_from_scores(ranking: Asked, method: str) -> None:
-    """Compare pages that start at a score, which may be nobody's, and the pages before them."""
+    """Compare a page that starts at a score, which may be nobody's, and the page before it."""
     lines = ranking.listing.lines(method)
-    for score in ranking.rng.sample(ranking.scores(), 1):
-        limit = ranking.rng.randint(1, 5)
-        found = ranking.listing.of_score(score)
-        what, page = ranking.read(method=method, score=f"{ranking.exact(score):f}", limit=limit)
-        _compare_page(ranking, what, page, lines, found.above, found.above + limit)
-        if page["previous"] is not None:
-            what, before = ranking.read(method=method, cursor=page["previous"], limit=limit)
-            _compare_page(ranking, what, before, lines, max(0, found.above - limit), found.above)
+    score, limit = ranking.rng.choice(ranking.scores()), ranking.rng.randint(1, 5)
+    found = ranking.listing.of_score(score)
+    what, page = ranking.read(method=method, score=f"{ranking.exact(score):f}", limit=limit)
+    _compare_page(ranking, what, page, lines, found.above, found.above + limit)
+    if page["previous"] is not None:
+        what, before = ranking.read(method=method, cursor=page["previous"], limit=limit)
+        _compare_page(ranking, what, before, lines, max(0, found.above - limit), found.above)
 
 
 def compare_around(ranking: Asked, method: str) -> None:

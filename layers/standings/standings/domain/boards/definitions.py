@@ -159,6 +159,7 @@ class AttributeName(NamedTuple):
     first: int
 
 
+@lru_cache(maxsize=65536)  # The items of a board have the same names
 def attribute_name(name: str) -> AttributeName | None:
     """The parts of a name: `b1b` (a total), `b1bd20770`, `lb1bd20770` or `lb1bd20770f20778`; None for any other."""
     found = _NAME.fullmatch(name)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from standings.domain.boards.definitions import MAX_UNITS, Family, Metric, late_name
 from standings.domain.members.member_item import Image
 from standings.domain.members.open_rankings import SKIP_MARGIN
-from standings.domain.members.rolling_sum import aggregate_in_period
+from standings.domain.members.rolling_sum import aggregate_of, contributions
 from standings.domain.scoring.aggregates import NO_NOTE, aggregate_of_event, merge
 from standings.domain.windows.calendar import DAY
 
@@ -94,8 +94,11 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
         if abs(image.values[attribute]) > MAX_UNITS:
             return f"{metric.name} in {'all' if unit is None else 'one ' + unit}"
         for window in metric.windows:
-            for period in range(first, bucket + window.size) if window.rolling and window.unit == unit else ():
-                aggregate = aggregate_in_period(image, metric, window, period)
+            if not window.rolling or window.unit != unit:
+                continue
+            parts = list(contributions(image, metric, window))
+            for period in range(first, bucket + window.size):
+                aggregate = aggregate_of(image, metric, parts, period)
                 if aggregate is not None and abs(aggregate.value) > MAX_UNITS:
                     return f"{metric.name} in {window.name}"
     return None

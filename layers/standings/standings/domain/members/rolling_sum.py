@@ -16,9 +16,7 @@ def aggregate_in_period(image: Image, metric: Metric, window: Window, period: in
         return image.cell(metric.total())
     if not window.rolling:
         return image.cell(metric.bucket(window.unit, period))
-    return aggregate_of(
-        image, metric, [one for one in contributions(image, metric, window) if one.first <= period < one.until]
-    )
+    return aggregate_of(image, metric, contributions(image, metric, window), period)
 
 
 class Contribution(NamedTuple):
@@ -38,9 +36,9 @@ def contributions(image: Image, metric: Metric, window: Window) -> Iterator[Cont
             yield Contribution(of.first, of.bucket + window.size, name)
 
 
-def aggregate_of(image: Image, metric: Metric, parts: Iterable[Contribution]) -> Aggregate | None:
-    """Merge accumulators of an item; None if there are none."""
-    cells = (image.cell(one.name) for one in parts)
+def aggregate_of(image: Image, metric: Metric, parts: Iterable[Contribution], period: int) -> Aggregate | None:
+    """Merge the accumulators that count in a period; None if there are none."""
+    cells = (image.cell(one.name) for one in parts if one.first <= period < one.until)
     return merge_all(metric, [cell for cell in cells if cell is not None])
 
 

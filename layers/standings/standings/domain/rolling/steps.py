@@ -72,7 +72,7 @@ def steps_of(image: Image | None, rankings: RollingRankings, now: int) -> Steps:
     edges = {max(edge, low) for part in parts for edge in (part.first, part.until)}
     steps: list[Step] = []
     for start, until in pairwise(sorted(edges)):
-        aggregate = aggregate_of(image, metric, [part for part in parts if part.first <= start < part.until])
+        aggregate = aggregate_of(image, metric, parts, start)
         if aggregate is None:
             continue
         place = place_of(metric, aggregate)
