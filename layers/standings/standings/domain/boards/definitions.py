@@ -120,10 +120,10 @@ class Metric:
         return f"{self.bucket_codes[unit]}{index}"
 
     def late_bucket(self, unit: Unit, at: int, now: int) -> str | None:
-        """The name of the attribute that holds an event whose bucket has closed; None if every rolling window has.
+        """The attribute in which an event counts although its bucket has closed; None if no rolling window takes it.
 
-        It counts in the rolling periods that contain the bucket and are still open. If a closed one can still be read,
-        the name says which is the first open one, as in `lb1bd20770f20778`.
+        The event counts in the rolling periods that contain the bucket and are still open. If a closed one can still be
+        read, the name says which is the first open one, as in `lb1bd20770f20778`.
         """
         timetable = self.timetable
         late = timetable.late_for(unit)

@@ -65,10 +65,10 @@ def expired(family: Family, image: Image, now: int) -> list[str]:
 
 
 def late_merged(family: Family, image: Image, now: int) -> tuple[Image, list[str]]:
-    """Merge late buckets that count in the same periods by now: the new image, and the accumulators that are gone.
+    """Merge late buckets that no longer need to name their first period: the new image, and the names that are gone.
 
-    A late bucket need not name its first period any more once no period before could be read an hour ago. Then it is
-    merged into the one that names none. So an item has at most three late buckets for each bucket.
+    That is so once no earlier period can be read, nor could be an hour ago. Such a bucket is added to the one without a
+    first period. So an item has at most three late buckets for each bucket.
     """
     gone = []
     for name in image.values:
