@@ -13,7 +13,7 @@ from standings.domain.boards.definitions import Metric, Ranking
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.members.rolling_sum import place
-from standings.domain.rolling.count_log import Entry, encode_entry
+from standings.domain.rolling.count_log import LogEntry, encode_entry
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import steps_of
 from standings.domain.tiers.tier_path import Path, path, prefixes
@@ -43,7 +43,7 @@ class Loader:
         chosen: Mapping[int, Mapping[int, int]],
         *,
         offsets: Collection[int],
-        log: Sequence[Entry] = (),
+        log: Sequence[LogEntry] = (),
     ) -> None:
         """Load every window. The members in `chosen` get items and rows, by their sums of each age.
 
@@ -82,7 +82,7 @@ class Loader:
                 move = Move(ranking, image.member, None, found, image.version, image.written_at_ms)
                 yield entry_action("Rankings", ranking, move, expiry)["Put"]["Item"]
 
-    def _log(self, rankings: RollingRankings, entries: Iterable[Entry]) -> Iterator[Item]:
+    def _log(self, rankings: RollingRankings, entries: Iterable[LogEntry]) -> Iterator[Item]:
         texts = [encode_entry(entry) for entry in entries]
         yield {
             "pk": {"S": log_key(rankings.key, 0)},

@@ -12,7 +12,7 @@ from benchmarks.harness.truth import MemberTruth, number_of
 from benchmarks.members.histories import LIVES
 from benchmarks.members.loader import Loader
 from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.rolling.count_log import Entry, encode_entry
+from standings.domain.rolling.count_log import LogEntry, encode_entry
 from standings.domain.rolling.steps import CountChange
 from standings.domain.windows.calendar import DAY
 from standings.project.shift_members import ROOM
@@ -82,15 +82,17 @@ def _day(offset: int) -> str:
     return f"2026-11-{21 + offset}"
 
 
-def _log(today: int, days: int) -> Sequence[Entry]:
+def _log(today: int, days: int) -> Sequence[LogEntry]:
     """A log as long as a log may stay: members who moved, and moved back."""
-    entries: list[Entry] = []
+    entries: list[LogEntry] = []
     size = 0
     rng = Random(1)
     while True:
         low = rng.randrange(1, 10_000_000)
         high = low + rng.randrange(1, 100)
-        pair = [Entry(NOON, [CountChange(today, today + days, -old, -new)]) for old, new in ((low, high), (high, low))]
+        pair = [
+            LogEntry(NOON, [CountChange(today, today + days, -old, -new)]) for old, new in ((low, high), (high, low))
+        ]
         size += sum(len(encode_entry(entry)) for entry in pair)
         if size > ROOM:
             return entries

@@ -12,7 +12,7 @@ from unittest import mock
 from standings.aws.dynamodb.calls import conditional, get_item, put_if, transact
 from standings.aws.dynamodb.keys import DIGITS, log_key, node_key
 from standings.aws.dynamodb.rankings.rolling_items import positions
-from standings.domain.rolling.count_log import Entry, node_deltas
+from standings.domain.rolling.count_log import LogEntry, node_deltas
 from standings.domain.rolling.shifts import Shift
 from standings.domain.rolling.steps import Steps
 from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
@@ -219,8 +219,8 @@ def half_an_attempt_the_day_before(pipeline: Rig) -> None:
 
 
 def _rows_first(original: Callable[..., Any]) -> Callable[..., Any]:
-    def commit(self: Any, rankings: Any, rows: Any, entry: Entry) -> Any:
-        conflicts = original(self, rankings, rows, Entry(entry.written_at_ms, []))
+    def commit(self: Any, rankings: Any, rows: Any, entry: LogEntry) -> Any:
+        conflicts = original(self, rankings, rows, LogEntry(entry.written_at_ms, []))
         return conflicts if conflicts or not entry.changes else original(self, rankings, [], entry)
 
     return commit

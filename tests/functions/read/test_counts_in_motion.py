@@ -17,7 +17,7 @@ from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
 from standings.aws.dynamodb.rankings.rolling_reads import TRIES
 from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
 from standings.domain.boards.definitions import Ranking
-from standings.domain.rolling.count_log import Entry, node_deltas
+from standings.domain.rolling.count_log import LogEntry, node_deltas
 from standings.domain.rolling.steps import Step, Steps, count_changes
 from standings.domain.scoring.sort_order import Place as Score
 from standings.domain.tiers.tier_path import ROOT, Path
@@ -69,7 +69,7 @@ class MovingWindow:
         self.windows._log(self.rankings).number = log
         seen = self.windows.rows(self.rankings, [member]).get(member)
         assert not isinstance(seen, str)
-        entry = Entry(NOW, list(count_changes(seen.steps if seen is not None else None, row.steps)))
+        entry = LogEntry(NOW, list(count_changes(seen.steps if seen is not None else None, row.steps)))
         change = RowChange(member, row, NOW, seen.version if seen is not None else None)
         assert self.windows.commit(self.rankings, [change], entry) == []
         self.moves[log].append((self.at.get(member), sort_value))

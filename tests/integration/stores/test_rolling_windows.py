@@ -23,7 +23,7 @@ from standings.aws.dynamodb.rankings.rolling_windows import (
     one_after_another,
 )
 from standings.domain.rolling.blocks import Block, lists_of
-from standings.domain.rolling.count_log import Entry, encode_entry
+from standings.domain.rolling.count_log import LogEntry, encode_entry
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import CountChange, Step, Steps, count_changes
 from standings.domain.scoring.sort_order import Place, sort_key
@@ -39,7 +39,7 @@ from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_
 
 WINDOW = rolling_window("last-7-days")
 TODAY = WINDOW.metric.timetable.index("d", NOW)
-SHORT = Entry(NOW, [CountChange(TODAY, TODAY + 7, None, -5)])
+SHORT = LogEntry(NOW, [CountChange(TODAY, TODAY + 7, None, -5)])
 TWO = [(None, -5), (None, -300)]  # the moves of two_members
 
 
@@ -54,13 +54,13 @@ def commit(
     """Read the rows of members, and commit their new steps."""
     rows = windows.rows(rankings, list(members))
     changes = []
-    entry = Entry(NOW, [])
+    entry = LogEntry(NOW, [])
     for member, after in members.items():
         row = rows.get(member)
         assert not isinstance(row, str), row
         before, seen = (row.steps, row.version) if row is not None else (None, None)
         changes.append(RowChange(member, RollingRow(version, after), NOW, seen))
-        entry = Entry(NOW, [*entry.changes, *count_changes(before, after)])
+        entry = LogEntry(NOW, [*entry.changes, *count_changes(before, after)])
     return windows.commit(rankings, changes, entry)
 
 
@@ -154,7 +154,7 @@ def test_a_row_that_changed_since_it_was_read_cancels_everything(windows: Dynamo
         RowChange("n", RollingRow(9, steps()), NOW, None),  # it is there
         RowChange("never", RollingRow(9, steps()), NOW, 3),  # it is not there
     ]
-    conflicts = windows.commit(WINDOW, rows, Entry(NOW, []))
+    conflicts = windows.commit(WINDOW, rows, LogEntry(NOW, []))
 
     assert [(each.position, each.reason) for each in conflicts] == [(at, CancelReason.CONDITION) for at in (1, 2, 3)]
     assert windows.rows(WINDOW, ["new", "m", "never"]) == {"m": RollingRow(7, steps((0, 7, -5)))}
@@ -381,7 +381,7 @@ def test_a_log_without_entries_or_without_an_item_folds_to_nothing(client: Any) 
 def test_periods_that_nobody_can_read_are_not_brought(client: Any, windows: DynamoRollingWindows) -> None:
     past = WINDOW.first_open(NOW) - 1
     row = RowChange("m", RollingRow(1, steps()), NOW, None)
-    assert windows.commit(WINDOW, [row], Entry(NOW, [CountChange(past, past + 2, None, -5)])) == []
+    assert windows.commit(WINDOW, [row], LogEntry(NOW, [CountChange(past, past + 2, None, -5)])) == []
     windows.fold(WINDOW, 0)
 
     periods = {item["pk"]["S"].split("/")[0] for item in client.scan(TableName="Rankings")["Items"] if "p0" in item}

@@ -19,7 +19,7 @@ from standings.aws.dynamodb.rankings.rolling_items import (
     row_of,
 )
 from standings.domain.rolling.blocks import Block, list_key
-from standings.domain.rolling.count_log import Entry, Log, encode_entry
+from standings.domain.rolling.count_log import Log, LogEntry, encode_entry
 from standings.domain.rolling.steps import CountChange, Step, Steps, steps_of
 from standings.domain.scoring.sort_order import Place
 from standings.domain.windows.calendar import DAY
@@ -122,7 +122,7 @@ def log_item(*entries: str) -> dict[str, Any]:
 
 
 def test_a_log_comes_back() -> None:
-    entries = [Entry(n, [CountChange(n, n + 2, None, n)]) for n in range(3)]
+    entries = [LogEntry(n, [CountChange(n, n + 2, None, n)]) for n in range(3)]
     item = log_item(*map(encode_entry, entries))
 
     assert log_of(item) == Log(7, tuple(entries))

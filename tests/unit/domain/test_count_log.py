@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from standings.domain.rolling.count_log import (
-    Entry,
     Log,
+    LogEntry,
     NodeDeltas,
     decode_entry,
     encode_entry,
@@ -24,13 +24,13 @@ from tests.support.thoroughness import seeds
 PERIODS = range(90, 200)
 
 
-def random_entry(rng: Random) -> Entry:
+def random_entry(rng: Random) -> LogEntry:
     moves = [(random_steps(rng, 100), random_steps(rng, 100)) for _ in range(rng.randint(1, 4))]
     changes = [change for before, after in moves for change in count_changes(before, after)]
-    return Entry(rng.randrange(10**13), rng.sample(changes, len(changes)))
+    return LogEntry(rng.randrange(10**13), rng.sample(changes, len(changes)))
 
 
-def by_brute_force(entries: Sequence[Entry], periods: range) -> NodeDeltas:
+def by_brute_force(entries: Sequence[LogEntry], periods: range) -> NodeDeltas:
     """The changes of counters, period by period and change by change."""
     net: dict[tuple[int, tuple[int, ...]], Counter[int]] = {}
     for entry in entries:
@@ -53,18 +53,18 @@ def test_an_entry_comes_back_from_its_text(seed: int) -> None:
 @pytest.mark.parametrize(
     ("entry", "text"),
     [
-        (Entry(0, []), "[0]"),
+        (LogEntry(0, []), "[0]"),
         # One activity is a short entry.
-        (Entry(1_795_256_100_000, [CountChange(20_778, 20_785, None, -150)]), "[1795256100000,20778,7,null,-150]"),
-        (Entry(9, [CountChange(4, 6, 1, 3), CountChange(6, 7, 2, None)]), "[9,4,2,1,2,0,1,2,null]"),
-        (Entry(0, [CountChange(7, 9, 0, 2**53), CountChange(3, 4, 1, -1)]), f"[0,7,2,0,{2**53},-6,1,1,-2]"),
+        (LogEntry(1_795_256_100_000, [CountChange(20_778, 20_785, None, -150)]), "[1795256100000,20778,7,null,-150]"),
+        (LogEntry(9, [CountChange(4, 6, 1, 3), CountChange(6, 7, 2, None)]), "[9,4,2,1,2,0,1,2,null]"),
+        (LogEntry(0, [CountChange(7, 9, 0, 2**53), CountChange(3, 4, 1, -1)]), f"[0,7,2,0,{2**53},-6,1,1,-2]"),
         (
-            Entry(0, [CountChange(0, 90, None, -(2**53)), CountChange(90, 91, 5, None)]),
+            LogEntry(0, [CountChange(0, 90, None, -(2**53)), CountChange(90, 91, 5, None)]),
             f"[0,0,90,null,{-(2**53)},0,1,5,null]",
         ),
     ],
 )
-def test_an_entry_is_json_of_the_differences(entry: Entry, text: str) -> None:
+def test_an_entry_is_json_of_the_differences(entry: LogEntry, text: str) -> None:
     assert encode_entry(entry) == text
     assert decode_entry(text) == entry
 
@@ -99,7 +99,7 @@ def test_a_fold_brings_every_node_that_any_part_of_the_entries_changes(seed: int
     entries = [random_entry(rng) for _ in range(rng.randrange(8))]
     # Some entries are taken back.
     entries += [
-        Entry(1, [CountChange(first, until, new, old) for first, until, old, new in entry.changes])
+        LogEntry(1, [CountChange(first, until, new, old) for first, until, old, new in entry.changes])
         for entry in rng.sample(entries, len(entries) // 2)
     ]
     folded = fold_deltas(entries, PERIODS)
@@ -111,7 +111,7 @@ def test_a_fold_brings_every_node_that_any_part_of_the_entries_changes(seed: int
 
 
 def test_entries_since_a_position() -> None:
-    entries = tuple(Entry(n, []) for n in range(3))
+    entries = tuple(LogEntry(n, []) for n in range(3))
     log = Log(10, entries)
 
     assert log.end == 13
@@ -123,7 +123,7 @@ def test_entries_since_a_position() -> None:
 
 @pytest.mark.parametrize("base", range(5))
 def test_two_readings_are_one_if_nothing_between_them_is_missing(base: int) -> None:
-    every = tuple(Entry(n, []) for n in range(6))
+    every = tuple(LogEntry(n, []) for n in range(6))
     earlier, later = {0: Log(0, every[:3])}, {0: Log(base, every[base:])}
 
     assert joined(earlier, later) == ({0: Log(0, every)} if base <= 3 else None)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from standings.domain.rolling.blocks import Block
-from standings.domain.rolling.count_log import Entry
+from standings.domain.rolling.count_log import LogEntry
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import Steps
 from standings.domain.scoring.sort_order import Place
@@ -54,7 +54,7 @@ class RollingWindows(Protocol):
     def list(self, rankings: RollingRankings, items: Sequence[ListItem]) -> None:
         """Write list items, each unless the stored one is newer. Those with a place are written before the others."""
 
-    def commit(self, rankings: RollingRankings, rows: Sequence[RowChange], entry: Entry) -> Sequence[RowConflict]:
+    def commit(self, rankings: RollingRankings, rows: Sequence[RowChange], entry: LogEntry) -> Sequence[RowConflict]:
         """Write rows and append their changes to a log, in one transaction. No conflict means that it succeeded."""
 
     def fold(self, rankings: RollingRankings, room: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from standings.domain.rolling.count_log import Entry, encode_entry
+from standings.domain.rolling.count_log import LogEntry, encode_entry
 from standings.domain.rolling.shifts import Shift
 from standings.domain.rolling.steps import Steps
 from standings.ports.errors import CancelReason, StoreRefusedError, StoreUnavailableError
@@ -58,7 +58,7 @@ def _shift(windows: RollingWindows, group: Sequence[Shift], outcome: Outcome) ->
     """Commit as many shifts as fit into one entry. Returns those that are left, and why if there was a conflict."""
     rankings = group[0].ranking
     rows = windows.rows(rankings, [shift.member for shift in group])
-    entry = Entry(0, [])
+    entry = LogEntry(0, [])
     changes: list[RowChange] = []
     items: list[ListItem] = []
     taken: list[Shift] = []
@@ -77,12 +77,12 @@ def _shift(windows: RollingWindows, group: Sequence[Shift], outcome: Outcome) ->
             continue
         seen = row.steps if row is not None else None
         counted = shift.count_changes(seen)
-        size += len(encode_entry(Entry(0, counted)))
+        size += len(encode_entry(LogEntry(0, counted)))
         if taken and size > MAX_ENTRY:
             left = list(group[position:])
             break
         taken.append(shift)
-        entry = Entry(max(entry.written_at_ms, shift.written_at_ms), [*entry.changes, *counted])
+        entry = LogEntry(max(entry.written_at_ms, shift.written_at_ms), [*entry.changes, *counted])
         stored = RollingRow(shift.version, shift.stored(seen))
         changes.append(RowChange(shift.member, stored, shift.written_at_ms, row.version if row is not None else None))
         items += _items(shift, seen)

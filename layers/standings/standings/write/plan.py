@@ -76,7 +76,7 @@ def _addition(
         return None  # So that late buckets are merged
     # An addition writes no tie key. If there is one, it is left from another definition of ties.
     tie_keys = [name for name in adds if image is None or name in image.tie_keys]
-    room = MAX_EXPRESSION - _FIXED - _size(adds) - _size(tie_keys)
+    room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
     if room < 0:
         return None
     removes = _first_that_fit(image, expired(family, image, written_at_ms), room) if image is not None else []
@@ -89,14 +89,14 @@ def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
     """The first accumulators whose removal needs at most `room` bytes, with their tie keys and notes."""
     fit = []
     for name in names:
-        room -= _size([name, *(name for of in (image.tie_keys, image.notes) if name in of)])
+        room -= _names_bytes([name, *(name for of in (image.tie_keys, image.notes) if name in of)])
         if room < 0:
             break
         fit.append(name)
     return fit
 
 
-def _size(names: Iterable[str]) -> int:
+def _names_bytes(names: Iterable[str]) -> int:
     """The bytes that names need in an expression, at most."""
     return sum(len(name) + _VALUE for name in names)
 

@@ -12,7 +12,7 @@ from standings.aws.sdk_errors import error_code, errors_as_unavailable
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
-_ERRORS = errors_as_unavailable("failure bucket")
+_FAILURE_ERRORS = errors_as_unavailable("failure bucket")
 
 
 class StoredObject(NamedTuple):
@@ -29,7 +29,7 @@ class FailureBucket:
         self._s3 = cache(client)
         self._bucket = bucket
 
-    @_ERRORS
+    @_FAILURE_ERRORS
     def keep(self, key: str, content: Any) -> str:
         """Store a JSON value under a key and return its `s3://` address. Raises StoreUnavailableError.
 
@@ -39,7 +39,7 @@ class FailureBucket:
         self._s3().put_object(Bucket=self._bucket, Key=key, Body=body, ContentType="application/json")
         return f"s3://{self._bucket}/{key}"
 
-    @_ERRORS
+    @_FAILURE_ERRORS
     def listed(self, prefix: str, after: str, limit: int) -> list[StoredObject]:
         """List objects below a prefix whose keys sort after `after`. Fewer than `limit`: these are the last."""
         answer = self._s3().list_objects_v2(Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=limit)
@@ -48,7 +48,7 @@ class FailureBucket:
             for entry in answer.get("Contents", [])
         ]
 
-    @_ERRORS
+    @_FAILURE_ERRORS
     def content(self, key: str) -> bytes | None:
         """Read an object; None if it does not exist."""
         try:
@@ -58,7 +58,7 @@ class FailureBucket:
                 return None
             raise
 
-    @_ERRORS
+    @_FAILURE_ERRORS
     def delete(self, key: str) -> None:
         """Delete an object if it exists."""
         self._s3().delete_object(Bucket=self._bucket, Key=key)

@@ -12,7 +12,7 @@ from standings.ports.endings import MAX_KEYS
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
-_ERRORS = errors_as_unavailable("results bucket")
+_RESULTS_ERRORS = errors_as_unavailable("results bucket")
 
 
 class ResultsBucket:
@@ -25,12 +25,12 @@ class ResultsBucket:
         self._s3 = cache(client)
         self.name = bucket
 
-    @_ERRORS
+    @_RESULTS_ERRORS
     def put(self, key: str, content: bytes) -> None:
         """Write an object, in the place of another one of that key."""
         self._s3().put_object(Bucket=self.name, Key=key, Body=content, ContentType=_type_of(key))
 
-    @_ERRORS
+    @_RESULTS_ERRORS
     def put_new(self, key: str, content: bytes) -> bool:
         """Write an object if there is none of that key. False if there is one."""
         try:
@@ -41,7 +41,7 @@ class ResultsBucket:
             raise
         return True
 
-    @_ERRORS
+    @_RESULTS_ERRORS
     def content(self, key: str) -> bytes | None:
         """Read an object; None if there is none."""
         try:
@@ -51,13 +51,13 @@ class ResultsBucket:
                 return None
             raise
 
-    @_ERRORS
+    @_RESULTS_ERRORS
     def keys(self, prefix: str, after: str = "") -> list[str]:
         """List keys that begin with `prefix` and sort after `after`. Fewer than `MAX_KEYS`: these are the last."""
         answer = self._s3().list_objects_v2(Bucket=self.name, Prefix=prefix, StartAfter=after, MaxKeys=MAX_KEYS)
         return [entry["Key"] for entry in answer.get("Contents", [])]
 
-    @_ERRORS
+    @_RESULTS_ERRORS
     def delete(self, key: str) -> None:
         """Delete an object if there is one."""
         self._s3().delete_object(Bucket=self.name, Key=key)

@@ -34,7 +34,7 @@ from standings.ports.errors import StoreUnavailableError
 
 MAX_HOLD_S: Final = 43_200  # The longest time for which SQS hides a message, in seconds
 WAIT: Final = 1  # Seconds to wait for a message. Without a wait SQS asks only some of the queue's servers.
-_ERRORS: Final = errors_as_unavailable("dead-letter queue")
+_DEAD_LETTER_ERRORS: Final = errors_as_unavailable("dead-letter queue")
 _T = TypeVar("_T")
 
 
@@ -52,7 +52,7 @@ class DeadLetterQueue:
         self._activity = activity
         self._bucket = bucket
 
-    @_ERRORS
+    @_DEAD_LETTER_ERRORS
     def receive(self, hold: int) -> list[DeadLetter]:
         """Receive a few messages and hide them for `hold` seconds; empty if the queue seems empty."""
         answer = self._sqs().receive_message(
@@ -99,13 +99,13 @@ class DeadLetterQueue:
                         failed[letter.id] = f"{letter.kept_in} was not deleted and will expire: {error}"
         return failed
 
-    @_ERRORS
+    @_DEAD_LETTER_ERRORS
     def _delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
         entries: Any = [{"Id": str(n), "ReceiptHandle": letter.handle} for n, letter in enumerate(letters)]
         answer = self._sqs().delete_message_batch(QueueUrl=self._queue_url, Entries=entries)
         return {letters[int(failed["Id"])].id: said_of(failed) for failed in answer.get("Failed", [])}
 
-    @_ERRORS
+    @_DEAD_LETTER_ERRORS
     def release(self, handles: Sequence[str]) -> None:
         """Make messages visible again at once."""
         for part in _parts(handles):

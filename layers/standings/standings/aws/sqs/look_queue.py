@@ -11,7 +11,7 @@ from standings.aws.sqs.messages import MAX_ENTRIES, SQSClient, said_of
 from standings.ports.announcements import Look, RankingName
 from standings.ports.errors import StoreUnavailableError
 
-_ERRORS: Final = errors_as_unavailable("SQS")
+_SQS_ERRORS: Final = errors_as_unavailable("SQS")
 
 
 class LookQueue:
@@ -29,7 +29,7 @@ class LookQueue:
         for start in range(0, len(entries), MAX_ENTRIES):
             self._send(entries[start : start + MAX_ENTRIES])
 
-    @_ERRORS
+    @_SQS_ERRORS
     def _send(self, entries: list[Any]) -> None:
         answer = self._sqs().send_message_batch(QueueUrl=self._queue_url, Entries=entries)
         for failed in answer.get("Failed", []):

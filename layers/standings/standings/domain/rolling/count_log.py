@@ -20,7 +20,7 @@ NodeDeltas = dict[tuple[int, Path], dict[int, int]]
 """Changes of counters by digit, for each node: its period and path."""
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """The changes of one transaction, and when the latest of its changes was written, in milliseconds."""
 
     written_at_ms: int
@@ -31,19 +31,19 @@ class Log(NamedTuple):
     """A log as it was read: the position of its first entry, and the entries."""
 
     base: int
-    entries: Sequence[Entry] = ()
+    entries: Sequence[LogEntry] = ()
 
     @property
     def end(self) -> int:
         """The position behind the last entry."""
         return self.base + len(self.entries)
 
-    def since(self, position: int) -> Sequence[Entry]:
+    def since(self, position: int) -> Sequence[LogEntry]:
         """The entries from a position on."""
         return self.entries[max(0, position - self.base) :]
 
 
-def encode_entry(entry: Entry) -> str:
+def encode_entry(entry: LogEntry) -> str:
     """An entry as text: the time, then four numbers for each change. Ranges are given from where the last one ended."""
     numbers: list[int | None] = [entry.written_at_ms]
     last = 0
@@ -53,7 +53,7 @@ def encode_entry(entry: Entry) -> str:
     return orjson.dumps(numbers).decode()
 
 
-def decode_entry(text: str) -> Entry:
+def decode_entry(text: str) -> LogEntry:
     """The entry in a text. Raises ValueError for any other text."""
     numbers = orjson.loads(text)
     if not _is_entry(numbers):
@@ -65,7 +65,7 @@ def decode_entry(text: str) -> Entry:
         first = last + gap
         last = first + length
         changes.append(CountChange(first, last, old, new if old is None or new is None else old + new))
-    return Entry(written_at_ms, changes)
+    return LogEntry(written_at_ms, changes)
 
 
 def _is_entry(numbers: Any) -> bool:
@@ -76,7 +76,7 @@ def _is_entry(numbers: Any) -> bool:
     return types == {int} and value_types <= {int, type(None)} and min(numbers[2::4], default=1) > 0
 
 
-def node_deltas(entries: Iterable[Entry], periods: range) -> NodeDeltas:
+def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
     """The net change of every counter that some entries change in these periods."""
     by_range: defaultdict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
     for change in _changes(entries, periods):
@@ -93,7 +93,7 @@ def node_deltas(entries: Iterable[Entry], periods: range) -> NodeDeltas:
     return {node: counters for node, counters in changed.items() if counters}
 
 
-def fold_deltas(entries: Iterable[Entry], periods: range) -> NodeDeltas:
+def fold_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
     """The net change of every counter of every node that some entry changes.
 
     Nodes whose changes cancel each other out are among them, without counters: another fold may have brought such a
@@ -108,7 +108,7 @@ def fold_deltas(entries: Iterable[Entry], periods: range) -> NodeDeltas:
     return {label: {digit: n for digit, n in counters.items() if n} for label, counters in net.items()}
 
 
-def _changes(entries: Iterable[Entry], periods: range) -> Iterator[CountChange]:
+def _changes(entries: Iterable[LogEntry], periods: range) -> Iterator[CountChange]:
     for entry in entries:
         for change in entry.changes:
             first, until = max(change.first, periods.start), min(change.until, periods.stop)

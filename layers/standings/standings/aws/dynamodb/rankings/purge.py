@@ -20,7 +20,7 @@ from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, lates_e
 from standings.aws.dynamodb.rankings.tier_trees import lane_count, shards_ever
 from standings.domain.boards.definitions import generation_code
 from standings.domain.rolling.blocks import blocks_within
-from standings.domain.rolling.count_log import Entry, fold_deltas
+from standings.domain.rolling.count_log import LogEntry, fold_deltas
 from standings.domain.tiers.tier_path import ROOT, Path, depth
 from standings.domain.windows.calendar import DAY, Calendar
 from standings.domain.windows.window import Window, window_of
@@ -189,7 +189,7 @@ def _window(code: str) -> Window | None:
     return None if name[0] in "as" else window_of(name)
 
 
-def _entries(log: Item) -> Sequence[Entry]:
+def _entries(log: Item) -> Sequence[LogEntry]:
     """The entries of a log; none of a damaged one."""
     try:
         return log_of(log).entries

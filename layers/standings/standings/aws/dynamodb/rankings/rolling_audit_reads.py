@@ -25,11 +25,9 @@ from standings.domain.rolling.blocks import Block, list_key
 from standings.domain.rolling.count_log import Log, node_deltas
 from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_of
 from standings.domain.tiers.tier_path import Path
-from standings.domain.tiers.tier_tree import summed
+from standings.domain.tiers.tier_tree import Counters, summed
 from standings.maintain.audit.report import DamagedLog, Listed, Root, Snapshot, StoredRow, StoredSteps
 from standings.ports.errors import StoreRefusedError
-
-Counters = Mapping[int, int]
 
 
 class _Change(NamedTuple):
@@ -99,7 +97,7 @@ class RollingAuditReads:
         return decode_stored(image) if image else None, _steps(row) if row else None, found
 
     def root(self, ranking: Ranking) -> Root:
-        return _root(self._logs(ranking).first, ranking)
+        return _root_of(self._logs(ranking).first, ranking)
 
     def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Counters]:
         logs = self._logs(ranking)
@@ -113,7 +111,7 @@ class RollingAuditReads:
     def picture(self, ranking: Ranking, path: Path) -> Snapshot:
         logs, (node,) = self._at_once(ranking, path)
         # Other changes of the window are no change of this node, and neither is a fold of them.
-        return Snapshot(_root(logs.first, ranking), logs.counters(path, node), (node, logs.lacking(path, node)))
+        return Snapshot(_root_of(logs.first, ranking), logs.counters(path, node), (node, logs.lacking(path, node)))
 
     def edge(self, ranking: Ranking, path: Path, digit: int) -> tuple[int, int]:
         child = (*path, digit)
@@ -162,7 +160,7 @@ class RollingAuditReads:
         return _Logs(first, logs, changes)
 
 
-def _root(first: Item, ranking: Ranking) -> Root:
+def _root_of(first: Item, ranking: Ranking) -> Root:
     return Root(1, max(spreads(first, ranking.metric)))
 
 

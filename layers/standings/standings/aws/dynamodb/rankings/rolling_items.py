@@ -11,7 +11,7 @@ from standings.aws.dynamodb.calls import Item
 from standings.aws.dynamodb.keys import entry_key, index_key, shard_of
 from standings.domain.boards.definitions import generation_code
 from standings.domain.rolling.blocks import Block, list_key
-from standings.domain.rolling.count_log import Entry, Log, decode_entry
+from standings.domain.rolling.count_log import Log, LogEntry, decode_entry
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.domain.rolling.steps import Step, Steps
 from standings.domain.scoring.sort_order import Place, sort_key
@@ -117,7 +117,7 @@ def log_of(item: Item) -> Log:
         raise StoreRefusedError(why) from error
 
 
-def _entry(value: Mapping[str, Any]) -> Entry:
+def _entry(value: Mapping[str, Any]) -> LogEntry:
     return decode_entry(value["S"])
 
 

@@ -25,12 +25,12 @@ from standings.runtime.ttl_cache import TtlCache
 
 TRIES: Final = 3  # How often logs and nodes are read again while folds go on
 
-Read = Callable[[Sequence[str]], dict[str, Item]]  # Reads items by key, strongly consistently
+ReadKeys = Callable[[Sequence[str]], dict[str, Item]]  # Reads items by key, strongly consistently
 Missing = Callable[[str, int, int, int], tuple[NodeDeltas, int]]
 
 
 def read_with_logs(
-    read: Read, known: Mapping[str, int], keys: Iterable[str] = ()
+    read: ReadKeys, known: Mapping[str, int], keys: Iterable[str] = ()
 ) -> tuple[dict[str, Item], dict[str, int]]:
     """Read items, and the logs of windows beside them. Returns them, and how many logs each window has.
 
@@ -55,7 +55,7 @@ class Logs(NamedTuple):
 class RollingReads:
     """The rolling windows as one request reads them. Counts are of the moment at which it read the logs last."""
 
-    def __init__(self, read: Read, known: TtlCache[str, int]) -> None:
+    def __init__(self, read: ReadKeys, known: TtlCache[str, int]) -> None:
         self._read = read
         self._known = known
         self._logs: dict[str, Logs] = {}

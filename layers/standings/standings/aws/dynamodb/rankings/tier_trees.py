@@ -12,9 +12,11 @@ from standings.ports.rankings import Lane, Lanes, Removal
 from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
-Node = tuple[Ranking, Path]
+NodeId = tuple[Ranking, Path]
 T = TypeVar("T")
-Read = Callable[[dict[str, tuple[Node, int]]], dict[tuple[Node, int], Item]]  # Reads items by key, gives them by label
+ReadLanes = Callable[
+    [dict[str, tuple[NodeId, int]]], dict[tuple[NodeId, int], Item]
+]  # Reads items by key, gives them by label
 
 
 def lane_of(item: Item) -> Lane:
@@ -43,7 +45,7 @@ class KnownLanes:
     def __init__(self, clock: Clock) -> None:
         self._counts: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
 
-    def read(self, wanted: Iterable[Node], read: Read) -> dict[Node, dict[int, Item]]:
+    def read(self, wanted: Iterable[NodeId], read: ReadLanes) -> dict[NodeId, dict[int, Item]]:
         """The items of nodes, by lane. A node without items is left out."""
         nodes = dict.fromkeys(wanted)
         rankings = {ranking.key: ranking for ranking, _ in nodes}
@@ -51,7 +53,7 @@ class KnownLanes:
         to_read = nodes | {(rankings[key], ROOT): None for key, count in known.items() if count is None}
         done = dict.fromkeys(rankings, 0)
         counts = {key: count or 1 for key, count in known.items()}
-        items: dict[Node, dict[int, Item]] = {}
+        items: dict[NodeId, dict[int, Item]] = {}
         while labels := {
             node_key(ranking.key, path, lane): ((ranking, path), lane)
             for ranking, path in to_read
