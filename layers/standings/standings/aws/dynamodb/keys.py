@@ -163,3 +163,20 @@ def name_key(name: str | None, member: str) -> tuple[str, str] | tuple[None, Non
     """The partition key and sort key of a member's name in the index; None twice if nobody can search for it."""
     form = "" if name is None else search_form(name)[:INDEXED_LENGTH]
     return (form[:PREFIX_LENGTH], f"{form}\n{member}") if len(form) >= PREFIX_LENGTH else (None, None)
+
+
+def lane_of(item: Item) -> Lane:
+    """The lane of a node that an item holds. An item that only holds the number of lanes has no time."""
+    counters = {digit: int(value["N"]) for name, value in item.items() if (digit := DIGITS.get(name)) is not None}
+    written_at_ms = int(item["t"]["N"]) if "t" in item else None
+    return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, written_at_ms)
+
+
+def lane_count(root: Item) -> int:
+    """The number of lanes in the root's item of lane 0."""
+    return int(root["l"]["N"]) if "l" in root else 1
+
+
+def shards_ever(root: Item) -> set[int]:
+    """Every number of shards in the root's item of lane 0."""
+    return {int(shards) for shards in root["n"]["NS"]} if "n" in root else {1}

@@ -17,7 +17,7 @@ from standings.aws.dynamodb.calls import (
 )
 from standings.aws.dynamodb.keys import DIGITS, PLACES, entry_key, index_key, log_key, node_key, top_key
 from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, lates_ever, log_count, log_of
-from standings.aws.dynamodb.rankings.tier_trees import lane_count, shards_ever
+from standings.aws.dynamodb.keys import lane_count, shards_ever
 from standings.domain.boards.definitions import generation_code
 from standings.domain.rolling.blocks import blocks_within
 from standings.domain.rolling.count_log import LogEntry, fold_deltas

@@ -17,7 +17,7 @@ from standings.aws.dynamodb.rankings.rolling_items import (
 )
 from standings.aws.dynamodb.rankings.rolling_reads import read_with_logs
 from standings.aws.dynamodb.rankings.rolling_windows import MAX_LOGS
-from standings.aws.dynamodb.rankings.tier_trees import lane_of
+from standings.aws.dynamodb.keys import lane_of
 from standings.aws.dynamodb.scores.member_items import decode_stored
 from standings.domain.boards.definitions import MAX_UNITS, Ranking
 from standings.domain.members.member_item import Image

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, transact
-from standings.aws.dynamodb.keys import COUNTERS, DIGITS, node_key
+from standings.aws.dynamodb.keys import COUNTERS, lane_count, lane_of, node_key
 from standings.domain.boards.definitions import Ranking
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.errors import CancelReason
-from standings.ports.rankings import Lane, Lanes, Removal
+from standings.ports.rankings import Lanes, Removal
 from standings.runtime.retry import Clock
 from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 
@@ -17,23 +17,6 @@ T = TypeVar("T")
 ReadLanes = Callable[
     [dict[str, tuple[NodeId, int]]], dict[tuple[NodeId, int], Item]
 ]  # Reads items by key, gives them by label
-
-
-def lane_of(item: Item) -> Lane:
-    """The lane of a node that an item holds. An item that only holds the number of lanes has no time."""
-    counters = {digit: int(value["N"]) for name, value in item.items() if (digit := DIGITS.get(name)) is not None}
-    written_at_ms = int(item["t"]["N"]) if "t" in item else None
-    return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, written_at_ms)
-
-
-def lane_count(root: Item) -> int:
-    """The number of lanes in the root's item of lane 0."""
-    return int(root["l"]["N"]) if "l" in root else 1
-
-
-def shards_ever(root: Item) -> set[int]:
-    """Every number of shards in the root's item of lane 0."""
-    return {int(shards) for shards in root["n"]["NS"]} if "n" in root else {1}
 
 
 class KnownLanes:
