@@ -8,7 +8,7 @@ import pytest
 from standings.domain.boards.boards_toml import parse_boards
 from standings.domain.boards.definitions import MAX_UNITS
 from standings.domain.boards.item_size import most_bytes
-from standings.domain.events.instants import instant
+from standings.domain.windows.calendar import instant
 from standings.write import plan
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running

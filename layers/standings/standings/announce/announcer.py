@@ -18,7 +18,7 @@ import orjson
 from standings.announce.read_top import Proof, Top, read_top
 from standings.announce.top_changes import MAX_DETAIL, changes, fitted, lines
 from standings.domain.boards.definitions import Boards, Ranking
-from standings.domain.events import instants
+from standings.domain.windows.calendar import instant
 from standings.ports.announcements import AnnouncedTop, AnnouncedTops, Look, RankingName, Standing, TopReads
 from standings.ports.board_records import BoardRecords
 from standings.ports.endings import Bus, BusEvent
@@ -112,7 +112,7 @@ class Announcer:
         }
         # With the time, since a ranking whose last announcement was forgotten counts from 1 again.
         identity = sha256(orjson.dumps(["top", *about.values(), seq, now])).hexdigest()[:32]
-        head = {"id": identity, **about, "seq": seq, "as_of": instants.instant(now)}
+        head = {"id": identity, **about, "seq": seq, "as_of": instant(now)}
         room = MAX_DETAIL - len(orjson.dumps({**head, "top": lines(top.standings, ranking.metric)}))
         return {**head, **fitted(changes(before, top.standings, ranking.metric), room)}
 

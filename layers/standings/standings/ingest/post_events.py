@@ -15,7 +15,7 @@ from standings.domain.boards.names import BOARD_NAME
 from standings.domain.errors import NotYourMemberError, bad_body
 from standings.domain.events.event import RefusedEvent
 from standings.domain.events.event_rules import no_constant, parse_event
-from standings.domain.events.instants import instant
+from standings.domain.windows.calendar import instant
 from standings.runtime.retry import Clock
 
 MAX_EVENTS: Final = 100

@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 
 from standings.domain.boards.definitions import Metric, Ranking
-from standings.domain.events import instants
 from standings.domain.scoring.aggregates import Aggregate
 from standings.domain.scoring.sort_order import sort_value
 from standings.domain.windows import endings
+from standings.domain.windows.calendar import instant
 from standings.ports.rankings import Entry, Node
 from standings.read.reader import Method
 
@@ -31,10 +31,10 @@ def head(
         "window": ranking.window.name,
         "period": period(ranking),
         "state": endings.state_of(timetable, ranking.window, ranking.period, now),
-        "final_at": instants.instant(endings.final_at(timetable, ranking.window, ranking.period)),
+        "final_at": instant(endings.final_at(timetable, ranking.window, ranking.period)),
         "order": ranking.metric.order,
         "method": method,
-        "as_of": instants.instant(max(stamps, default=None)),
+        "as_of": instant(max(stamps, default=None)),
     }
 
 

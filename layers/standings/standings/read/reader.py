@@ -6,10 +6,10 @@ from typing import Final, Literal, NamedTuple, cast
 from standings.domain.boards.definitions import Boards, Family, Metric, Ranking
 from standings.domain.boards.names import family_of
 from standings.domain.errors import NotFoundError, bad_argument, being_deleted, not_found
-from standings.domain.events import instants
 from standings.domain.events.event import MAX_SHOWN_LENGTH
 from standings.domain.rolling.blocks import lists_of
 from standings.domain.tiers.tier_path import ROOT, Path
+from standings.domain.windows.calendar import instant
 from standings.domain.windows.seasons import NO_SEASON
 from standings.domain.windows.window import Window
 from standings.ports.board_records import BOARD_TTL_S, BoardRecord
@@ -151,7 +151,7 @@ class Request:
             ranking = ranking._replace(generation=record.generation)
             until = record.coverage.readable_until(ranking)
         if until is not None and self.now >= until:
-            detail = f"this period of {window!r} could be read until {instants.instant(until)}"
+            detail = f"this period of {window!r} could be read until {instant(until)}"
             raise not_found("period-gone", "Period no longer kept", detail)
         if record is None or record.coverage.holds(ranking):
             return ranking

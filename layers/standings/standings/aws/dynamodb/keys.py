@@ -84,8 +84,10 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 from typing import Final
 from zlib import crc32
 
+from standings.aws.dynamodb.calls import Item
 from standings.domain.profiles.searching import INDEXED_LENGTH, MIN_SEARCH_LENGTH, search_form
 from standings.domain.tiers.tier_path import FANOUT, Path
+from standings.ports.rankings import Lane
 from standings.ports.scores import SLOTS
 
 BOARDS: Final = "#boards"

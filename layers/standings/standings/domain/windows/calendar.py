@@ -19,8 +19,8 @@ MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_ORDINAL: Final = _EPOCH.toordinal()
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_ORDINAL: Final = EPOCH.toordinal()
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
 _DAY_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})")
 _HOUR_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
@@ -75,7 +75,7 @@ class Calendar:
         if self._zone is None:
             return day * DAY
         midnight = datetime.fromordinal(day + _EPOCH_ORDINAL).replace(tzinfo=self._zone)
-        return (midnight - _EPOCH) // timedelta(milliseconds=1)
+        return (midnight - EPOCH) // timedelta(milliseconds=1)
 
     def end(self, unit: Unit, index: int) -> int:
         """The instant at which a bucket ends. Unless it is a season, the next one begins then."""
@@ -91,7 +91,7 @@ class Calendar:
 
     def local(self, at: int) -> datetime:
         """An instant as the board's clocks show it."""
-        return (_EPOCH + timedelta(milliseconds=at)).astimezone(self._zone or UTC)
+        return (EPOCH + timedelta(milliseconds=at)).astimezone(self._zone or UTC)
 
     def current(self, window: Window, now: int) -> int:
         """The index of the period that contains `now`; 0 for `all`. For seasons as `index`."""
@@ -123,7 +123,7 @@ class Calendar:
             parse_day(match[1])
             on = datetime.fromisoformat(f"{match[1]}T{match[2]}:00:00{match[3] or ''}")
             on = on if on.tzinfo else on.replace(tzinfo=self._zone or UTC)
-            return self.index("h", (on - _EPOCH) // timedelta(milliseconds=1))
+            return self.index("h", (on - EPOCH) // timedelta(milliseconds=1))
         except ValueError as error:
             example = "an hour such as 2026-11-20T15" if unit == "h" else "a day such as 2026-11-20"
             raise ValueError(f"expected {example} for a period of {window.name!r}, got {text[:80]!r}") from error
@@ -141,7 +141,7 @@ def parse_day(text: str) -> int:
     """The number of a day such as `2026-11-20`: days since 1970. ValueError for any other text."""
     match = _DAY_TEXT.fullmatch(text)
     day = date.fromisoformat(match[1]) if match else date.min
-    if not _EPOCH.year <= day.year < date.max.year:
+    if not EPOCH.year <= day.year < date.max.year:
         raise ValueError(f"expected a day such as 2026-11-20, got {text[:80]!r}")
     return day.toordinal() - _EPOCH_ORDINAL
 
@@ -149,3 +149,11 @@ def parse_day(text: str) -> int:
 def day_text(day: int) -> str:
     """A day with this number as text: the inverse of `parse_day`."""
     return date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
+
+
+def instant(at: int | None) -> str | None:
+    """An instant as text, in UTC, to the millisecond."""
+    if at is None:
+        return None
+    when = EPOCH + timedelta(milliseconds=at)
+    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from standings.domain.events.instants import instant
+from standings.domain.windows.calendar import instant
 from standings.maintain.failures.selection import ALL, MAX_NAMES_SHOWN, MAX_SHOWN, REPLAYABLE_MS, Selection
 from standings.ports.errors import StoreUnavailableError
 from standings.ports.scores import REPLAYABLE_DAYS

@@ -7,12 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.boards.definitions import Boards
-from standings.domain.events.instants import instant
 from standings.domain.members.member_item import Image
 from standings.domain.members.moves import Move
 from standings.domain.members.open_rankings import open_rankings
 from standings.domain.rolling.shifts import Shift, placing_shifts
-from standings.domain.windows.calendar import MINUTE
+from standings.domain.windows.calendar import MINUTE, instant
 from standings.maintain.failures.parked_objects import Decode, ParkedObject, read_parked, stored_objects
 from standings.maintain.failures.selection import ALL, MAX_NAMES_SHOWN, MAX_SHOWN, REPLAYABLE_MS, Selection
 from standings.ports.board_records import MAX_ATTEMPT_S

@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from standings.domain.boards.definitions import Family, Ranking
 from standings.domain.boards.endings import MAX_ANNOUNCED
-from standings.domain.events.instants import instant
 from standings.domain.members.member_item import Image
 from standings.domain.members.rolling_sum import place
+from standings.domain.windows.calendar import instant
 from standings.domain.windows.endings import final_at, label_of
 from standings.maintain.audit.audit import BoardAudit
 from standings.maintain.audit.ranking_entries import RankingEntries

@@ -10,8 +10,8 @@ from standings.catalog.board_catalog import BoardCatalog
 from standings.domain.boards.definitions import Family, Metric, Ranking
 from standings.domain.boards.names import family_of
 from standings.domain.errors import bad_argument
-from standings.domain.events.instants import instant
 from standings.domain.members.open_rankings import open_rankings
+from standings.domain.windows.calendar import instant
 from standings.domain.windows.endings import final_at, label_of, state_of
 from standings.domain.windows.seasons import NO_SEASON
 from standings.maintain.audit.audit import GRACE

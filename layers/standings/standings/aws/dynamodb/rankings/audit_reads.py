@@ -6,11 +6,10 @@ from typing import cast
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item
 from standings.aws.dynamodb.counted_reads import CountedReads
-from standings.aws.dynamodb.keys import entry_key, index_key, node_key
+from standings.aws.dynamodb.keys import entry_key, index_key, lane_count, lane_of, node_key
 from standings.aws.dynamodb.rankings.audit_tables import AuditTables, decoded_place, spreads, stored_row
 from standings.aws.dynamodb.rankings.rankings import MAX_LANES
 from standings.aws.dynamodb.rankings.rolling_audit_reads import RollingAuditReads
-from standings.aws.dynamodb.keys import lane_count, lane_of
 from standings.aws.dynamodb.scores.member_items import decode_stored
 from standings.aws.dynamodb.scores.scores import DynamoScores
 from standings.domain.boards.definitions import Ranking

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from standings.aws.dynamodb.calls import DynamoDBClient, Item, batch_get, query_items, store_errors
-from standings.aws.dynamodb.keys import PLACES, index_key, member_item_key, shard_of
-from standings.aws.dynamodb.keys import shards_ever
+from standings.aws.dynamodb.keys import PLACES, index_key, member_item_key, shard_of, shards_ever
 from standings.domain.boards.definitions import MAX_UNITS, Metric
 from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
 from standings.maintain.audit.report import StoredRow

@@ -15,9 +15,18 @@ from standings.aws.dynamodb.calls import (
     query_items,
     update_if,
 )
-from standings.aws.dynamodb.keys import DIGITS, PLACES, entry_key, index_key, log_key, node_key, top_key
+from standings.aws.dynamodb.keys import (
+    DIGITS,
+    PLACES,
+    entry_key,
+    index_key,
+    lane_count,
+    log_key,
+    node_key,
+    shards_ever,
+    top_key,
+)
 from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, lates_ever, log_count, log_of
-from standings.aws.dynamodb.keys import lane_count, shards_ever
 from standings.domain.boards.definitions import generation_code
 from standings.domain.rolling.blocks import blocks_within
 from standings.domain.rolling.count_log import LogEntry, fold_deltas

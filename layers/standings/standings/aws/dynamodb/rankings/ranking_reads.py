@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from standings.aws.dynamodb.calls import MAX_KEYS, DynamoDBClient, Item, batch_get, get_item, query, query_items
-from standings.aws.dynamodb.keys import PLACES, entry_key, index_key
+from standings.aws.dynamodb.keys import PLACES, entry_key, index_key, lane_of, shards_ever
 from standings.aws.dynamodb.rankings.rolling_reads import RollingReads
-from standings.aws.dynamodb.keys import lane_of, shards_ever
 from standings.aws.dynamodb.rankings.tier_trees import KnownLanes
 from standings.aws.dynamodb.scores.board_records import DynamoBoards
 from standings.aws.dynamodb.scores.scores import DynamoScores

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from standings.aws.dynamodb.calls import Cancellation, DynamoDBClient, conditional, transact
-from standings.aws.dynamodb.keys import COUNTERS, entry_key, index_key, node_key, shard_of
+from standings.aws.dynamodb.keys import COUNTERS, entry_key, index_key, lane_count, node_key, shard_of
 from standings.aws.dynamodb.rankings.log_folds import RunAll
 from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, ROW_LIFETIME
 from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows, one_after_another
-from standings.aws.dynamodb.keys import lane_count
 from standings.domain.boards.definitions import Ranking
 from standings.domain.members.moves import Move
 from standings.domain.scoring.sort_order import decode_sort_key, sort_key

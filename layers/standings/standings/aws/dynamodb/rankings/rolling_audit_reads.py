@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from standings.aws.dynamodb.calls import Item
-from standings.aws.dynamodb.keys import entry_key, log_key, node_key
+from standings.aws.dynamodb.keys import entry_key, lane_of, log_key, node_key
 from standings.aws.dynamodb.rankings.audit_tables import AuditTables, decoded_place, spreads, stored_row, version_of
 from standings.aws.dynamodb.rankings.rolling_items import (
     ahead_of,
@@ -17,7 +17,6 @@ from standings.aws.dynamodb.rankings.rolling_items import (
 )
 from standings.aws.dynamodb.rankings.rolling_reads import read_with_logs
 from standings.aws.dynamodb.rankings.rolling_windows import MAX_LOGS
-from standings.aws.dynamodb.keys import lane_of
 from standings.aws.dynamodb.scores.member_items import decode_stored
 from standings.domain.boards.definitions import MAX_UNITS, Ranking
 from standings.domain.members.member_item import Image

@@ -10,9 +10,8 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.calls import Item
-from standings.aws.dynamodb.keys import entry_key, log_key, node_key
+from standings.aws.dynamodb.keys import entry_key, lane_of, log_key, node_key, shards_ever
 from standings.aws.dynamodb.rankings.rolling_items import log_count, log_of, positions, positions_known, row_of
-from standings.aws.dynamodb.keys import lane_of, shards_ever
 from standings.domain.boards.definitions import Ranking
 from standings.domain.rolling.count_log import Log, NodeDeltas, joined, node_deltas
 from standings.domain.rolling.rolling_rankings import rolling_of

@@ -16,10 +16,9 @@ from standings.aws.dynamodb.calls import (
     transact,
     update_if,
 )
-from standings.aws.dynamodb.keys import entry_key, log_key
+from standings.aws.dynamodb.keys import entry_key, log_key, shards_ever
 from standings.aws.dynamodb.rankings.log_folds import RunAll, fold_log, write_all
 from standings.aws.dynamodb.rankings.rolling_items import lates_ever, list_item, log_bytes, log_count, row_item, row_of
-from standings.aws.dynamodb.keys import shards_ever
 from standings.domain.rolling.count_log import LogEntry, encode_entry
 from standings.domain.rolling.rolling_rankings import RollingRankings
 from standings.ports.errors import CancelReason, StoreRefusedError
