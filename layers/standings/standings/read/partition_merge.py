@@ -8,14 +8,10 @@ entries takes two rounds at most, and reads at most N entries of each partition.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Final
 
 from standings.domain.tiers.tier_path import Path
 from standings.ports.rankings import Entry, Node, Partition, Span
-from standings.read.reader import RankingReads
-
-BEYOND: Final = 12
-"""Entries that are read of a partition beyond its share. Of ten shards, few have more of a hundred entries."""
+from standings.read.reader import BEYOND, RankingReads
 
 
 class Stretch:

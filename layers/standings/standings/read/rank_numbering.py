@@ -16,8 +16,7 @@ from standings.domain.scoring.sort_order import encode_sortable
 from standings.domain.tiers import tier_tree
 from standings.domain.tiers.tier_path import ROOT, Path
 from standings.ports.rankings import Entry, Node, Partition, Span
-from standings.read.partition_merge import BEYOND
-from standings.read.reader import Method, RankingReads
+from standings.read.reader import BEYOND, Method, RankingReads
 
 ENTRIES_OF_A_NODE: Final = 36  # Entries of the index that cost as much as one node: half a read unit, 4 KB
 MAX_TRIES: Final = 3  # How often `select` goes down the tiers while members move

@@ -21,6 +21,8 @@ from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
 
+BEYOND: Final = 12
+"""Entries that are read of a partition beyond its share. Of ten shards, few have more of a hundred entries."""
 LAST_READ_S: Final = 12.0
 """Seconds after which a request starts no more reads. The last read must end before the function times out."""
 
