@@ -8,16 +8,14 @@ import orjson
 
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.dynamodb.scores.member_items import decode_change
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.boards.definitions import Boards
+from standings.aws.dynamodb.ranking_reads import DynamoTrees
+from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores, decode_change
+from standings.catalog import BoardCatalog
+from standings.domain.boards import Boards
+from standings.project.commits import PrunedRankings
 from standings.project.projector import Projector, Record
-from standings.project.prune_tiers import PrunedRankings
-from standings.runtime.retry import Clock
+from standings.runtime.clock import Clock
 from standings.write.writer import QueueMessage, Writer
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

@@ -6,15 +6,15 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
-from standings.aws.dynamodb.keys import COUNTERS, node_key
-from standings.aws.dynamodb.rankings.rankings import entry_action
-from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards, Family, Ranking
-from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, sort_value
-from standings.domain.tiers.tier_path import ROOT, Path, path
-from standings.domain.windows.calendar import SECOND
+from standings.aws.dynamodb.rankings import entry_action
+from standings.aws.dynamodb.rolling import EXPIRY_MARGIN
+from standings.aws.dynamodb.tables import COUNTERS, node_key
+from standings.domain.boards import Boards, Family, Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import Move
+from standings.domain.scoring import Place, sort_value
+from standings.domain.tiers import ROOT, Path, path
+from standings.domain.windows import SECOND
 from tests.support.dynamodb.engine import Engine
 
 NOW: Final = 1_795_256_100_000

@@ -9,12 +9,12 @@ from benchmarks.harness import population
 from benchmarks.harness.pipeline import Pipeline, still_clock
 from benchmarks.harness.trips import Ticks, Trips, rankings_reader
 from benchmarks.harness.truth import Truth
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards, Ranking
+from standings.domain.boards import Boards, Ranking
+from standings.domain.boards_toml import parse_boards
 from standings.read import member_ranks, pages, score_statistics
 from standings.read.reader import Question as About
 from standings.read.reader import Reader, Request
-from standings.runtime.retry import Clock
+from standings.runtime.clock import Clock
 
 SAMPLE: Final = 100
 """Members that are read one by one."""

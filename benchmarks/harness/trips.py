@@ -13,13 +13,13 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unittest import mock
 
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from benchmarks.harness.meter import Meter
-    from standings.runtime.retry import Clock
+    from standings.runtime.clock import Clock
 
 T = TypeVar("T")
 _READS: Final = {"get_item", "batch_get_item", "query"}
@@ -97,5 +97,5 @@ class SideBySide(Executor):
 
 def rankings_reader(client: Trips, ticks: Ticks, clock: Clock) -> DynamoRankingsReader:
     """Return the reader's store on a client that counts trips."""
-    with mock.patch("standings.aws.dynamodb.rankings.ranking_reads.ThreadPoolExecutor", partial(SideBySide, ticks)):
+    with mock.patch("standings.aws.dynamodb.ranking_reads.ThreadPoolExecutor", partial(SideBySide, ticks)):
         return DynamoRankingsReader(client, "Rankings", "Scores", clock)  # type: ignore[arg-type]

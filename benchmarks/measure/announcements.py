@@ -17,14 +17,14 @@ from benchmarks.harness.questions import Answer, Board
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.pages.tables import Table
-from standings.announce.announcer import AT_MOST_EVERY_MS, Announcer
-from standings.aws.dynamodb.announced_tops import DynamoAnnouncedTops
-from standings.aws.dynamodb.rankings.top_reads import DynamoTopReads
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.eventbridge.event_bus import EventBus
-from standings.domain.boards.boards_toml import parse_boards
-from standings.ports.announcements import Look, RankingName
-from standings.runtime.retry import Clock
+from standings.announce import AT_MOST_EVERY_MS, Announcer
+from standings.aws.dynamodb.audit_reads import DynamoTopReads
+from standings.aws.dynamodb.scores import DynamoBoards
+from standings.aws.dynamodb.versioned_items import DynamoAnnouncedTops
+from standings.aws.eventbridge import EventBus
+from standings.domain.boards_toml import parse_boards
+from standings.ports import Look, RankingName
+from standings.runtime.clock import Clock
 from tests.support.aws.fakes.bus import Bus
 
 MEMBERS: Final = 10_000

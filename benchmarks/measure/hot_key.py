@@ -12,7 +12,7 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import Pipeline, event
 from benchmarks.harness.results_file import Output
 from benchmarks.pages.tables import Result, crossed
-from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards_toml import parse_boards
 
 MEMBERS: Final = 200_000
 EVENTS: Final = 2_000

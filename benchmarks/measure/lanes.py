@@ -17,15 +17,14 @@ from benchmarks.harness.truth import Truth
 from benchmarks.harness.virtual_time import TRANSACTION, Meeting, VirtualClock
 from benchmarks.measure import rising
 from benchmarks.pages.tables import Result, Row, Table
-from standings.aws.dynamodb.rankings.rankings import MAX_LANES, DynamoRankings
-from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.members.member_item import Image
-from standings.domain.members.moves import Change
+from standings.aws.dynamodb.ranking_reads import DynamoTrees
+from standings.aws.dynamodb.rankings import MAX_LANES, DynamoRankings
+from standings.aws.dynamodb.scores import DynamoBoards
+from standings.catalog import BoardCatalog
+from standings.domain.members import Change, Image
+from standings.project.commits import PrunedRankings
 from standings.project.projector import Projector, ProjectResult, Record
-from standings.project.prune_tiers import PrunedRankings
-from standings.runtime.retry import Clock
+from standings.runtime.clock import Clock
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

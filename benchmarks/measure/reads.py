@@ -26,17 +26,16 @@ from benchmarks.members.rolling_board import AROUND, ENDED, NOON, RollingBoard
 from benchmarks.members.rolling_board import SAMPLE as SINGLE
 from benchmarks.pages import peers
 from benchmarks.pages.tables import Lines, Result, Table, crossed
-from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.profiles.searching import MAX_FOUND, MAX_LOOKED_AT
-from standings.domain.windows.calendar import DAY
-from standings.members.change_profiles import ProfileAdmin
+from standings.aws.dynamodb.profiles import DynamoProfiles
+from standings.aws.dynamodb.scores import DynamoScores
+from standings.domain.boards_toml import parse_boards
+from standings.domain.profiles import MAX_FOUND, MAX_LOOKED_AT
+from standings.domain.windows import DAY
+from standings.members import ProfileAdmin
 from standings.read import board_list, member_ranks, pages
 from standings.read.history import MAX_PERIODS, history
 from standings.read.member_ranks import MAX_MEMBERS
-from standings.read.profiles.search import Search
-from standings.read.profiles.shown import People
+from standings.read.profiles import People, Search
 from standings.read.reader import USUAL, Request
 
 SIZES: Final = (10_000, 1_000_000)

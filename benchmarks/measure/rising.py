@@ -7,13 +7,12 @@ from typing import Any, Final
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
 from benchmarks.harness.pipeline import still_clock
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place
-from standings.domain.tiers.tier_path import path, prefixes
-from standings.project.commit_moves import move_in_ranking
-from standings.project.prune_tiers import PrunedRankings, PruneResult
+from standings.aws.dynamodb.ranking_reads import DynamoTrees
+from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.domain.members import Move
+from standings.domain.scoring import Place
+from standings.domain.tiers import path, prefixes
+from standings.project.commits import PrunedRankings, PruneResult, move_in_ranking
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

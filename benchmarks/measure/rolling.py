@@ -38,9 +38,9 @@ from benchmarks.harness.questions import Board
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.pages.tables import Table
-from standings.aws.dynamodb.keys import PLACES
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.windows.calendar import DAY, SECOND
+from standings.aws.dynamodb.tables import PLACES
+from standings.domain.boards_toml import parse_boards
+from standings.domain.windows import DAY, SECOND
 from standings.read import pages
 from standings.read.reader import Question
 

@@ -8,9 +8,9 @@ from random import Random
 from typing import Final, NamedTuple
 
 from benchmarks.harness.population import BOUND, Tree
-from standings.domain.scoring.sort_order import sort_value
-from standings.domain.tiers.tier_path import Path, path
-from standings.domain.windows.window import MAX_SLAB
+from standings.domain.scoring import sort_value
+from standings.domain.tiers import Path, path
+from standings.domain.windows import MAX_SLAB
 
 EARLIER: Final = 13
 """Days before today of which something is stored: `late` as shipped, a day of reading, a margin, and days until TTL."""

@@ -5,21 +5,16 @@ from typing import Any, Final
 
 from benchmarks.harness.population import Tree, member
 from benchmarks.members.histories import Histories
-from standings.aws.dynamodb.keys import COUNTERS, log_key, node_key
-from standings.aws.dynamodb.rankings.rankings import entry_action
-from standings.aws.dynamodb.rankings.rolling_items import EXPIRY_MARGIN, list_item, row_item
-from standings.aws.dynamodb.scores.member_items import encode_image
-from standings.domain.boards.definitions import Metric, Ranking
-from standings.domain.members.member_item import Image
-from standings.domain.members.moves import Move
-from standings.domain.members.rolling_sum import place
-from standings.domain.rolling.count_log import LogEntry, encode_entry
-from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.rolling.steps import steps_of
-from standings.domain.tiers.tier_path import Path, path, prefixes
-from standings.domain.windows.calendar import MINUTE, SECOND
-from standings.domain.windows.window import Window
-from standings.ports.rolling import ListItem, RollingRow, RowChange
+from standings.aws.dynamodb.rankings import entry_action
+from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, list_item, row_item
+from standings.aws.dynamodb.scores import encode_image
+from standings.aws.dynamodb.tables import COUNTERS, log_key, node_key
+from standings.domain.boards import Metric, Ranking
+from standings.domain.members import Image, Move, place
+from standings.domain.rolling import LogEntry, RollingRankings, encode_entry, steps_of
+from standings.domain.tiers import Path, path, prefixes
+from standings.domain.windows import MINUTE, SECOND, Window
+from standings.ports import ListItem, RollingRow, RowChange
 from tests.support.dynamodb.engine import Engine
 
 BEFORE: Final = MINUTE

@@ -11,11 +11,10 @@ from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.truth import MemberTruth, number_of
 from benchmarks.members.histories import LIVES
 from benchmarks.members.loader import Loader
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.rolling.count_log import LogEntry, encode_entry
-from standings.domain.rolling.steps import CountChange
-from standings.domain.windows.calendar import DAY
-from standings.project.shift_members import ROOM
+from standings.domain.boards_toml import parse_boards
+from standings.domain.rolling import CountChange, LogEntry, encode_entry
+from standings.domain.windows import DAY
+from standings.project.commits import ROOM
 from standings.read.member_ranks import MAX_MEMBERS
 
 NOON: Final = population.NOW // DAY * DAY + DAY // 2

@@ -4,10 +4,9 @@ from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.announce.announcer import merged
-from standings.aws.sqs.look_queue import decode_look
-from standings.ports.announcements import Look, RankingName
-from standings.ports.errors import StoreUnavailableError
+from standings.announce import merged
+from standings.aws.sqs import decode_look
+from standings.ports import Look, RankingName, StoreUnavailableError
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import announcer, building_blocks
 

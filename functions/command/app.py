@@ -6,18 +6,17 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
+from standings import http
 from standings.domain.errors import NotYourMemberError, bad_body
-from standings.http import api, responses
-from standings.http.callers import check_admin, own_member
-from standings.ingest.post_events import Posting
-from standings.members.change_profiles import ProfileAdmin
-from standings.members.register_hide_remove import MemberAdmin
+from standings.http import check_admin, own_member
+from standings.ingest import Posting
+from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, command
 
 _clock = building_blocks.real_clock()
 _MEMBER_CLAIM: Final = os.environ.get("JWT_MEMBER_CLAIM", "")
-_api = api.Api()
+_api = http.Api()
 
 
 @cache
@@ -31,22 +30,22 @@ def _members() -> tuple[MemberAdmin, ProfileAdmin]:
     return command.members(_clock)
 
 
-@_api.route("POST", api.EVENTS)
+@_api.route("POST", http.EVENTS)
 def post() -> Response[str]:
     """Queue events. The answer has the outcome of each."""
     _api.arguments()
-    return responses.json({"results": _posting().post(_api.body(), _own_member())}, 202)
+    return http.json({"results": _posting().post(_api.body(), _own_member())}, 202)
 
 
-@_api.route("PUT", api.MEMBER)
+@_api.route("PUT", http.MEMBER)
 def put(board: str) -> Response[str]:
     """Register a member. The body may hide it or show it again."""
     check_admin(_api.event)
     member = _member()
-    return responses.json(_members()[0].put(board, member, _hidden()))
+    return http.json(_members()[0].put(board, member, _hidden()))
 
 
-@_api.route("DELETE", api.MEMBER)
+@_api.route("DELETE", http.MEMBER)
 def delete(board: str) -> Response[str]:
     """Remove a member with its scores."""
     check_admin(_api.event)
@@ -54,7 +53,7 @@ def delete(board: str) -> Response[str]:
     return Response(status_code=204, body="")
 
 
-@_api.route("PUT", api.PROFILE)
+@_api.route("PUT", http.PROFILE)
 def put_profile() -> Response[str]:
     """Set and remove fields of a member's profile."""
     member, own = _member(), _own_member()
@@ -62,10 +61,10 @@ def put_profile() -> Response[str]:
         check_admin(_api.event)
     elif own != member:
         raise NotYourMemberError("id: the token is for another member")
-    return responses.json(_members()[1].put(member, _api.document()))
+    return http.json(_members()[1].put(member, _api.document()))
 
 
-@_api.route("DELETE", api.PROFILE)
+@_api.route("DELETE", http.PROFILE)
 def delete_profile() -> Response[str]:
     """Remove a member's profile."""
     check_admin(_api.event)

@@ -15,10 +15,10 @@ from typing import Any, Final
 import botocore
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.maintain.failures.selection import Selection
-from standings.maintain.rebuild.rebuild_all import rebuild_all
+from standings.domain.boards import DELETE, REBUILD
+from standings.maintain.failures import Selection
+from standings.maintain.rebuild import rebuild_all
 from standings.maintain.task_arguments import Task, Tasks, task_of
-from standings.ports.board_records import DELETE, REBUILD
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, maintenance
 

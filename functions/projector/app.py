@@ -9,13 +9,12 @@ from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.aws.dynamodb.scores.member_items import decode_change
-from standings.ports.errors import StoreUnavailableError
-from standings.project.announced_rankings import AnnouncedRankings
-from standings.project.projector import Record
-from standings.project.prune_tiers import PruneResult
+from standings.aws.dynamodb.scores import decode_change
+from standings.ports import StoreUnavailableError
+from standings.project.commits import PruneResult
+from standings.project.projector import AnnouncedRankings, Record
+from standings.runtime.clock import with_retry
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.runtime.retry import with_retry
 from standings.wiring import building_blocks, projector
 
 _clock = building_blocks.real_clock()

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.boards.names import MAX_MEMBER_BYTES, check_member
+from standings import http
+from standings.domain.boards import MAX_MEMBER_BYTES, Ranking, check_member
 from standings.domain.errors import bad_argument, bad_body
-from standings.http import api, live_page, responses
 from standings.read import board_list, history, member_ranks, notes, pages, score_statistics
 from standings.read.reader import Question, Request, method_of
 from standings.runtime.logs import logger
@@ -19,7 +18,7 @@ from standings.wiring import building_blocks, query
 _reader, _people, _search, _notes = query.services(building_blocks.real_clock())
 _OPEN_READS: Final = os.environ.get("OPEN_READS") == "true"
 # A cache that anyone may ask must not keep what only some may read.
-_api = api.Api(rankings_max_age=int(os.environ.get("READS_MAX_AGE", "0")) if _OPEN_READS else 0)
+_api = http.Api(rankings_max_age=int(os.environ.get("READS_MAX_AGE", "0")) if _OPEN_READS else 0)
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 _PAGE: Final = Path(__file__).with_name("page")
@@ -30,7 +29,7 @@ _DEFAULT_PERIODS: Final = 14
 _DEFAULT_FOUND: Final = 20
 
 
-@_api.route("GET", api.PROFILE)
+@_api.route("GET", http.PROFILE)
 def profile_() -> Response[str]:
     """A member's profile, or the members whose names have a beginning."""
     arguments = _api.arguments("id", "name", "board", "limit")
@@ -39,12 +38,12 @@ def profile_() -> Response[str]:
         for name in ("board", "limit"):
             if name in arguments:
                 raise bad_argument(name, "is that of a search: it needs name")
-        return responses.json(_people.profile(Request(_reader), member))
+        return http.json(_people.profile(Request(_reader), member))
     if "id" in arguments:
         raise bad_argument("id", "cannot go with name")
     limit = arguments.whole("limit", _DEFAULT_FOUND)
     found = _search.search(Request(_reader), name=arguments["name"], board=arguments.get("board"), limit=limit)
-    return responses.json(found)
+    return http.json(found)
 
 
 @_api.route("GET", "/boards")
@@ -53,17 +52,17 @@ def boards() -> Response[str]:
     arguments = _api.arguments("prefix", "limit", "cursor")
     prefix, limit = arguments.get("prefix", ""), arguments.whole("limit", _DEFAULT_LIMIT)
     cursor = arguments.get("cursor")
-    return responses.json(board_list.boards(Request(_reader), prefix=prefix, limit=limit, cursor=cursor))
+    return http.json(board_list.boards(Request(_reader), prefix=prefix, limit=limit, cursor=cursor))
 
 
 @_api.route("GET", "/boards/<board>")
 def board_(board: str) -> Response[str]:
     """A board's definition."""
     _api.arguments()
-    return responses.json(board_list.definition(Request(_reader), board))
+    return http.json(board_list.definition(Request(_reader), board))
 
 
-@_api.route("GET", api.MEMBER)
+@_api.route("GET", http.MEMBER)
 def member_(board: str) -> Response[str]:
     """A member's scores in every metric and window of a board."""
     arguments = _api.arguments("id", "ranks", "method", "profiles", "notes")
@@ -77,7 +76,7 @@ def member_(board: str) -> Response[str]:
     return _shown(request, card, profiles=profiles)
 
 
-@_api.route("GET", api.RANKING)
+@_api.route("GET", http.RANKING)
 def page(board: str, metric: str, window: str) -> Response[str]:
     """A page of a ranking's list: the first, after a cursor, from a position or a score, or around a member."""
     arguments = _api.arguments(
@@ -92,7 +91,7 @@ def page(board: str, metric: str, window: str) -> Response[str]:
     return _shown(question.request, _page_of(question, arguments), profiles=profiles, noted=noted)
 
 
-def _page_of(question: Question, arguments: api.Arguments) -> dict[str, Any]:
+def _page_of(question: Question, arguments: http.Arguments) -> dict[str, Any]:
     me = arguments.get("me")
     if me is not None:
         check_member("me", me)
@@ -114,7 +113,7 @@ def _page_of(question: Question, arguments: api.Arguments) -> dict[str, Any]:
     return pages.page(question, limit=limit, cursor=arguments.get("cursor"), me=me)
 
 
-@_api.route("GET", api.RANKING + "/rank")
+@_api.route("GET", http.RANKING + "/rank")
 def rank_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank, or the rank that a score would have."""
     arguments = _api.arguments("period", "method", "member", "score", "previous", "profiles", "notes")
@@ -128,20 +127,20 @@ def rank_(board: str, metric: str, window: str) -> Response[str]:
     for name in ("member", "previous", "profiles", "notes"):
         if name in arguments:
             raise bad_argument(name, "cannot go with score")
-    return responses.json(score_statistics.score_rank(question, score=arguments["score"]))
+    return http.json(score_statistics.score_rank(question, score=arguments["score"]))
 
 
-@_api.route("GET", api.RANKING + "/history")
+@_api.route("GET", http.RANKING + "/history")
 def history_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank in each period that can be read."""
     arguments = _api.arguments("period", "method", "member", "periods")
     question = _question(board, metric, window, arguments)
     member = arguments.required("member", "say whose history")
     periods = arguments.whole("periods", _DEFAULT_PERIODS)
-    return responses.json(history.history(question, member=member, periods=periods))
+    return http.json(history.history(question, member=member, periods=periods))
 
 
-@_api.route("POST", api.RANKING + "/ranks")
+@_api.route("POST", http.RANKING + "/ranks")
 def ranks_(board: str, metric: str, window: str) -> Response[str]:
     """The ranks of a group of members."""
     arguments = _api.arguments("period", "method", "previous", "profiles", "notes")
@@ -152,22 +151,22 @@ def ranks_(board: str, metric: str, window: str) -> Response[str]:
     return _shown(question.request, group, profiles=profiles, noted=noted)
 
 
-@_api.route("GET", api.RANKING + "/percentile")
+@_api.route("GET", http.RANKING + "/percentile")
 def percentile_(board: str, metric: str, window: str) -> Response[str]:
     """The score at a percentile."""
     arguments = _api.arguments("period", "method", "p")
     question = _question(board, metric, window, arguments)
-    return responses.json(
+    return http.json(
         score_statistics.percentile(question, p=arguments.required("p", "say which percentile, such as 90"))
     )
 
 
-@_api.route("GET", api.RANKING + "/distribution")
+@_api.route("GET", http.RANKING + "/distribution")
 def distribution_(board: str, metric: str, window: str) -> Response[str]:
     """The number of members in each range of scores."""
     arguments = _api.arguments("period", "method", "buckets")
     question = _question(board, metric, window, arguments)
-    return responses.json(score_statistics.distribution(question, buckets=arguments.whole("buckets", _DEFAULT_BUCKETS)))
+    return http.json(score_statistics.distribution(question, buckets=arguments.whole("buckets", _DEFAULT_BUCKETS)))
 
 
 @_api.route("GET", "/openapi.json")
@@ -187,7 +186,7 @@ def _description() -> Response[str]:
 def live_page_() -> Response[str]:
     """The live page: one HTML document, which requests everything from this API but members' pictures."""
     hosts, frames = _listed("PICTURE_ORIGINS"), _listed("EMBED_ORIGINS")
-    return responses.html(live_page.document(_PAGE, hosts), hosts, frames)
+    return http.html(http.document(_PAGE, hosts), hosts, frames)
 
 
 def _listed(name: str) -> list[str]:
@@ -205,11 +204,11 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return _api.resolve(event, context)
 
 
-def _question(board: str, metric: str, window: str, arguments: api.Arguments) -> Question:
+def _question(board: str, metric: str, window: str, arguments: http.Arguments) -> Question:
     return Request(_reader).question(board, metric, window, arguments.get("period"), arguments.get("method"))
 
 
-def _noted(question: Question, arguments: api.Arguments) -> Ranking | None:
+def _noted(question: Question, arguments: http.Arguments) -> Ranking | None:
     """The ranking whose notes the client asked for; None if it asked for none."""
     return notes.noted(question, arguments.get("cursor")) if arguments.flag("notes") else None
 
@@ -218,7 +217,7 @@ def _shown(request: Request, answer: dict[str, Any], *, profiles: bool, noted: R
     """The answer, with the profile of each member in it, and the note of each score, if the client asked for them."""
     if noted is not None:
         answer = _notes.show(request, noted, answer)
-    return responses.json(_people.show(request, answer) if profiles else answer)
+    return http.json(_people.show(request, answer) if profiles else answer)
 
 
 def _members() -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from aws_lambda_powertools import single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.aws.sqs.messages import at_filled_in, refused_since, sent_at
+from standings.aws.sqs import at_filled_in, refused_since, sent_at
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks, writer
 from standings.write.writer import QueueMessage

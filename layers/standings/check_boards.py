@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from standings.domain.boards.boards_toml import DefinitionError, parse_boards
+from standings.domain.boards_toml import DefinitionError, parse_boards
 from standings.runtime.environment import BOARDS_FILE
 
 

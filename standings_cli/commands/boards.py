@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from standings.domain.boards.boards_toml import DefinitionError, parse_boards
+from standings.domain.boards_toml import DefinitionError, parse_boards
 from standings_cli.commands.options import Commands, add_csv
 from standings_cli.stack.board_names import unknown_status
 from standings_cli.stack.connection import Connection

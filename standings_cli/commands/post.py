@@ -12,10 +12,9 @@ from typing import Any, Final
 
 import orjson
 
-from standings.domain.boards.boards_toml import DefinitionError, parse_boards
-from standings.domain.boards.definitions import Boards
-from standings.domain.events.event import RefusedEvent
-from standings.domain.events.instants import read_at
+from standings.domain.boards import Boards
+from standings.domain.boards_toml import DefinitionError, parse_boards
+from standings.domain.events import RefusedEvent, read_at
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
 from standings_cli.post.counted import NotYetError, RefusedError, Waiting

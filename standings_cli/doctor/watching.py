@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from standings.domain.windows.calendar import instant
+from standings.domain.windows import instant
 from standings_cli.doctor.deployed import Deployed
 from standings_cli.doctor.finding import Finding, failed, note, ok
 

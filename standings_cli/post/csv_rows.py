@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from standings.domain.boards.boards_toml import METRIC_NAME
-from standings.domain.events.event import RefusedEvent
+from standings.domain.boards_toml import METRIC_NAME
+from standings.domain.events import RefusedEvent
 from standings_cli.post.event_text import FIELDS, METRIC_RULE, EventText, event_text
 from standings_cli.post.source import InputError, Lines
 

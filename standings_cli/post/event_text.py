@@ -6,14 +6,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.sqs.messages import MAX_BODY_BYTES, OutgoingMessage, message_of
-from standings.domain.boards.boards_toml import METRIC_NAME
-from standings.domain.boards.definitions import Boards
-from standings.domain.boards.names import BOARD_NAME, MAX_MEMBER_BYTES
-from standings.domain.events.event import RefusedEvent, shown
-from standings.domain.events.event_rules import MAX_ID_LENGTH, parse_event
-from standings.domain.events.instants import read_at
-from standings.ingest.post_events import posted
+from standings.aws.sqs import MAX_BODY_BYTES, OutgoingMessage, message_of
+from standings.domain.boards import BOARD_NAME, MAX_MEMBER_BYTES, Boards
+from standings.domain.boards_toml import METRIC_NAME
+from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, parse_event, read_at, shown
+from standings.ingest import posted
 
 FIELDS: Final = ("id", "board", "member", "at")
 METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
 
-from standings.aws.sqs.messages import OutgoingMessage, entry, said_of
+from standings.aws.sqs import OutgoingMessage, entry, said_of
 from standings_cli.stack.backoff import backoff
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from standings.aws.sqs.messages import AT_FILLED_IN, OutgoingMessage, batches
+from standings.aws.sqs import AT_FILLED_IN, OutgoingMessage, batches
 from standings_cli import resume
 from standings_cli.post.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from standings_cli.post.outbox import NotTakenError, Outbox

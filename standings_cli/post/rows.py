@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from standings.aws.sqs.messages import OutgoingMessage
-from standings.domain.boards.definitions import Boards
-from standings.domain.events.event import RefusedEvent, shown
+from standings.aws.sqs import OutgoingMessage
+from standings.domain.boards import Boards
+from standings.domain.events import RefusedEvent, shown
 from standings_cli.post.csv_rows import csv_rows
 from standings_cli.post.event_text import EventText, message
 from standings_cli.post.source import HalfLineError, InputError, Lines

@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.events.event_rules import parse_event
+from standings.domain.boards_toml import parse_boards
+from standings.domain.events import parse_event
 from standings.runtime.environment import BOARDS_FILE
 from standings_cli.__main__ import parser
 from tests.support.documents.pages import DECISIONS, NEEDS_ACCOUNT, PAGES, PROJECT, blocks, in_text, programs

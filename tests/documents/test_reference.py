@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.windows.calendar import DAY
+from standings.domain.boards_toml import parse_boards
+from standings.domain.windows import DAY
 from standings_cli.__main__ import parser
 
 PROJECT: Final = Path(__file__).parents[2]

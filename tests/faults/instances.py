@@ -14,11 +14,11 @@ from unittest import mock
 
 import aws_lambda_powertools
 
-from standings.aws.dynamodb.rankings import log_folds, purge, ranking_reads, rolling_windows
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.windows.calendar import DAY
-from standings.project import shift_members
-from standings.project.prune_tiers import PrunedRankings
+from standings.aws.dynamodb import purge, ranking_reads, rolling
+from standings.domain.boards_toml import parse_boards
+from standings.domain.windows import DAY
+from standings.project import commits
+from standings.project.commits import PrunedRankings
 from standings.runtime import logs
 from standings.wiring import building_blocks, projector
 from tests.support.aws.environment import ENVIRONMENT
@@ -29,15 +29,15 @@ from .clockwork import Pool
 if TYPE_CHECKING:
     from types import CodeType
 
-    from standings.domain.boards.definitions import Boards
+    from standings.domain.boards import Boards
 
     from .world import World
 
 _SHORT = (
-    (shift_members, "ROOM", (0, 30, 100, 3_000)),
-    (shift_members, "MAX_ENTRY", (20, 8_000)),
-    (rolling_windows, "LONG", (50, 24_000)),
-    (log_folds, "MAX_ENTRIES", (1, 2, 250)),
+    (commits, "ROOM", (0, 30, 100, 3_000)),
+    (commits, "MAX_ENTRY", (20, 8_000)),
+    (rolling, "LONG", (50, 24_000)),
+    (rolling, "MAX_ENTRIES", (1, 2, 250)),
 )
 """Limits of logs, and the values that a schedule draws from."""
 

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from standings.aws.dynamodb.keys import BOARDS, DELETED_BOARDS, DIGITS, board_of, member_key
-from standings.aws.dynamodb.scores.board_records import decode_record
-from standings.aws.dynamodb.scores.member_items import decode_image
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.rolling_sum import aggregate_in_period
-from standings.domain.rolling.rolling_rankings import rolling_of
-from standings.domain.scoring.sort_order import Place, sort_key, sort_value
-from standings.domain.scoring.ties import LONG_AGO
-from standings.domain.tiers.tier_path import path
-from standings.domain.windows.window import parse_window
+from standings.aws.dynamodb.scores import decode_image, decode_record
+from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, DIGITS, board_of, member_key
+from standings.domain.boards import Ranking
+from standings.domain.members import aggregate_in_period
+from standings.domain.rolling import rolling_of
+from standings.domain.scoring import LONG_AGO, Place, sort_key, sort_value
+from standings.domain.tiers import path
+from standings.domain.windows import parse_window
 from tests.support.builders.stored import Counters, Stored
 from tests.support.dynamodb.items import encode_item
 from tests.support.oracle.model import ENDING, unit

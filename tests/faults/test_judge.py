@@ -3,9 +3,8 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from standings.aws.dynamodb.scores.board_records import encode_record
-from standings.domain.boards.coverage import coverage_of
-from standings.ports.board_records import BoardRecord
+from standings.aws.dynamodb.scores import encode_record
+from standings.domain.boards import BoardRecord, coverage_of
 from tests.faults.aws import Store
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
@@ -47,7 +46,7 @@ def missed(subject: Judge) -> set[str]:
 
 def test_a_ranking_that_the_product_forgets_is_still_compared() -> None:
     subject = judge(Shape((WIDE,)))
-    with Change("domain.members.open_rankings:open_rankings", returns(())).made():
+    with Change("domain.members:open_rankings", returns(())).made():
         subject.compare(MILLISECONDS)
 
     assert missed(subject) == IN_ALL | IN_DAYS | IN_TWO_DAYS
@@ -55,7 +54,7 @@ def test_a_ranking_that_the_product_forgets_is_still_compared() -> None:
 
 def test_a_ranking_that_the_record_forgets_is_a_difference() -> None:
     subject = judge(Shape((WIDE,)))
-    with Change("domain.boards.coverage:Coverage.holds", returns(value=False)).made():
+    with Change("domain.boards:Coverage.holds", returns(value=False)).made():
         subject.compare(MILLISECONDS)
 
     matches = [re.match(r"league#...(\w+): is not complete", difference) for difference in subject.differences]

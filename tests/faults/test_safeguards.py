@@ -39,7 +39,7 @@ def test_some_schedule_fails_without_every_safeguard() -> None:
     assert len({schedule.__name__ for schedule in schedules}) == len(schedules)
 
 
-@pytest.mark.parametrize("where", ["project.commit_moves:no_such_function", "project.projector:_Batch.no_such_method"])
+@pytest.mark.parametrize("where", ["project.commits:no_such_function", "project.projector:_Batch.no_such_method"])
 def test_an_unknown_name_is_an_error(where: str) -> None:
     with pytest.raises(LookupError), Change(where, lambda _: None).made():
         pass
@@ -47,6 +47,6 @@ def test_an_unknown_name_is_an_error(where: str) -> None:
 
 def test_a_function_is_replaced_in_every_module_that_imports_it() -> None:
     before = vars(projector)["moves"]
-    with Change("domain.members.moves:moves", lambda _: None).made():
+    with Change("domain.members:moves", lambda _: None).made():
         assert vars(projector)["moves"] is None
     assert vars(projector)["moves"] is before

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.domain.scoring.sort_order import encode_sortable
+from standings.domain.scoring import encode_sortable
 from tests.faults import __main__ as command
 from tests.faults.safeguards import Change
 from tests.faults.traps import FAULTS, TRAPS
@@ -142,9 +142,9 @@ def _forgotten(original: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     "change",
     [
-        Change("domain.scoring.ties:tie_key_of_event", _without_ids),
-        Change("domain.scoring.aggregates:merge", _the_first_that_came),
-        Change("domain.members.member_item:rewritten", _forgotten),
+        Change("domain.scoring:tie_key_of_event", _without_ids),
+        Change("domain.scoring:merge", _the_first_that_came),
+        Change("domain.members:rewritten", _forgotten),
     ],
     ids=["the smallest id", "the earliest", "kept by a hide and a return"],
 )

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from botocore.exceptions import ClientError
 
-from standings.aws.dynamodb.keys import BOARDS, DELETED_BOARDS, board_of, member_key
+from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, board_of, member_key
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.bucket import Bucket

@@ -12,10 +12,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from standings.aws.dynamodb.rankings.log_folds import fold_log
-from standings.aws.dynamodb.rankings.rolling_windows import one_after_another
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.rolling.shifts import rolling_windows
+from standings.aws.dynamodb.rolling import fold_log, one_after_another
+from standings.domain.boards_toml import parse_boards
+from standings.domain.rolling import rolling_windows
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.checks import rows

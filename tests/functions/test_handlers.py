@@ -18,9 +18,8 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.domain.events.event import Rule
-from standings.project.outcome import one_by_one
-from standings.project.prune_tiers import PrunedRankings
+from standings.domain.events import Rule
+from standings.project.commits import PrunedRankings, one_by_one
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, projector
@@ -209,7 +208,7 @@ def test_what_a_producer_did_wrong_is_no_bug(stack: Stack, log: Lines) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", ["standings.aws.dynamodb.scores.member_items.decode_image", "standings.project.projector.moves"]
+    "function", ["standings.aws.dynamodb.scores.decode_image", "standings.project.projector.moves"]
 )
 def test_a_bug_of_the_projector_parks_the_record(stack: Stack, log: Lines, function: str) -> None:
     stack.writer(messages(*EVENTS), Context())
@@ -228,7 +227,7 @@ def test_a_bug_of_a_replay_leaves_the_record(stack: Stack, log: Lines) -> None:
     for number, record in enumerate(records(stack)):
         body = orjson.dumps({"reason": "as a test says", "record": record})
         stack.bucket.put_object("failures", f"parked/2026-11-21/{number}.json", body, "application/json")
-    with has_a_bug("standings.aws.dynamodb.scores.member_items.member_key"):
+    with has_a_bug("standings.aws.dynamodb.scores.member_key"):
         answer = stack.maintenance({"parked": {"replay": {}}}, Context(seconds=900))
 
     the_bug_in(log(), "parked record not read")
@@ -238,7 +237,7 @@ def test_a_bug_of_a_replay_leaves_the_record(stack: Stack, log: Lines) -> None:
 
 
 def test_a_bug_of_the_command_function_refuses_the_event(stack: Stack, log: Lines) -> None:
-    with has_a_bug("standings.ingest.post_events.parse_event"):
+    with has_a_bug("standings.ingest.parse_event"):
         status, answer = stack.post("/events", EVENTS)
 
     assert the_bug_in(log(), "event refused")["rule"] == "internal"

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.domain.boards.definitions import AggregateFunction, Metric, Ties
-from standings.domain.scoring import aggregates
-from standings.domain.scoring.aggregates import Aggregate
-from standings.domain.scoring.sort_order import Place
-from standings.domain.windows.late_and_keep import Timetable
-from standings.domain.windows.window import parse_window
+from standings.domain import scoring
+from standings.domain.boards import AggregateFunction, Metric, Ties
+from standings.domain.scoring import Aggregate, Place
+from standings.domain.windows import Timetable, parse_window
 
 Event = tuple[int, int, str]
 """Units, at, id."""
@@ -31,8 +29,8 @@ def metric(aggregate: AggregateFunction, ties: Ties) -> Metric:
 
 
 def total(kind: Metric, posted: list[Event]) -> Aggregate:
-    aggregate_of_all = aggregates.merge_all(
-        kind, [aggregates.aggregate_of_event(kind, units, at, name) for units, at, name in posted]
+    aggregate_of_all = scoring.merge_all(
+        kind, [scoring.aggregate_of_event(kind, units, at, name) for units, at, name in posted]
     )
     assert aggregate_of_all is not None
     return aggregate_of_all
@@ -63,16 +61,14 @@ def test_any_order_and_any_split_come_to_the_same(
     cut = data.draw(st.integers(0, len(posted)))
     parts = [total(kind, part) for part in (shuffled[:cut], shuffled[cut:]) if part]
 
-    assert aggregates.place_of(kind, total(kind, posted)) == expected(kind, posted)
+    assert scoring.place_of(kind, total(kind, posted)) == expected(kind, posted)
     assert total(kind, shuffled) == total(kind, posted)
-    assert reduce(lambda one, other: aggregates.merge(kind, one, other), parts) == total(kind, posted)
+    assert reduce(lambda one, other: scoring.merge(kind, one, other), parts) == total(kind, posted)
 
 
 def test_what_was_counted_before_marks_were_kept_stands_first() -> None:
     kind = metric("sum", "first")
     old = Aggregate(5)
 
-    assert aggregates.place_of(kind, old) < aggregates.place_of(kind, total(kind, [(5, -(10**14), "a")]))
-    assert aggregates.place_of(
-        kind, aggregates.merge(kind, old, aggregates.aggregate_of_event(kind, 0, 7, "b"))
-    ) == Place(-5, 7)
+    assert scoring.place_of(kind, old) < scoring.place_of(kind, total(kind, [(5, -(10**14), "a")]))
+    assert scoring.place_of(kind, scoring.merge(kind, old, scoring.aggregate_of_event(kind, 0, 7, "b"))) == Place(-5, 7)

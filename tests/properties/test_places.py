@@ -3,9 +3,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
-from standings.domain.tiers.tier_path import FANOUT, depth, path, sort_value_at
+from standings.domain.boards import MAX_UNITS
+from standings.domain.scoring import Place, decode_sort_key, sort_key
+from standings.domain.tiers import FANOUT, depth, path, sort_value_at
 
 numbers = st.integers(-MAX_UNITS, MAX_UNITS) | st.integers(-300, 300)
 members = st.text(min_size=1, max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode() or "m")

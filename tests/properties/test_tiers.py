@@ -9,11 +9,10 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.scoring.sort_order import sort_value
-from standings.domain.tiers import distribution, tier_tree
-from standings.domain.tiers.distribution import Bucket
-from standings.domain.tiers.tier_path import Path, path
+from standings.domain import tiers
+from standings.domain.boards import MAX_UNITS
+from standings.domain.scoring import sort_value
+from standings.domain.tiers import Bucket, Path, path
 
 scores = (
     st.integers(-5, 5)
@@ -31,7 +30,7 @@ Tree = dict[Path, dict[int, int]]
 
 
 def apply(tree: Tree, moves: list[tuple[int | None, int | None]]) -> None:
-    for node, counters in tier_tree.deltas(moves).items():
+    for node, counters in tiers.deltas(moves).items():
         node_counters = tree.setdefault(node, {})
         for digit, count in counters.items():
             assert count
@@ -70,24 +69,24 @@ def test_every_answer_is_the_sorted_lists(
             if new is not None:
                 insort(listed, new)
 
-    assert len(listed) == tier_tree.total(tree.get((), {}))
+    assert len(listed) == tiers.total(tree.get((), {}))
     assert all(count >= 0 for node in tree.values() for count in node.values())
     for number in [*others, *listed]:
-        nodes = {node: tree.get(node, {}) for node in tier_tree.nodes_for(number)}
-        assert bisect_left(listed, number) == tier_tree.ahead(number, nodes)
-        assert listed.count(number) == tier_tree.equals(number, nodes)
+        nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
+        assert bisect_left(listed, number) == tiers.ahead(number, nodes)
+        assert listed.count(number) == tiers.equals(number, nodes)
     for position, number in enumerate(listed):
-        selected = tier_tree.select(position, lambda node: tree.get(node, {}))
+        selected = tiers.select(position, lambda node: tree.get(node, {}))
         assert selected == (number, bisect_left(listed, number), listed.count(number))
-    assert tier_tree.select(len(listed), lambda node: tree.get(node, {})) is None
+    assert tiers.select(len(listed), lambda node: tree.get(node, {})) is None
 
 
 def test_a_step_within_a_leaf_touches_one_node() -> None:
-    assert list(tier_tree.deltas([(300, 310)])) == [path(300)[:-1]]
+    assert list(tiers.deltas([(300, 310)])) == [path(300)[:-1]]
 
 
 def test_a_rank_below_two_to_the_28_needs_five_nodes_at_most() -> None:
-    assert max(len(tier_tree.nodes_for(number)) for number in (2**28 - 1, -(2**28) + 1, 0)) == 5
+    assert max(len(tiers.nodes_for(number)) for number in (2**28 - 1, -(2**28) + 1, 0)) == 5
 
 
 def tree_of(listed: list[int]) -> Tree:
@@ -98,9 +97,9 @@ def tree_of(listed: list[int]) -> Tree:
 
 def read_for_distinct(tree: Tree, numbers: list[int]) -> tuple[Tree, int]:
     """The nodes that tell the distinct ordinals ahead, and in how many rounds they are read after the paths."""
-    nodes = {node: tree.get(node, {}) for number in numbers for node in tier_tree.nodes_for(number)}
+    nodes = {node: tree.get(node, {}) for number in numbers for node in tiers.nodes_for(number)}
     rounds = 0
-    while missing := tier_tree.undivided(max(numbers), nodes):
+    while missing := tiers.undivided(max(numbers), nodes):
         assert not nodes.keys() & missing.keys()
         nodes |= {node: tree.get(node, {}) for node in missing}
         rounds += 1
@@ -126,10 +125,10 @@ def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], others: lis
     nodes, rounds = read_for_distinct(tree, numbers)
 
     distinct = sorted(set(listed))
-    assert {number: bisect_left(distinct, number) for number in numbers} == tier_tree.distinct_ahead(numbers, nodes)
+    assert {number: bisect_left(distinct, number) for number in numbers} == tiers.distinct_ahead(numbers, nodes)
 
-    paths = {node for number in numbers for node in tier_tree.nodes_for(number)}
-    ahead = tier_tree.ahead(max(numbers), nodes)
+    paths = {node for number in numbers for node in tiers.nodes_for(number)}
+    ahead = tiers.ahead(max(numbers), nodes)
     assert rounds <= 8
     for length in range(1, 9):
         assert len([node for node in nodes.keys() - paths if len(node) == length]) <= ahead // 2
@@ -139,10 +138,10 @@ def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], others: lis
 @settings(max_examples=200, deadline=None)
 def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], number: int) -> None:
     tree = tree_of(listed)
-    nodes = {node: tree.get(node, {}) for node in tier_tree.nodes_for(number)}
-    while missing := tier_tree.undivided(number, nodes):
+    nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
+    while missing := tiers.undivided(number, nodes):
         for node, count in missing.items():
-            low, high = tier_tree.span(node)
+            low, high = tiers.span(node)
             assert high < number
             assert count == len([other for other in listed if low <= other <= high]) >= 2
         nodes |= {node: tree[node] for node in missing}
@@ -152,14 +151,14 @@ def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], numbe
 @settings(max_examples=200, deadline=None)
 def test_entries_of_the_index_can_stand_for_what_is_undivided(listed: list[int], number: int) -> None:
     tree = tree_of(listed)
-    nodes = {node: tree.get(node, {}) for node in tier_tree.nodes_for(number)}
-    for full_path in tier_tree.undivided(number, nodes):
-        low, high = tier_tree.span(full_path)
-        from_entries = tier_tree.deltas((None, other) for other in listed if low <= other <= high)
+    nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
+    for full_path in tiers.undivided(number, nodes):
+        low, high = tiers.span(full_path)
+        from_entries = tiers.deltas((None, other) for other in listed if low <= other <= high)
         nodes |= {node: counters for node, counters in from_entries.items() if node[: len(full_path)] == full_path}
 
-    assert tier_tree.undivided(number, nodes) == {}
-    assert tier_tree.distinct_ahead([number], nodes) == {number: len({other for other in listed if other < number})}
+    assert tiers.undivided(number, nodes) == {}
+    assert tiers.distinct_ahead([number], nodes) == {number: len({other for other in listed if other < number})}
 
 
 @given(many_scores, many_scores, scores, st.randoms(use_true_random=False))
@@ -172,15 +171,15 @@ def test_nodes_of_different_moments_end_in_some_dense_rank(
     nodes, rounds = read_for_distinct(mixed, [number])
 
     assert rounds <= 8
-    most = sum(max(count, 0) for node in tier_tree.nodes_for(number) for count in nodes[node].values())
-    assert 0 <= tier_tree.distinct_ahead([number], nodes)[number] <= most
+    most = sum(max(count, 0) for node in tiers.nodes_for(number) for count in nodes[node].values())
+    assert 0 <= tiers.distinct_ahead([number], nodes)[number] <= most
 
 
 def test_a_million_equals_ahead_are_told_by_one_path() -> None:
-    tree = {node: {digit: 1_000_000} for node, digit in zip(tier_tree.nodes_for(-70_000), path(-70_000), strict=True)}
+    tree = {node: {digit: 1_000_000} for node, digit in zip(tiers.nodes_for(-70_000), path(-70_000), strict=True)}
     nodes, rounds = read_for_distinct(tree, [5])
 
-    assert tier_tree.distinct_ahead([5], nodes) == {5: 1}
+    assert tiers.distinct_ahead([5], nodes) == {5: 1}
     assert (len(nodes), rounds) == (5, 3)
 
 
@@ -188,7 +187,7 @@ def test_only_what_may_hold_two_ordinals_is_read() -> None:
     listed = [2**30, 2**30 + 1, 2**31, 2**32, 2**32]
     nodes, rounds = read_for_distinct(tree_of(listed), [2**40])
 
-    assert tier_tree.distinct_ahead([2**40], nodes) == {2**40: 4}
+    assert tiers.distinct_ahead([2**40], nodes) == {2**40: 4}
     assert rounds == 5
     assert len(nodes) == 7 + 1 + 2 * 4
 
@@ -201,10 +200,10 @@ def test_the_score_at_a_percentile_is_the_furthest_behind_that_has_it(listed: li
     percentile = Fraction(billionths, 10**9)
     having = [n for n in listed if Fraction(100 * (total - bisect_left(listed, n)), total) >= percentile]
 
-    position = tier_tree.position_at(billionths, 10**9, total)
+    position = tiers.position_at(billionths, 10**9, total)
     assert 0 <= position < total
     assert having[-1] == listed[position]
-    assert tier_tree.select(position, lambda node: tree_of(listed).get(node, {})) == (
+    assert tiers.select(position, lambda node: tree_of(listed).get(node, {})) == (
         having[-1],
         bisect_left(listed, having[-1]),
         listed.count(having[-1]),
@@ -212,9 +211,9 @@ def test_the_score_at_a_percentile_is_the_furthest_behind_that_has_it(listed: li
 
 
 def test_nothing_is_rounded_at_the_edge_of_a_percentile() -> None:
-    assert [tier_tree.position_at(p, 1, 10) for p in (100, 91, 90, 11, 10, 9, 1)] == [0, 0, 1, 8, 9, 9, 9]
-    assert tier_tree.position_at(1, 10**9, 2**40) == 2**40 - 11
-    assert tier_tree.position_at(50, 1, 0) == 0
+    assert [tiers.position_at(p, 1, 10) for p in (100, 91, 90, 11, 10, 9, 1)] == [0, 0, 1, 8, 9, 9, 9]
+    assert tiers.position_at(1, 10**9, 2**40) == 2**40 - 11
+    assert tiers.position_at(50, 1, 0) == 0
 
 
 # ---- histograms against counting one score after the other, at the finest width that fits
@@ -231,12 +230,12 @@ def ask(tree: Tree, most: int, *, descending: bool) -> tuple[list[Bucket], Tree,
     """The histogram, the nodes that were read for it, and in how many rounds."""
     nodes: Tree = {}
     rounds = 0
-    while missing := distribution.unread(most, nodes, descending=descending):
+    while missing := tiers.unread(most, nodes, descending=descending):
         assert not nodes.keys() & set(missing)
         assert len(missing) == len(set(missing))
         nodes |= {node: tree.get(node, {}) for node in missing}
         rounds += 1
-    return distribution.histogram(most, nodes, descending=descending), nodes, rounds
+    return tiers.histogram(most, nodes, descending=descending), nodes, rounds
 
 
 def range_of(score: int, width: int) -> tuple[int, int]:

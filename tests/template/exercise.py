@@ -4,7 +4,7 @@ from copy import deepcopy
 from itertools import count
 from typing import Any, Final
 
-from standings.domain.windows.calendar import DAY
+from standings.domain.windows import DAY
 from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from standings.aws.dynamodb.scores.member_items import REMOVED_LIFETIME
-from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
-from standings.domain.windows.calendar import DAY, SECOND
-from standings.ports.board_records import MAX_ATTEMPT_S
+from standings.aws.dynamodb.scores import RECEIPT_LIFETIME, REMOVED_LIFETIME
+from standings.domain.boards import MAX_ATTEMPT_S
+from standings.domain.windows import DAY, SECOND
 from tests.template.expansion import Expanded, named
 
 FUNCTIONS: Final = Path(__file__).parents[2] / "functions"
@@ -59,7 +58,7 @@ def a_message_stays_hidden_for_six_timeouts(template: Expanded) -> Iterator[str]
 def attempts_end_in_time(template: Expanded) -> Iterator[str]:
     """A rebuild waits until no function uses an older record of the board: at most this long.
 
-    The maintenance function may run longer, because it bounds its attempts (`maintain.failures.parked.ATTEMPT`).
+    The maintenance function may run longer, because it bounds its attempts (`maintain.failures.ATTEMPT`).
     """
     for name, function in template.of("Lambda::Function"):
         timeout = int(function.get("Timeout", 3))

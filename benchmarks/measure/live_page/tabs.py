@@ -22,7 +22,7 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.measure.live_page.tab import Tab
 from benchmarks.pages.tables import Result, Table
-from standings.http.live_page import document
+from standings.http import document
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.browser.chromium import chromium, unavailable

@@ -7,9 +7,8 @@ import orjson
 
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import event
-from standings.aws.dynamodb.scores.member_items import encode_image
-from standings.domain.members.counting import Counted, additions
-from standings.domain.members.member_item import Image
+from standings.aws.dynamodb.scores import encode_image
+from standings.domain.members import Counted, Image, additions
 from standings.wiring import building_blocks
 from tests.support.awslambda.pollers import Message, record_of
 from tests.support.dynamodb.engine import Engine

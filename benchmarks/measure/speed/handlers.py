@@ -12,7 +12,7 @@ from unittest import mock
 from botocore.awsrequest import AWSResponse
 
 from benchmarks.harness.results_file import REPOSITORY
-from standings.domain.boards.boards_toml import parse_boards
+from standings.domain.boards_toml import parse_boards
 from standings.wiring import building_blocks, projector, writer
 from tests.support.awslambda.context import Context
 

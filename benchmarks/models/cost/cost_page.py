@@ -29,7 +29,7 @@ from benchmarks.models.cost.spending import (
 )
 from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Lines, Result, Row, Table, crossed
-from standings.domain.windows.window import parse_window
+from standings.domain.windows import parse_window
 
 ALL: Final = Settings(windows=("all",))
 SHIPPED: Final = Settings()

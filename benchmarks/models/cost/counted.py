@@ -19,13 +19,13 @@ from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.pipeline import Pipeline, event
 from benchmarks.harness.truth import ByName
 from benchmarks.models.assumed import PER_ITEM
-from standings.aws.dynamodb.keys import log_key
-from standings.aws.dynamodb.scores.scores import RECEIPT_LIFETIME
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Family, Ranking
-from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.windows.calendar import DAY, HOUR
-from standings.runtime.retry import Clock
+from standings.aws.dynamodb.scores import RECEIPT_LIFETIME
+from standings.aws.dynamodb.tables import log_key
+from standings.domain.boards import Family, Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.rolling import RollingRankings
+from standings.domain.windows import DAY, HOUR
+from standings.runtime.clock import Clock
 from tests.support.dynamodb.items import item_size
 
 SIGMA: Final = 1.2

@@ -15,7 +15,7 @@ from benchmarks.models import assumed
 from benchmarks.models.cost.counted import LENGTH
 from benchmarks.models.cost.prices import Bill
 from benchmarks.models.cost.spending import GIGABYTE, Load, of_event, of_read, used_by
-from standings.domain.windows.calendar import DAY, SECOND
+from standings.domain.windows import DAY, SECOND
 
 HOURS: Final = assumed.MONTH / 3600
 CACHED: Final = 150.0

@@ -10,7 +10,7 @@ from benchmarks.harness.results_file import Output
 from benchmarks.models import assumed
 from benchmarks.models.cost.counted import Settings, Traffic, Usage, usage
 from benchmarks.models.cost.prices import Bill
-from standings.domain.windows.window import Window
+from standings.domain.windows import Window
 
 Counted = Sequence[Mapping[str, Any]]
 """What each kind of read costs, by board: the rows of `counted_reads`."""

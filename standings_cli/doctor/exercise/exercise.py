@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final
 
-from standings.aws.sqs.messages import MAX_ENTRIES, OutgoingMessage
+from standings.aws.sqs import MAX_ENTRIES, OutgoingMessage
 from standings_cli.doctor.exercise.activity import AHEAD, TOO_FAR_AHEAD, activity, message, probes
 from standings_cli.doctor.exercise.compare import Comparison, compare
 from standings_cli.doctor.exercise.rules import Rules, rules_of

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.domain.windows.calendar import DAY, MINUTE, SECOND
-from standings.maintain.rebuild.phases import ANNOUNCED, LEAVING, RETIRED, SWITCHED
+from standings.aws.dynamodb.scores import DynamoBoards
+from standings.domain.windows import DAY, MINUTE, SECOND
+from standings.maintain.rebuild import ANNOUNCED, LEAVING, RETIRED, SWITCHED
 from tests.support.awslambda.context import Context
 from tests.support.builders.checks import entries
 from tests.support.builders.failures.maintenance import before
@@ -22,7 +22,7 @@ from .rig import NOW, on_a_rig, rig
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from standings.domain.members.member_item import Image
+    from standings.domain.members import Image
     from tests.support.aws.stack import Stack
 
     from .rig import Rig
@@ -206,30 +206,30 @@ BOARDS: Final = {
         Change("write.writer:_Transaction._refuse_leaving", returns(None)), written=counted_during_a_deletion
     ),
     "cached board records expire after a minute": Safeguard(
-        Change("runtime.ttl_cache:TtlCache._fresh", lambda _: lambda cache, key: cache._entries.get(key))
+        Change("runtime.clock:TtlCache._fresh", lambda _: lambda cache, key: cache._entries.get(key))
     ),
     "a board record is written only at the version that was read": Safeguard(
-        Change("aws.dynamodb.calls:put_if", _puts_unconditionally), written=two_changes_of_one_record
+        Change("aws.dynamodb.tables:put_if", _puts_unconditionally), written=two_changes_of_one_record
     ),
     "a ranking is no longer complete once a definition without it is in use": Safeguard(
-        Change("catalog.board_catalog:_within", lambda _: lambda _, __, record: record), written=definitions_0
+        Change("catalog:_within", lambda _: lambda _, __, record: record), written=definitions_0
     ),
     "a period is complete only if its first bucket is complete": Safeguard(
-        Change("domain.boards.coverage:Coverage._first", returns(None)), written=definitions_0
+        Change("domain.boards:Coverage._first", returns(None)), written=definitions_0
     ),
     "a season counts as complete only if all definitions have had it since it began": Safeguard(
-        Change("domain.boards.coverage:_season_coverage", _as_if_never_in_use),
+        Change("domain.boards:_season_coverage", _as_if_never_in_use),
         written=a_season_that_old_functions_do_not_know,
     ),
     "readers use longer limits only after a rebuild": Safeguard(
-        Change("domain.boards.coverage:Coverage._limited", lambda _: lambda _, timetable: timetable),
+        Change("domain.boards:Coverage._limited", lambda _: lambda _, timetable: timetable),
         written=definitions_12,
     ),
 }
 
 
 def _skips_wait(phase: str) -> Change:
-    return Change("maintain.rebuild.phases:WAITING", lambda phases: phases - {phase})
+    return Change("maintain.rebuild:WAITING", lambda phases: phases - {phase})
 
 
 def _first_generation_alone(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -259,14 +259,14 @@ REBUILDING: Final = {
     "projectors write both generations": Safeguard(Change("project.projector:_Batch._parts", _first_generation_alone)),
     "a rebuild waits before it places members": Safeguard(_skips_wait(ANNOUNCED), written=projected_with_an_old_record),
     "a rebuild places every member": Safeguard(
-        Change("maintain.rebuild.rebuild:_Run._through_members", _places_no_member), written=rebuilt_at_rest
+        Change("maintain.rebuild:_Run._through_members", _places_no_member), written=rebuilt_at_rest
     ),
     "a rebuild reads the rows of members that were removed": Safeguard(
-        Change("maintain.rebuild.rebuild:_Run._entries_of_removed", returns({})), written=removed_with_an_old_record
+        Change("maintain.rebuild:_Run._entries_of_removed", returns({})), written=removed_with_an_old_record
     ),
     "a member is placed with the version of its item": Safeguard(
-        Change("project.commit_moves:placings", _one_version_higher),
-        Change("domain.rolling.shifts:placing_shifts", _one_version_higher_in_windows),
+        Change("project.commits:placings", _one_version_higher),
+        Change("domain.rolling:placing_shifts", _one_version_higher_in_windows),
     ),
     "a rebuild waits before it retires the old generation": Safeguard(
         _skips_wait(SWITCHED), written=read_with_an_old_record

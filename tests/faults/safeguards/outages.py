@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
-from standings.maintain.failures.parked_objects import LAMBDA_PREFIX
-from standings.ports.rankings import Entry, Partition, Span
+from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
+from standings.maintain.failures import LAMBDA_PREFIX
+from standings.ports import Entry, Partition, Span
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import failure_key, failure_record
 from tests.support.awslambda.pollers import Context, Killed, Queue, SqsPoller, StreamPoller
@@ -20,7 +20,7 @@ from .rig import NOW, on_a_rig
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from standings.ports.rankings import Entry
+    from standings.ports import Entry
     from tests.support.aws.stack import Stack
 
     from .rig import Rig
@@ -222,14 +222,12 @@ OUTAGES: Final = {
     "records that Lambda gives up go to the failure bucket": Safeguard(
         Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False})
     ),
-    "a replay also reads what Lambda has parked": Safeguard(
-        Change("maintain.failures.parked_objects:_records", _none_of_lambda)
-    ),
+    "a replay also reads what Lambda has parked": Safeguard(Change("maintain.failures:_records", _none_of_lambda)),
     "an audit looks for the entries of every member": Safeguard(
-        Change("maintain.audit.audit:BoardAudit._members", returns(None)), written=disabled_for_longer_than_a_day
+        Change("maintain.audit:BoardAudit._members", returns(None)), written=disabled_for_longer_than_a_day
     ),
     "the entry of a member is read from the table": Safeguard(
-        Change("aws.dynamodb.rankings.ranking_reads:DynamoRankingsReader._entries", _from_the_index),
+        Change("aws.dynamodb.ranking_reads:DynamoRankingsReader._entries", _from_the_index),
         written=an_index_minutes_behind,
     ),
 }

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.domain.rolling.shifts import Shift
-from standings.domain.windows.calendar import DAY, SECOND
-from standings.ports.errors import CancelReason
-from standings.ports.rankings import Lane, Lanes
-from standings.project.prune_tiers import prune
-from standings.runtime.retry import with_retry
+from standings.domain.rolling import Shift
+from standings.domain.windows import DAY, SECOND
+from standings.ports import CancelReason, Lane, Lanes
+from standings.project.commits import prune
+from standings.runtime.clock import with_retry
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.stages.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
 from tests.support.dynamodb.engine import Engine
@@ -23,8 +22,8 @@ from .rig import HIDE, NOW, SHARDED, Rig, delivering, on_a_rig
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from standings.domain.members.moves import Move
-    from standings.domain.scoring.sort_order import Place
+    from standings.domain.members import Move
+    from standings.domain.scoring import Place
 
 # ---- schedules that need them
 
@@ -315,27 +314,27 @@ def _shards_unlisted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 PROJECTING: Final = {
     "a row accepts only newer versions": Safeguard(
-        Change("aws.dynamodb.rankings.rankings:_OLDER", becomes("(v < :v OR v >= :v)")), written=late_on_newer
+        Change("aws.dynamodb.rankings:_OLDER", becomes("(v < :v OR v >= :v)")), written=late_on_newer
     ),
     "a row is moved only from the place where it was counted": Safeguard(
-        Change("aws.dynamodb.rankings.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
-        Change("aws.dynamodb.rankings.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
+        Change("aws.dynamodb.rankings:_UNRANKED", becomes("attribute_not_exists(nothing)")),
+        Change("aws.dynamodb.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
     ),
     "counters and entries are in one transaction": Safeguard(
-        Change("aws.dynamodb.rankings.rankings:DynamoRankings._write", _entries_first)
+        Change("aws.dynamodb.rankings:DynamoRankings._write", _entries_first)
     ),
     "counters move from the place in the row, not from the place in the record": Safeguard(
-        Change("project.commit_moves:_believe", _remembers_images),
-        Change("aws.dynamodb.rankings.rankings:_counted", _counts_by_images),
+        Change("project.commits:_believe", _remembers_images),
+        Change("aws.dynamodb.rankings:_counted", _counts_by_images),
     ),
     "a score that changes and changes back still makes a move (10, 12, 10)": Safeguard(
-        Change("domain.members.moves:moves", _there_and_back_left_out), written=late_on_newer
+        Change("domain.members:moves", _there_and_back_left_out), written=late_on_newer
     ),
     "a member that enters and leaves still makes a move (none, 10, none)": Safeguard(
-        Change("domain.members.moves:moves", _in_and_out_left_out), written=in_and_out_in_a_batch
+        Change("domain.members:moves", _in_and_out_left_out), written=in_and_out_in_a_batch
     ),
     "a row with an equal score takes the new version after a missing record": Safeguard(
-        Change("project.commit_moves:_resolve", _equals_done), written=equal_after_a_gap
+        Change("project.commits:_resolve", _equals_done), written=equal_after_a_gap
     ),
     "the lowest unfinished record is reported": Safeguard(
         Change("project.projector:_Batch._unfinished_positions", _highest), written=nothing_done
@@ -345,15 +344,15 @@ PROJECTING: Final = {
         written=nothing_done_of_two_days,
     ),
     "a member that leaves a ranking keeps its row": Safeguard(
-        Change("aws.dynamodb.rankings.rankings:entry_action", _row_deleted), written=hidden_and_late
+        Change("aws.dynamodb.rankings:entry_action", _row_deleted), written=hidden_and_late
     ),
     "a record of an unknown board is parked": Safeguard(Change("project.projector:_Batch._park", _unknown_dropped)),
     "the root lists a shard before an entry is written to it": Safeguard(
-        Change("aws.dynamodb.rankings.rankings:DynamoRankings.commit", _shards_unlisted),
+        Change("aws.dynamodb.rankings:DynamoRankings.commit", _shards_unlisted),
         written=shards_of_another_definition,
     ),
     "the root lists a lane before it is used": Safeguard(
-        Change("aws.dynamodb.rankings.rankings:DynamoRankings._name_lanes", returns([]))
+        Change("aws.dynamodb.rankings:DynamoRankings._name_lanes", returns([]))
     ),
 }
 
@@ -384,13 +383,13 @@ def _read_eventually(_: Any) -> Callable[..., Any]:
 
 REPLAYING: Final = {
     "a replay updates the member in every ranking": Safeguard(
-        Change("maintain.failures.parked:ParkedCare._moves", _ranked_alone), written=parked_and_hidden
+        Change("maintain.failures:ParkedCare._moves", _ranked_alone), written=parked_and_hidden
     ),
     "a replay reads the item consistently": Safeguard(
-        Change("maintain.failures.parked:ParkedCare._image", _read_eventually), written=parked_a_moment_ago
+        Change("maintain.failures:ParkedCare._image", _read_eventually), written=parked_a_moment_ago
     ),
     "a replay updates every generation that is being written": Safeguard(
-        Change("maintain.failures.parked:ParkedCare._moves", _one_generation_alone), written=parked_beside_a_rebuild
+        Change("maintain.failures:ParkedCare._moves", _one_generation_alone), written=parked_beside_a_rebuild
     ),
 }
 
@@ -405,20 +404,20 @@ def _versions_from_0(original: Callable[..., Any]) -> Callable[..., Any]:
 
 PRUNING: Final = {
     "a node is removed only at the version that was read": Safeguard(
-        Change("aws.dynamodb.rankings.tier_trees:DynamoTrees._node_out", _each_unconditionally),
+        Change("aws.dynamodb.ranking_reads:DynamoTrees._node_out", _each_unconditionally),
         written=a_node_that_was_in_use,
     ),
     "a counter is removed only at the value that was read": Safeguard(
-        Change("aws.dynamodb.rankings.tier_trees:DynamoTrees._counters_out", _each_unconditionally),
+        Change("aws.dynamodb.ranking_reads:DynamoTrees._counters_out", _each_unconditionally),
         written=a_counter_in_use_again,
     ),
     "a node is removed only if the counter of its parent is 0": Safeguard(
-        Change("project.prune_tiers:_is_counted", returns(False)), written=a_counter_of_a_later_moment
+        Change("project.commits:_is_counted", returns(False)), written=a_counter_of_a_later_moment
     ),
     "a node is removed only if no node is below it": Safeguard(
-        Change("project.prune_tiers:_has_nodes_below", returns(False)), written=a_node_with_something_below
+        Change("project.commits:_has_nodes_below", returns(False)), written=a_node_with_something_below
     ),
     "the first version of a node is the clock time": Safeguard(
-        Change("aws.dynamodb.rankings.rankings:node_update", _versions_from_0), written=a_node_made_anew
+        Change("aws.dynamodb.rankings:node_update", _versions_from_0), written=a_node_made_anew
     ),
 }

@@ -11,8 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-from standings.domain.windows.calendar import DAY
-from standings.domain.windows.window import parse_window
+from standings.domain.windows import DAY, parse_window
 from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -24,7 +23,7 @@ from tests.support.faults.faulty_client import Faulty, error
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from standings.project.outcome import Outcome
+    from standings.project.commits import Outcome
 
 NOW: Final = 1_795_256_100_000
 """2026-11-21T10:15:00Z."""

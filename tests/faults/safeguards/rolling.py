@@ -9,14 +9,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-from standings.aws.dynamodb.calls import conditional, get_item, put_if, transact
-from standings.aws.dynamodb.keys import DIGITS, log_key, node_key
-from standings.aws.dynamodb.rankings.rolling_items import positions
-from standings.domain.rolling.count_log import LogEntry, node_deltas
-from standings.domain.rolling.shifts import Shift
-from standings.domain.rolling.steps import Steps
-from standings.domain.windows.calendar import DAY, HOUR, MINUTE, SECOND
-from standings.ports.errors import StoreUnavailableError
+from standings.aws.dynamodb.rolling import positions
+from standings.aws.dynamodb.tables import DIGITS, conditional, get_item, log_key, node_key, put_if, transact
+from standings.domain.rolling import LogEntry, Shift, Steps, node_deltas
+from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
+from standings.ports import StoreUnavailableError
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.faults.faulty_client import Faulty, cancelled
@@ -313,7 +310,7 @@ def _there_and_back_left_out(original: Callable[..., Any]) -> Callable[..., Any]
     return lambda *arguments: [shift for shift in original(*arguments) if shift.passed[0] != shift.steps]
 
 
-_WINDOWS: Final = "aws.dynamodb.rankings.rolling_windows:DynamoRollingWindows"
+_WINDOWS: Final = "aws.dynamodb.rolling:DynamoRollingWindows"
 
 
 ROLLING: Final = {
@@ -324,10 +321,10 @@ ROLLING: Final = {
         Change(f"{_WINDOWS}._row", unconditionally)
     ),
     "counts change from the steps in the row, not from the steps in the record": Safeguard(
-        Change("domain.rolling.shifts:Shift.count_changes", _counts_by_images)
+        Change("domain.rolling:Shift.count_changes", _counts_by_images)
     ),
     "a period of a rolling window is updated until an hour after it could last be read": Safeguard(
-        Change("domain.rolling.rolling_rankings:SKIP_MARGIN", becomes(0)), written=a_slab_ends_by_a_faster_clock
+        Change("domain.rolling:SKIP_MARGIN", becomes(0)), written=a_slab_ends_by_a_faster_clock
     ),
     "a list item is written only over an older one": Safeguard(
         Change(f"{_WINDOWS}._put", _puts_unconditionally), written=older_list_items_late
@@ -339,26 +336,26 @@ ROLLING: Final = {
         Change(f"{_WINDOWS}._row", _emptied_deleted), written=hidden_in_a_window_and_late
     ),
     "list items of the steps in the row are written": Safeguard(
-        Change("domain.rolling.steps:blocks_to_write", _row_left_out), written=back_on_another_day_after_a_gap
+        Change("domain.rolling:blocks_to_write", _row_left_out), written=back_on_another_day_after_a_gap
     ),
     "list items of every image in a batch are written": Safeguard(
-        Change("domain.rolling.steps:blocks_to_write", _images_between_left_out), written=hidden_after_half_an_attempt
+        Change("domain.rolling:blocks_to_write", _images_between_left_out), written=hidden_after_half_an_attempt
     ),
-    "list items are written before the row": Safeguard(Change("project.shift_members:_shift", _list_last)),
+    "list items are written before the row": Safeguard(Change("project.commits:_shift", _list_last)),
     "steps are complete from the beginning of a slab, even if its first periods can no longer be read": Safeguard(
-        Change("domain.rolling.steps:steps_of", _readable_periods), written=half_an_attempt_the_day_before
+        Change("domain.rolling:steps_of", _readable_periods), written=half_an_attempt_the_day_before
     ),
     "a replay writes a list item for every block that may have one": Safeguard(
-        Change("maintain.failures.parked:ParkedCare._moves", _known_steps_alone), written=parked_after_half_an_attempt
+        Change("maintain.failures:ParkedCare._moves", _known_steps_alone), written=parked_after_half_an_attempt
     ),
     "a replay writes these list items even if the row is as new as the item": Safeguard(
-        Change("project.shift_members:_items", _none_for_new_rows), written=parked_and_projected
+        Change("project.commits:_items", _none_for_new_rows), written=parked_and_projected
     ),
     "a rebuild writes these list items for members that changed lately": Safeguard(
-        Change("maintain.rebuild.rebuild:_STREAM_AGE", becomes(-DAY)), written=rebuilt_after_half_an_attempt
+        Change("maintain.rebuild:_STREAM_AGE", becomes(-DAY)), written=rebuilt_after_half_an_attempt
     ),
     "steps that change and change back still make a shift": Safeguard(
-        Change("domain.rolling.shifts:shifts", _there_and_back_left_out), written=steps_there_and_back
+        Change("domain.rolling:shifts", _there_and_back_left_out), written=steps_there_and_back
     ),
 }
 
@@ -455,7 +452,7 @@ def _made_anew(_: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-_FOLD: Final = "aws.dynamodb.rankings.log_folds:_Fold"
+_FOLD: Final = "aws.dynamodb.rolling:_Fold"
 
 
 LOGS: Final = {
@@ -471,10 +468,10 @@ LOGS: Final = {
         Change(f"{_FOLD}.cut", _with_updates(_unconditional))
     ),
     "a fold also updates nodes whose changes cancel out": Safeguard(
-        Change("domain.rolling.count_log:fold_deltas", lambda _: node_deltas)
+        Change("domain.rolling:fold_deltas", lambda _: node_deltas)
     ),
     "a fold leaves out only periods that nobody can read": Safeguard(
-        Change("aws.dynamodb.rankings.log_folds:fold_deltas", _first_periods_left_out)
+        Change("aws.dynamodb.rolling:fold_deltas", _first_periods_left_out)
     ),
     "an empty node of a rolling window is not removed": Safeguard(Change(f"{_FOLD}.bring", _cleans)),
     "log 0 lists a shard before a list item is written to it": Safeguard(

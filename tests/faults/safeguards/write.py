@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.aws.dynamodb.keys import member_item_key
-from standings.domain.windows.calendar import DAY, SECOND
+from standings.aws.dynamodb.tables import member_item_key
+from standings.domain.windows import DAY, SECOND
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.faults.faulty_client import Faulty, passes
 
@@ -17,7 +17,7 @@ from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW, on_a_rig
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from standings.domain.members.member_item import Image
+    from standings.domain.members import Image
 
     from .rig import Rig
 
@@ -145,58 +145,58 @@ def _of_the_whole_window(original: Callable[..., str | None]) -> Callable[..., s
     return late_bucket
 
 
-_ADDS_TO_LATER: Final = Change("aws.dynamodb.scores.scores:_STAMPED_BEFORE", becomes("attribute_not_exists(nothing)"))
+_ADDS_TO_LATER: Final = Change("aws.dynamodb.scores:_STAMPED_BEFORE", becomes("attribute_not_exists(nothing)"))
 
 
 WRITING: Final = {
     "a receipt is written only if none exists": Safeguard(
-        Change("aws.dynamodb.scores.scores:DynamoScores._receipt", unconditionally)
+        Change("aws.dynamodb.scores:DynamoScores._receipt", unconditionally)
     ),
     "receipts and changes are in one transaction": Safeguard(
-        Change("aws.dynamodb.scores.scores:DynamoScores.apply", _receipts_first)
+        Change("aws.dynamodb.scores:DynamoScores.apply", _receipts_first)
     ),
     "the digest in a receipt is compared": Safeguard(
         Change("write.writer:_check_content", returns(None)), written=other_content
     ),
-    "receipts are kept for 30 days": Safeguard(Change("aws.dynamodb.scores.scores:RECEIPT_LIFETIME", becomes(DAY))),
+    "receipts are kept for 30 days": Safeguard(Change("aws.dynamodb.scores:RECEIPT_LIFETIME", becomes(DAY))),
     "a message that is too old is refused": Safeguard(
         Change("write.writer:_check_age", returns(None)), written=received_long_ago
     ),
     "the timestamp of an item never decreases": Safeguard(
-        Change("write.plan:_stamp", lambda _: lambda _, now: now), _ADDS_TO_LATER
+        Change("write.writer:_stamp", lambda _: lambda _, now: now), _ADDS_TO_LATER
     ),
     "an addition is conditional on the timestamp of the item": Safeguard(_ADDS_TO_LATER),
     "a rewrite is conditional on the version of the item": Safeguard(
-        Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", unconditionally)
+        Change("aws.dynamodb.scores:DynamoScores._rewrite", unconditionally)
     ),
     "an event that changes nothing still checks the version": Safeguard(
-        Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _without_check), written=best_of_a_removed_member
+        Change("aws.dynamodb.scores:DynamoScores._rewrite", _without_check), written=best_of_a_removed_member
     ),
     "an accumulator is removed a day after its period can last be read": Safeguard(
-        Change("domain.members.counting:REMOVAL_MARGIN", becomes(0)), written=read_by_a_slower_clock
+        Change("domain.members:REMOVAL_MARGIN", becomes(0)), written=read_by_a_slower_clock
     ),
     "a late event counts from the first period on that is open": Safeguard(
-        Change("domain.boards.definitions:Metric.late_bucket", _of_the_whole_window)
+        Change("domain.boards:Metric.late_bucket", _of_the_whole_window)
     ),
     "late events of a bucket are merged an hour after a closed period could last be read": Safeguard(
-        Change("domain.members.counting:SKIP_MARGIN", becomes(0)), written=merged_by_a_faster_clock
+        Change("domain.members:SKIP_MARGIN", becomes(0)), written=merged_by_a_faster_clock
     ),
     "a ranking is no longer updated an hour after it could last be read": Safeguard(
-        Change("domain.members.open_rankings:affected_rankings", _updates_for_ever)
+        Change("domain.members:affected_rankings", _updates_for_ever)
     ),
     "the item of a removed member keeps its version": Safeguard(
-        Change("aws.dynamodb.scores.scores:DynamoScores._rewrite", _deletes_removed)
+        Change("aws.dynamodb.scores:DynamoScores._rewrite", _deletes_removed)
     ),
     "the first version of an item is the clock time": Safeguard(
         Change(
-            "domain.members.member_item:new_image",
+            "domain.members:new_image",
             lambda original: lambda *arguments, **named: _at_0(original(*arguments, **named)),
         ),
-        Change("aws.dynamodb.scores.scores:_NEXT_VERSION", becomes("if_not_exists(v, :i) + :i")),
+        Change("aws.dynamodb.scores:_NEXT_VERSION", becomes("if_not_exists(v, :i) + :i")),
     ),
     "a deleted item counts as one version higher": Safeguard(
         Change(
-            "domain.members.member_item:Image.without_scores",
+            "domain.members:Image.without_scores",
             lambda original: lambda self: replace(original(self), version=self.version),
         ),
         written=deleted_by_hand,

@@ -7,12 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.announce.announcer import ENOUGH, PATIENCE
-from standings.announce.read_top import MAX_EQUALS
-from standings.aws.dynamodb.announced_tops import DynamoAnnouncedTops
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.ports.announcements import AnnouncedTop, Standing
+from standings.announce import ENOUGH, MAX_EQUALS, PATIENCE
+from standings.aws.dynamodb.versioned_items import DynamoAnnouncedTops
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.ports import AnnouncedTop, Standing
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running

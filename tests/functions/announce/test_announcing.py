@@ -10,8 +10,8 @@ from unittest import mock
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.dynamodb.rankings.rolling_windows import one_after_another
-from standings.project.outcome import one_by_one
+from standings.aws.dynamodb.rolling import one_after_another
+from standings.project.commits import one_by_one
 from standings.wiring import projector
 from standings.wiring.building_blocks import REPORTING_RESERVE
 from tests.support.aws.manual_clock import ManualClock

@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.meter import Meter
-from standings.aws.dynamodb.rankings.rolling_windows import one_after_another
-from standings.project.outcome import one_by_one
+from standings.aws.dynamodb.rolling import one_after_another
+from standings.project.commits import one_by_one
 from standings.wiring import projector
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock

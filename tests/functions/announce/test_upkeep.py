@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb.rankings.purge import DynamoPurging
+from standings.aws.dynamodb.purge import DynamoPurging
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from standings.project.outcome import one_by_one
+from standings.project.commits import one_by_one
 from standings.wiring import projector
 from standings_cli.doctor.exercise import activity, exercise
 from standings_cli.doctor.exercise.exercise import Tools

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.maintain.settle import settlements
-from standings.project.outcome import one_by_one
+from standings.maintain import settlements
+from standings.project.commits import one_by_one
 from standings.wiring import projector
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from standings.maintain import erase as erasing
-from standings.maintain.rebuild.rewrite_members import RewriteMembers
+from standings.maintain.rebuild import RewriteMembers
 from standings_cli.profiles import load_file
 from standings_cli.stack.api import Api
 from standings_cli.stack.errors import ApiError

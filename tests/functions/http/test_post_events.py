@@ -10,9 +10,9 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.aws.sqs.messages import MAX_BYTES
+from standings.aws.sqs import MAX_BYTES
 from standings.domain.errors import RequestError
-from standings.ingest.post_events import parse_documents
+from standings.ingest import parse_documents
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.querying import ALL

@@ -9,13 +9,13 @@ from unittest import mock
 import orjson
 import pytest
 
-from standings.aws.dynamodb.keys import node_key
-from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.tiers.tier_path import ROOT
-from standings.maintain.audit import report
-from standings.maintain.audit.audit import GRACE
-from standings.project.outcome import one_by_one
+from standings.aws.dynamodb.rolling import DynamoRollingWindows
+from standings.aws.dynamodb.tables import node_key
+from standings.domain.boards_toml import parse_boards
+from standings.domain.tiers import ROOT
+from standings.maintain import audited_rankings
+from standings.maintain.audit import GRACE
+from standings.project.commits import one_by_one
 from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
@@ -44,7 +44,7 @@ def board(seed: int, members: int = 25, events: int = 80) -> Iterator[Audited]:
     rng = random.Random(seed)
     text = FAMILY.format(shards=rng.choice([1, 3]), ties=rng.choice(["member", "first"]))
     with (
-        mock.patch.object(report, "MAX_EXAMPLES", 10_000),
+        mock.patch.object(audited_rankings, "MAX_EXAMPLES", 10_000),
         mock.patch.object(projector, "run_parallel", return_value=one_by_one),
         mock.patch("time.monotonic", clock.monotonic),
         mock.patch("time.sleep", clock.sleep),

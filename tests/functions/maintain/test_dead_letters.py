@@ -9,9 +9,9 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.sqs.messages import MAX_BYTES
-from standings.domain.windows.calendar import DAY
-from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN
+from standings.aws.sqs import MAX_BYTES
+from standings.domain.windows import DAY
+from standings.maintain.failures import RECEIVED_TOO_OFTEN
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context

@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from standings.domain.errors import InvalidArgumentError
-from standings.domain.windows.calendar import DAY
+from standings.domain.windows import DAY
 from standings.maintain import erase as erasing
-from standings.ports.errors import StoreUnavailableError
+from standings.ports import StoreUnavailableError
 from standings.runtime.logs import logger
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running

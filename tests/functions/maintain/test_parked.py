@@ -8,12 +8,12 @@ from unittest import mock
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.dynamodb.keys import member_item_key
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.open_rankings import open_rankings
-from standings.domain.windows.calendar import DAY
-from standings.maintain.failures.parked import ParkedCare
+from standings.aws.dynamodb.tables import member_item_key
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import open_rankings
+from standings.domain.windows import DAY
+from standings.maintain.failures import ParkedCare
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows

@@ -10,13 +10,12 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.domain.boards.definitions import Metric
-from standings.domain.members.member_item import Image, rewritten
-from standings.domain.windows.calendar import DAY
-from standings.maintain.rebuild.rebuild import PROPAGATION_WAIT
-from standings.ports.errors import StoreUnavailableError
-from standings.ports.scores import Rewrite
+from standings.aws.dynamodb.scores import DynamoScores
+from standings.domain.boards import Metric
+from standings.domain.members import Image, rewritten
+from standings.domain.windows import DAY
+from standings.maintain.rebuild import PROPAGATION_WAIT
+from standings.ports import Rewrite, StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from benchmarks.harness.meter import Meter
-from standings.aws.dynamodb.keys import AUDIT
-from standings.maintain.turns.lease import LEASE_MARGIN
+from standings.aws.dynamodb.tables import AUDIT
+from standings.maintain.turns import LEASE_MARGIN
 from standings.runtime.logs import metrics
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock

@@ -13,11 +13,11 @@ from unittest import mock
 import pytest
 
 from benchmarks.models.cost import settlements
-from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
+from standings.aws.dynamodb.audit_reads import DynamoAuditReads
 from standings.domain.errors import InvalidArgumentError
-from standings.maintain.settle import prize_events, settlement
-from standings.maintain.settle.files import Files
-from standings.ports.errors import StoreUnavailableError
+from standings.maintain import settlement
+from standings.maintain.settlement import Files
+from standings.ports import StoreUnavailableError
 from tests.support.aws.stack import Stack
 from tests.support.builders.failures.maintenance import call, calls, finish
 from tests.support.builders.settling import leagues
@@ -342,7 +342,7 @@ def test_a_settlement_costs_what_the_model_says(stack: Stack) -> None:
     assert counted["put_object"] + counted["list_objects_v2"] == pytest.approx(modelled.bucket_writes, abs=2)
     assert counted["get_object"] == pytest.approx(modelled.bucket_reads, abs=2)
     assert len(stack.bus.events) == modelled.bus_events
-    assert (settlement.PART, prize_events.REMEMBERED_TOGETHER) == (settlements.PART, settlements.REMEMBERED)
+    assert (settlement.PART, settlement.REMEMBERED_TOGETHER) == (settlements.PART, settlements.REMEMBERED)
 
 
 def units_of_all_audits() -> float:

@@ -9,9 +9,9 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from standings.maintain.settle import prize_events, settlement
-from standings.maintain.turns.lease import LEASE_MARGIN
-from standings.ports.errors import StoreUnavailableError
+from standings.maintain import settlement
+from standings.maintain.turns import LEASE_MARGIN
+from standings.ports import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.context import Killed
@@ -45,7 +45,7 @@ CALLERS: Final = ("plain", "again", "schedule")
 def fate(monkeypatch: pytest.MonkeyPatch) -> Fate:
     """Files and lists of sent events are small, so that a settlement has many of them."""
     monkeypatch.setattr(settlement, "PART", 5)
-    monkeypatch.setattr(prize_events, "REMEMBERED_TOGETHER", 10)
+    monkeypatch.setattr(settlement, "REMEMBERED_TOGETHER", 10)
     return Fate()
 
 

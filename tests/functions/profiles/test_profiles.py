@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.harness.meter import Meter
-from standings.read.profiles.search import STEP
+from standings.read.profiles import STEP
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.checks import rows

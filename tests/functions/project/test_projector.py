@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.members.member_item import Image
-from standings.domain.members.moves import Change
-from standings.ports.errors import StoreUnavailableError
+from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import Change, Image
+from standings.ports import StoreUnavailableError
 from standings.project.projector import Projector, ProjectResult, Record
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.stages.writers import catalog

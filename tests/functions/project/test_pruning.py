@@ -6,16 +6,14 @@ from typing import Any, Final
 import pytest
 
 from benchmarks.measure import rising
-from standings.aws.dynamodb.keys import node_key
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place
-from standings.domain.tiers.tier_path import ROOT, Path, path, prefixes
-from standings.ports.errors import StoreRefusedError, StoreUnavailableError
-from standings.ports.rankings import MAX_ACTIONS, Lane, Node
-from standings.project.commit_moves import cut
-from standings.project.prune_tiers import CHANCE, PrunedRankings, PruneResult, _dead
+from standings.aws.dynamodb.tables import node_key
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import Move
+from standings.domain.scoring import Place
+from standings.domain.tiers import ROOT, Path, path, prefixes
+from standings.ports import MAX_ACTIONS, Lane, Node, StoreRefusedError, StoreUnavailableError
+from standings.project.commits import CHANCE, PrunedRankings, PruneResult, _dead, cut
 from standings.read import member_ranks
 from standings.read.reader import Reader, Request
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes

@@ -12,18 +12,15 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb.rankings import log_folds, rolling_reads, rolling_windows
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.rankings.rolling_reads import TRIES
-from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
-from standings.domain.boards.definitions import Ranking
-from standings.domain.rolling.count_log import LogEntry, node_deltas
-from standings.domain.rolling.steps import Step, Steps, count_changes
-from standings.domain.scoring.sort_order import Place as Score
-from standings.domain.tiers.tier_path import ROOT, Path
-from standings.domain.tiers.tier_tree import deltas, nodes_for
-from standings.ports.rolling import RollingRow, RowChange
-from standings.runtime.retry import Clock
+from standings.aws.dynamodb import ranking_reads, rolling
+from standings.aws.dynamodb.ranking_reads import TRIES, DynamoRankingsReader
+from standings.aws.dynamodb.rolling import DynamoRollingWindows
+from standings.domain.boards import Ranking
+from standings.domain.rolling import LogEntry, Step, Steps, count_changes, node_deltas
+from standings.domain.scoring import Place as Score
+from standings.domain.tiers import ROOT, Path, deltas, nodes_for
+from standings.ports import RollingRow, RowChange
+from standings.runtime.clock import Clock
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.faults.faulty_client import Time
@@ -80,7 +77,7 @@ class MovingWindow:
         log = self.windows._log(self.rankings)
         log.of = count = len(self.moves)
         self.windows._most = count + 1
-        log.conflicts = rolling_windows.CONFLICTS
+        log.conflicts = rolling.CONFLICTS
         self.windows._change_log(self.rankings, log)
         self.moves.append([])
         return count
@@ -95,7 +92,7 @@ class MovingWindow:
                 raise DiedError
 
         with suppress(DiedError):
-            log_folds.fold_log(self.engine, "Rankings", self.clock, run, self.rankings, log)
+            rolling.fold_log(self.engine, "Rankings", self.clock, run, self.rankings, log)
 
     def lengths(self) -> list[int]:
         """How many entries each log ever had."""
@@ -284,7 +281,7 @@ def test_what_nodes_lack_is_worked_out_once_for_all_of_a_period(engine: Any) -> 
     window = MovingWindow(engine)
     window.fold()
     window.move("m0", SORT_VALUES[-1])
-    with mock.patch.object(rolling_reads, "node_deltas", wraps=node_deltas) as worked_out:
+    with mock.patch.object(ranking_reads, "node_deltas", wraps=node_deltas) as worked_out:
         Reading(window).check()
 
     # All nodes are at the beginning of the log.

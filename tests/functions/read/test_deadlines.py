@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.calls import UNPROCESSED_TIMEOUT_S, batch_get
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.domain.boards.boards_toml import parse_boards
+from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S, batch_get
+from standings.domain.boards_toml import parse_boards
 from standings.domain.errors import RequestError
-from standings.ports.errors import StoreUnavailableError
-from standings.ports.rankings import Node
+from standings.ports import Node, StoreUnavailableError
 from standings.read import board_list, member_ranks, score_statistics
 from standings.read.reader import LAST_READ_S, Question, Reader, Request
-from standings.runtime.retry import Clock
+from standings.runtime.clock import Clock
 from tests.support.faults.faulty_client import Time
 
 MIDNIGHT = int(datetime(2026, 11, 22, tzinfo=UTC).timestamp() * 1000)

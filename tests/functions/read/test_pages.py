@@ -10,10 +10,10 @@ import pytest
 
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.windows.calendar import DAY as A_DAY
-from standings.read import cursors
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.windows import DAY as A_DAY
+from standings.read import pages
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
@@ -138,7 +138,7 @@ def forge(window: str, content: Any, period: int = 0) -> str:
     metric = family.metrics["points"]
     ranked = metric.window(window)
     assert ranked is not None
-    return cursors._with_checksum(json.dumps(content).encode(), cursors._list_of(Ranking("b", metric, ranked, period)))
+    return pages._with_checksum(json.dumps(content).encode(), pages._list_of(Ranking("b", metric, ranked, period)))
 
 
 def test_forged_cursors(engine: Any) -> None:
@@ -155,7 +155,7 @@ def test_forged_cursors(engine: Any) -> None:
             assert stack.get(f"/boards/b/points/{window}", cursor=forged)[0] == 400
         # The store rejects such a name as a key.
         for name in ("", "x" * 1_025):
-            assert stack.get("/boards", cursor=cursors.encode_name(name, ""))[0] == 400
+            assert stack.get("/boards", cursor=pages.encode_name(name, ""))[0] == 400
 
 
 def test_a_cursor_stays_in_its_period_and_ends_with_it(stack: Stack) -> None:

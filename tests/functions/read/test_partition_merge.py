@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from standings.domain.tiers.tier_path import Path
-from standings.ports.rankings import Entry, Node, Partition, Span
-from standings.read.partition_merge import Stretch, read_stretches
+from standings.domain.tiers import Path
+from standings.ports import Entry, Node, Partition, Span
+from standings.read.pages import Stretch, read_stretches
 from tests.support.thoroughness import seeds
 
 

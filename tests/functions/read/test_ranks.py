@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.read import rank_numbering
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.read import member_ranks
 from standings.read.reader import OPEN, USUAL, Limits
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock
@@ -166,8 +166,8 @@ def test_dense_ranks_are_exact_by_tiers_and_by_entries(
 ) -> None:
     print(f"seed {seed}")
     rng = Random(seed)
-    monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", 0 if source == "tiers" else 10**9)
-    monkeypatch.setattr(rank_numbering, "_PAGE_SIZE", rng.choice([1, 7, 10_000]))
+    monkeypatch.setattr(member_ranks, "ENTRIES_OF_A_NODE", 0 if source == "tiers" else 10**9)
+    monkeypatch.setattr(member_ranks, "_PAGE_SIZE", rng.choice([1, 7, 10_000]))
     width = rng.choice([3, 200, 20_000, 2**50])
     scores = {f"m{n}": rng.randrange(-width, width) // rng.choice([1, 1, 50]) for n in range(120)}
     names = board.place(scores)
@@ -189,7 +189,7 @@ def test_too_many_different_scores_are_too_far(
     board: Placed, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int
 ) -> None:
     board.limit(Limits(scores=100))
-    monkeypatch.setattr(rank_numbering, "ENTRIES_OF_A_NODE", entries_of_a_node)
+    monkeypatch.setattr(member_ranks, "ENTRIES_OF_A_NODE", entries_of_a_node)
     names = board.place({f"m{n:03}": -n // 2 * 128 for n in range(210)})
 
     assert board.rank("dense", member=names[0]) == (200, 1)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.windows.late_and_keep import SEASON_KEPT
-from standings.read import cursors
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.windows import SEASON_KEPT
+from standings.read import pages
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
@@ -87,9 +87,9 @@ def test_a_forged_cursor_of_no_season_is_no_failure(stack: Stack, back: int) -> 
     metric = family.metrics["points"]
     (_, window) = metric.windows
     period = metric.timetable.current(window, stack.clock()) - back
-    cursor = cursors.Cursor(period, True, "", "competition")
+    cursor = pages.Cursor(period, True, "", "competition")
 
-    assert problem(stack, cursor=cursors.encode_cursor(cursor, Ranking("b", metric, window, period))) == BAD
+    assert problem(stack, cursor=pages.encode_cursor(cursor, Ranking("b", metric, window, period))) == BAD
 
 
 def test_a_season_that_is_added_later_lets_the_one_before_be_read_again(engine: Any, clock: ManualClock) -> None:

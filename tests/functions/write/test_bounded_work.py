@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import MAX_UNITS
-from standings.domain.boards.item_size import most_bytes
-from standings.domain.windows.calendar import instant
-from standings.write import plan
+from standings.domain.boards import MAX_UNITS
+from standings.domain.boards_toml import most_bytes, parse_boards
+from standings.domain.windows import instant
+from standings.write import writer
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.querying import BOARDS
@@ -83,7 +82,7 @@ def test_a_member_who_comes_back_after_months_is_counted_and_old_accumulators_go
 def test_an_addition_that_cannot_fit_in_an_expression_rewrites_the_item(
     engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "MAX_EXPRESSION", 200)
+    monkeypatch.setattr(writer, "MAX_EXPRESSION", 200)
     with running(engine, clock, MANY_METRICS) as stack:
         for number in range(2):
             metrics = dict.fromkeys(SUMS, 1)

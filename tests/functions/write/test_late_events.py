@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from standings.domain.windows.calendar import instant
+from standings.domain.windows import instant
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import deliver, project

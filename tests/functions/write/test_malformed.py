@@ -13,11 +13,10 @@ from unittest import mock
 import orjson
 from botocore.exceptions import ClientError
 
-from standings.aws.dynamodb.keys import member_key
-from standings.aws.dynamodb.scores.member_items import decode_change, decode_image, decode_parked
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.events.event import RefusedEvent
-from standings.domain.events.event_rules import parse_event
+from standings.aws.dynamodb.scores import decode_change, decode_image, decode_parked
+from standings.aws.dynamodb.tables import member_key
+from standings.domain.boards_toml import parse_boards
+from standings.domain.events import RefusedEvent, parse_event
 from standings.wiring import building_blocks
 from tests.support.aws.fakes.bucket import Bucket
 from tests.support.aws.manual_clock import ManualClock

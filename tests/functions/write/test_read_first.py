@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.members.member_item import Image
-from standings.ports.scores import MemberKey
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import Image
+from standings.ports import MemberKey
 from tests.support.builders.stages.writers import Subject
 from tests.support.faults import faulty_client
 

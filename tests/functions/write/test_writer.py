@@ -6,9 +6,8 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb.keys import member_key
-from standings.domain.boards.coverage import coverage_of
-from standings.domain.boards.definitions import MAX_UNITS
+from standings.aws.dynamodb.tables import member_key
+from standings.domain.boards import MAX_UNITS, coverage_of
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.writers import AT, BOARDS, NOW, Subject, event
 from tests.support.faults import faulty_client

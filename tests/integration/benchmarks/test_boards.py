@@ -11,15 +11,15 @@ from benchmarks.harness.pipeline import Pipeline, event, still_clock
 from benchmarks.measure.units import SHIPPED
 from benchmarks.members.histories import LIVES, TWO_OF_SEVEN
 from benchmarks.members.loader import Loader
-from standings.aws.dynamodb.keys import DIGITS
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.rankings.rolling_items import decode_steps
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.moves import Move
-from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.scoring.sort_order import Place
-from standings.domain.windows.calendar import DAY, SECOND
+from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.rolling import decode_steps
+from standings.aws.dynamodb.tables import DIGITS
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import Move
+from standings.domain.rolling import RollingRankings
+from standings.domain.scoring import Place
+from standings.domain.windows import DAY, SECOND
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

@@ -14,7 +14,7 @@ from benchmarks.measure import reads, rolling, units
 from benchmarks.measure.units import AMOUNTS
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.pages.budgets import EVENTS, TRANSACTIONS, Kind
-from standings.domain.windows.calendar import DAY
+from standings.domain.windows import DAY
 from tests.support.thoroughness import TIMES
 
 # They share one process, so each board is made once.

@@ -10,13 +10,10 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from standings.aws.s3.failure_bucket import FailureBucket
-from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
-from standings.aws.sqs.messages import MAX_BYTES, Sender
-from standings.aws.sqs.refused_messages import DeadLetters
-from standings.maintain.failures.dead_letters import RECEIVED_TOO_OFTEN, DeadLetterCare
-from standings.maintain.failures.selection import Selection
-from standings.ports.errors import StoreUnavailableError
+from standings.aws.s3 import FailureBucket
+from standings.aws.sqs import MAX_BYTES, DeadLetterQueue, DeadLetters, Sender
+from standings.maintain.failures import RECEIVED_TOO_OFTEN, DeadLetterCare, Selection
+from standings.ports import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.failures.maintenance import clock_of, soon
 
@@ -69,7 +66,7 @@ class Queues:
 
 @pytest.fixture
 def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
-    monkeypatch.setattr("standings.aws.sqs.dead_letter_queue.WAIT", 0)
+    monkeypatch.setattr("standings.aws.sqs.WAIT", 0)
     with mock_aws():
         yield Queues()
 

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.rolling.shifts import rolling_windows
+from standings.domain.boards_toml import parse_boards
+from standings.domain.rolling import rolling_windows
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import LocalStream, Queue, SqsPoller, StreamPoller

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.rankings.rolling_windows import DynamoRollingWindows
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.dynamodb.profiles import DynamoProfiles
+from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.rolling import DynamoRollingWindows
+from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores
 from tests.support.builders.points import NOW
 from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import Faulty, Time

@@ -5,21 +5,25 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.dynamodb.turn_positions import DynamoAuditPositions, DynamoSettlePositions
-from standings.domain.boards.coverage import BucketCoverage, coverage_of
-from standings.domain.events.event import Event
-from standings.domain.members.member_item import Image
-from standings.domain.profiles.profile import Profile
-from standings.domain.profiles.searching import search_form
-from standings.maintain.audit.scheduled import AuditPosition, Tally
-from standings.maintain.turns.lease import Position
-from standings.ports.board_records import BoardRecord, Job
-from standings.ports.errors import CancelReason, StoreRefusedError
-from standings.ports.scores import Addition, ItemConflict, ReceiptConflict, Rewrite
+from standings.aws.dynamodb.profiles import DynamoProfiles
+from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores
+from standings.aws.dynamodb.versioned_items import DynamoAuditPositions, DynamoSettlePositions
+from standings.domain.boards import BoardRecord, BucketCoverage, Job, coverage_of
+from standings.domain.events import Event
+from standings.domain.members import Image
+from standings.domain.profiles import Profile, search_form
+from standings.ports import (
+    Addition,
+    AuditPosition,
+    CancelReason,
+    ItemConflict,
+    Position,
+    ReceiptConflict,
+    Rewrite,
+    StoreRefusedError,
+    Tally,
+)
 from tests.support.builders.points import NOW, family
 
 

@@ -2,17 +2,14 @@
 
 from typing import Any
 
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.rankings.rankings import CONFLICTS, DynamoRankings, _Lane
-from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place, sort_key
-from standings.domain.tiers.tier_path import ROOT, Path
-from standings.domain.tiers.tier_tree import nodes_for
-from standings.ports.errors import CancelReason
-from standings.ports.rankings import Entry, Part, Partition, RankingRow, Removal, Span
+from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader, DynamoTrees
+from standings.aws.dynamodb.rankings import CONFLICTS, DynamoRankings, _Lane
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import Move
+from standings.domain.scoring import Place, sort_key
+from standings.domain.tiers import ROOT, Path, nodes_for
+from standings.ports import CancelReason, Entry, Part, Partition, RankingRow, Removal, Span
 from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
 

@@ -9,30 +9,43 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.keys import entry_key, log_key
-from standings.aws.dynamodb.rankings import log_folds
-from standings.aws.dynamodb.rankings.log_folds import fold_log
-from standings.aws.dynamodb.rankings.purge import DynamoPurging
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.rankings.rolling_items import log_of
-from standings.aws.dynamodb.rankings.rolling_windows import (
+from standings.aws.dynamodb import rolling
+from standings.aws.dynamodb.purge import DynamoPurging
+from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.rolling import (
     CONFLICTS,
     MAX_LOG,
     MAX_LOGS,
     DynamoRollingWindows,
+    fold_log,
+    log_of,
     one_after_another,
 )
-from standings.domain.rolling.blocks import Block, lists_of
-from standings.domain.rolling.count_log import LogEntry, encode_entry
-from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.rolling.steps import CountChange, Step, Steps, count_changes
-from standings.domain.scoring.sort_order import Place, sort_key
-from standings.domain.tiers.tier_path import ROOT, Path, path
-from standings.domain.tiers.tier_tree import deltas, nodes_for
-from standings.ports.errors import CancelReason, StoreRefusedError
-from standings.ports.rankings import Entry as Listed
-from standings.ports.rankings import Partition, Span
-from standings.ports.rolling import ListItem, RollingRow, RowChange, RowConflict
+from standings.aws.dynamodb.tables import entry_key, log_key
+from standings.domain.rolling import (
+    Block,
+    CountChange,
+    LogEntry,
+    RollingRankings,
+    Step,
+    Steps,
+    count_changes,
+    encode_entry,
+    lists_of,
+)
+from standings.domain.scoring import Place, sort_key
+from standings.domain.tiers import ROOT, Path, deltas, nodes_for, path
+from standings.ports import (
+    CancelReason,
+    ListItem,
+    Partition,
+    RollingRow,
+    RowChange,
+    RowConflict,
+    Span,
+    StoreRefusedError,
+)
+from standings.ports import Entry as Listed
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end, refused_at_end
@@ -350,8 +363,8 @@ def test_a_fold_takes_so_many_entries_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # moto recurses for each action of an update.
-    most = 20 if request.node.callspec.params["client"] == "moto" else log_folds.MAX_ENTRIES
-    monkeypatch.setattr(log_folds, "MAX_ENTRIES", most)
+    most = 20 if request.node.callspec.params["client"] == "moto" else rolling.MAX_ENTRIES
+    monkeypatch.setattr(rolling, "MAX_ENTRIES", most)
     two_members(windows)
     texts = [encode_entry(SHORT)] * (most + 3)
     item = {

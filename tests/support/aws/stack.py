@@ -15,8 +15,8 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards
+from standings.domain.boards import Boards
+from standings.domain.boards_toml import parse_boards
 from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from standings.domain.scoring.sort_order import decode_sort_key
-from standings.domain.tiers.tier_path import Path, path
+from standings.domain.scoring import decode_sort_key
+from standings.domain.tiers import Path, path
 from tests.support.builders.stored import Stored
 from tests.support.dynamodb.items import decode_item
 

@@ -1,7 +1,7 @@
 """The time and the boards of tests of the adapters: one metric, in `all` and by day."""
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Family
+from standings.domain.boards import Family
+from standings.domain.boards_toml import parse_boards
 
 NOW = 1_795_256_100_000
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')

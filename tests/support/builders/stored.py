@@ -5,12 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from standings.aws.dynamodb.keys import DIGITS
-from standings.aws.dynamodb.rankings.rolling_items import decode_steps
-from standings.domain.rolling.count_log import Log, decode_entry, node_deltas
-from standings.domain.rolling.steps import Steps
-from standings.domain.scoring.sort_order import sort_key
-from standings.domain.tiers.tier_path import Path
+from standings.aws.dynamodb.rolling import decode_steps
+from standings.aws.dynamodb.tables import DIGITS
+from standings.domain.rolling import Log, Steps, decode_entry, node_deltas
+from standings.domain.scoring import sort_key
+from standings.domain.tiers import Path
 
 Counters = Counter[tuple[Path, int]]
 ALL_PERIODS = range(10**9)

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from standings.runtime.retry import Clock
+from standings.runtime.clock import Clock
 
 Step = Callable[["Faulty", dict[str, Any]], Any]
 

@@ -7,12 +7,11 @@ from unittest import mock
 
 import pytest
 
-from standings.announce.read_top import MAX_EQUALS, Proof, read_top
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.domain.scoring.sort_order import Place, sort_key
-from standings.domain.tiers.tier_path import Path
-from standings.domain.tiers.tier_tree import Counters, deltas
+from standings.announce import MAX_EQUALS, Proof, read_top
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.scoring import Place, sort_key
+from standings.domain.tiers import Counters, Path, deltas
 
 _BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
 

@@ -12,14 +12,12 @@ from botocore.session import get_session
 
 from benchmarks.harness import population
 from standings.aws.dynamodb.as_built import send_as_built
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.domain.events.event import Event
-from standings.domain.members.member_item import Image
-from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place
-from standings.ports.errors import StoreRefusedError
-from standings.ports.scores import Addition, Rewrite
+from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.scores import DynamoScores
+from standings.domain.events import Event
+from standings.domain.members import Image, Move
+from standings.domain.scoring import Place
+from standings.ports import Addition, Rewrite, StoreRefusedError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.failures.maintenance import clock_of
 

@@ -4,9 +4,8 @@ from functools import partial
 
 import pytest
 
-from standings.aws.dynamodb.rankings.log_folds import WRITES_TIMEOUT_S, write_all
-from standings.aws.dynamodb.rankings.rolling_windows import one_after_another
-from standings.ports.errors import StoreRefusedError, StoreUnavailableError
+from standings.aws.dynamodb.rolling import WRITES_TIMEOUT_S, one_after_another, write_all
+from standings.ports import StoreRefusedError, StoreUnavailableError
 from tests.support.faults.faulty_client import Time
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.calls import MAX_KEYS
-from standings.aws.dynamodb.rankings import ranking_reads
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Ranking
-from standings.ports.rankings import Partition, Span
+from standings.aws.dynamodb import ranking_reads
+from standings.aws.dynamodb.tables import MAX_KEYS
+from standings.domain.boards import Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.ports import Partition, Span
 from tests.support.faults.faulty_client import Time
 
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')

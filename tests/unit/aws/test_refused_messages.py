@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.s3.failure_bucket import FailureBucket
-from standings.aws.sqs.messages import MAX_BYTES, Sender
-from standings.aws.sqs.refused_messages import DeadLetters
+from standings.aws.s3 import FailureBucket
+from standings.aws.sqs import MAX_BYTES, DeadLetters, Sender
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.bucket import Bucket
 from tests.support.aws.fakes.queues import ActivityQueue

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.rankings.rolling_items import (
+from standings.aws.dynamodb.rolling import (
     EXPIRY_MARGIN,
     ROW_LIFETIME,
     decode_steps,
@@ -18,13 +18,10 @@ from standings.aws.dynamodb.rankings.rolling_items import (
     row_item,
     row_of,
 )
-from standings.domain.rolling.blocks import Block, list_key
-from standings.domain.rolling.count_log import Log, LogEntry, encode_entry
-from standings.domain.rolling.steps import CountChange, Step, Steps, steps_of
-from standings.domain.scoring.sort_order import Place
-from standings.domain.windows.calendar import DAY
-from standings.ports.errors import StoreRefusedError
-from standings.ports.rolling import ListItem, RollingRow, RowChange
+from standings.domain.rolling import Block, CountChange, Log, LogEntry, Step, Steps, encode_entry, list_key, steps_of
+from standings.domain.scoring import Place
+from standings.domain.windows import DAY
+from standings.ports import ListItem, RollingRow, RowChange, StoreRefusedError
 from tests.support.builders.rolling.random_items import (
     random_image,
     random_now,

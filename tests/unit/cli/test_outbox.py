@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
-from standings.aws.sqs.messages import OutgoingMessage
+from standings.aws.sqs import OutgoingMessage
 from standings_cli.post.outbox import MAX_WAITING, SENDERS, NotTakenError, Outbox
 
 Answer = dict[str, Any]

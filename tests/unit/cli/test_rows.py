@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.events.event_rules import parse_event
+from standings.domain.boards_toml import parse_boards
+from standings.domain.events import parse_event
 from standings_cli.post.rows import Row, RowReader
 from standings_cli.post.source import InputError
 

@@ -6,7 +6,7 @@ import pytest
 
 from demo import people
 from demo.model import Standing, percentile
-from standings.domain.profiles.profile import changes_of
+from standings.domain.profiles import changes_of
 
 MEMBERS = [f"member-{number}" for number in range(300)]
 

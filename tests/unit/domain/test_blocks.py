@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from standings.domain.rolling.blocks import Block, blocks_of, blocks_within, lists_of
-from standings.domain.windows.window import parse_window
+from standings.domain.rolling import Block, blocks_of, blocks_within, lists_of
+from standings.domain.windows import parse_window
 from tests.support.builders.rolling.random_items import rolling_window
 
 SLAB = 20_784

@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from check_boards import main
-from standings.domain.boards.boards_toml import DefinitionError, parse_boards
-from standings.domain.boards.definitions import Family, Metric
-from standings.domain.boards.endings import Prize
-from standings.domain.boards.item_size import most_bytes
-from standings.domain.windows.calendar import DAY
+from standings.domain.boards import Family, Metric, Prize
+from standings.domain.boards_toml import DefinitionError, most_bytes, parse_boards
+from standings.domain.windows import DAY
 from standings.runtime.environment import BOARDS_FILE
 
 POINTS = 'metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-7-days"] }'
@@ -324,7 +322,7 @@ def test_names_of_numbers_tell_definitions_apart() -> None:
 
 
 def test_metrics_whose_codes_collide_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("standings.domain.boards.definitions._code", lambda *_: "a1b")
+    monkeypatch.setattr("standings.domain.boards._code", lambda *_: "a1b")
 
     with pytest.raises(DefinitionError, match="rename 'b'"):
         parse_boards('[boards."*"]\nmetrics.a = { aggregate = "sum" }\nmetrics.b = { aggregate = "sum" }')

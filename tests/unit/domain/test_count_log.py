@@ -6,18 +6,19 @@ from random import Random
 
 import pytest
 
-from standings.domain.rolling.count_log import (
+from standings.domain.rolling import (
+    CountChange,
     Log,
     LogEntry,
     NodeDeltas,
+    count_changes,
     decode_entry,
     encode_entry,
     fold_deltas,
     joined,
     node_deltas,
 )
-from standings.domain.rolling.steps import CountChange, count_changes
-from standings.domain.tiers.tier_tree import deltas
+from standings.domain.tiers import deltas
 from tests.support.builders.rolling.random_items import random_steps
 from tests.support.thoroughness import seeds
 

@@ -7,9 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.events.event import Event, RefusedEvent, Update
-from standings.domain.events.event_rules import parse_event
+from standings.domain.boards_toml import parse_boards
+from standings.domain.events import Event, RefusedEvent, Update, parse_event
 
 BOARDS = parse_boards("""
 [boards."*"]

@@ -4,14 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import MAX_UNITS, Family, Ranking
-from standings.domain.members.counting import Counted, additions, beyond_bounds, expired
-from standings.domain.members.member_item import Image
-from standings.domain.members.open_rankings import affected_rankings
-from standings.domain.members.rolling_sum import place
-from standings.domain.windows.calendar import DAY, HOUR
-from standings.domain.windows.window import MAX_SLAB, Unit
+from standings.domain.boards import MAX_UNITS, Family, Ranking
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import Counted, Image, additions, affected_rankings, beyond_bounds, expired, place
+from standings.domain.windows import DAY, HOUR, MAX_SLAB, Unit
 from standings.runtime.environment import BOARDS_FILE
 
 START = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp() * 1000)

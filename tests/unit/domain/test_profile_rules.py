@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standings.domain.errors import InvalidBodyError
-from standings.domain.profiles.profile import Profile, changes_of
-from standings.domain.profiles.searching import begins_with, search_form
+from standings.domain.profiles import Profile, begins_with, changes_of, search_form
 
 A_NESTED_LIST: Any = []
 for _ in range(400):

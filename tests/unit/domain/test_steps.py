@@ -5,18 +5,10 @@ from random import Random
 
 import pytest
 
-from standings.domain.members import rolling_sum
-from standings.domain.members.open_rankings import AHEAD_MARGIN, SKIP_MARGIN
-from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.rolling.steps import (
-    Steps,
-    blocks_to_write,
-    count_changes,
-    counted_from,
-    steps_of,
-)
-from standings.domain.windows.calendar import DAY, HOUR
-from standings.domain.windows.window import MAX_SLAB, parse_window
+from standings.domain import members
+from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN
+from standings.domain.rolling import RollingRankings, Steps, blocks_to_write, count_changes, counted_from, steps_of
+from standings.domain.windows import DAY, HOUR, MAX_SLAB, parse_window
 from tests.support.builders.rolling.random_items import (
     random_image,
     random_now,
@@ -49,7 +41,7 @@ def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None
     # All periods from there on, and some in which nothing can count yet.
     newest = rankings.metric.timetable.index(rankings.unit, now + AHEAD_MARGIN)
     for period in range(low, newest + rankings.window.size + 2 * MAX_SLAB):
-        assert steps.place(period) == rolling_sum.place(image, rankings.at(period)), period
+        assert steps.place(period) == members.place(image, rankings.at(period)), period
     # They are in order, and as long as they can be.
     assert all(low <= step.first < step.until for step in listed)
     assert all(one.until <= following.first for one, following in pairwise(listed))

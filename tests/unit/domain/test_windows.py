@@ -7,14 +7,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Family
-from standings.domain.members.open_rankings import open_rankings
-from standings.domain.windows.calendar import DAY, MINUTE, parse_day
-from standings.domain.windows.endings import final_at, state_of
-from standings.domain.windows.late_and_keep import SEASON_KEPT, Timetable
-from standings.domain.windows.seasons import Season, Seasons
-from standings.domain.windows.window import Unit, parse_window
+from standings.domain.boards import Family
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import open_rankings
+from standings.domain.windows import (
+    DAY,
+    MINUTE,
+    SEASON_KEPT,
+    Season,
+    Seasons,
+    Timetable,
+    Unit,
+    final_at,
+    parse_day,
+    parse_window,
+    state_of,
+)
 from tests.support.oracle import model
 
 

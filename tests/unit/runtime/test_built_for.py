@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from standings.runtime.built_for import running
+from standings.runtime.environment import running
 from tests.support.aws.stack import FUNCTIONS
 
 PACKAGE = FUNCTIONS.parent / "layers" / "standings" / "standings"

@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from standings.runtime.retry import Clock
-from standings.runtime.ttl_cache import TtlCache
+from standings.runtime.clock import Clock, TtlCache
 
 TTL_S = 60
 

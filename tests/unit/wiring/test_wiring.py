@@ -12,10 +12,10 @@ from benchmarks.measure.speed.handlers import ENVIRONMENT
 from demo import serve
 from demo.embedded import emulator
 from demo.embedded.stack import PROJECT
-from standings.aws.dynamodb.calls import UNPROCESSED_TIMEOUT_S
-from standings.aws.dynamodb.rankings.ranking_reads import SIDE_BY_SIDE
+from standings.aws.dynamodb.ranking_reads import SIDE_BY_SIDE
+from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S
 from standings.read.reader import LAST_READ_S
-from standings.runtime.retry import READ_TIMEOUT_S
+from standings.runtime.clock import READ_TIMEOUT_S
 from standings.wiring import building_blocks, projector
 from tests.support.aws.stack import FUNCTIONS
 from tests.template.expansion import expanded, source
@@ -28,11 +28,11 @@ LIST_MODULES = "import sys, app; print(*sorted(name for name in sys.modules if n
     [
         (
             "writer",
-            {"project.projector", "read.reader", "members.register_hide_remove", "aws.dynamodb.rankings.rankings"},
+            {"project.projector", "read.reader", "members", "aws.dynamodb.rankings"},
         ),
-        ("projector", {"write.writer", "read.reader", "ingest.post_events", "sqs"}),
-        ("query", {"write.writer", "project.projector", "ingest.post_events", "sqs"}),
-        ("command", {"write.writer", "project.projector", "read.reader", "aws.dynamodb.rankings.rankings"}),
+        ("projector", {"write.writer", "read.reader", "ingest", "http"}),
+        ("query", {"write.writer", "project.projector", "ingest", "aws.sqs"}),
+        ("command", {"write.writer", "project.projector", "read.reader", "aws.dynamodb.rankings"}),
     ],
 )
 def test_a_function_starts_without_what_only_others_need(function: str, others: set[str]) -> None:

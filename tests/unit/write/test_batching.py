@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standings.domain.events.event import Event, Update
-from standings.write.batching import items_of, transactions
+from standings.domain.events import Event, Update
+from standings.write.writer import items_of, transactions
 
 
 def event(number: int, *members: str) -> Event:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from standings.domain.boards.definitions import Boards
+from standings.domain.boards import Boards
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.boards.names import check_member
-from standings.domain.members.member_item import Image, removed
-from standings.maintain.rebuild.rewrite_members import RewriteMembers
-from standings.maintain.settle.mentions import Mentions
-from standings.ports.errors import StoreUnavailableError
-from standings.ports.rankings import MAX_ACTIONS
-from standings.ports.scores import DamagedItem, Scores
-from standings.runtime.retry import Backoff, Clock, with_retry
+from standings.catalog import BoardCatalog
+from standings.domain.boards import check_member
+from standings.domain.members import Image, removed
+from standings.maintain.rebuild import RewriteMembers
+from standings.maintain.settlements import Mentions
+from standings.ports import MAX_ACTIONS, DamagedItem, Scores, StoreUnavailableError
+from standings.runtime.clock import Backoff, Clock, with_retry
 
 MAX_NAMED: Final = 1_000  # Boards or files after which an answer is given, so that it does not become too long
 _BUSY: Final = "others kept writing the member: stop what posts for it, then erase it again"

@@ -1,21 +1,124 @@
-"""Moves members in the rankings when their items change."""
+"""Projects changes of members' items into rankings: batches of the stream, and placements of a rebuild."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
-from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.members.moves import Change, Move, moves
-from standings.domain.rolling.shifts import Shift, shifts
-from standings.ports.errors import StoreUnavailableError
-from standings.ports.rankings import Rankings
-from standings.ports.scores import MemberKey
-from standings.project.backfill import jobs
-from standings.project.commit_moves import MAX_MOVES
-from standings.project.outcome import Outcome, RunParallel, one_by_one
-from standings.runtime.retry import Backoff, Clock, with_retry
+from standings.catalog import BoardCatalog
+from standings.domain.boards import Boards, Ranking
+from standings.domain.members import Change, Move, moves
+from standings.domain.rolling import Shift, shifts
+from standings.ports import (
+    Look,
+    Looks,
+    MemberKey,
+    MoveConflict,
+    RankingName,
+    Rankings,
+    RollingWindows,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
+from standings.project.commits import MAX_MOVES, Outcome, RunParallel, move_in_ranking, one_by_one, shift_in_window
+from standings.runtime.clock import Backoff, Clock, with_retry
+
+# Rankings whose top is announced: after a batch, the queue of looks hears which of them have moved.
+
+
+@dataclass(slots=True)
+class AnnouncedRankings:
+    """Rankings that remember which announced ones were committed to, of one batch.
+
+    Also a commit that had nothing left to do counts: a try before it may have died between its commit and `tell`.
+    """
+
+    rankings: Rankings
+    boards: Boards
+    moved: dict[RankingName, None] = field(default_factory=dict)
+
+    @property
+    def rolling(self) -> RollingWindows:
+        """Rolling windows. Their tops are not announced."""
+        return self.rankings.rolling
+
+    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
+        family = self.boards.family(ranking.board)
+        if family is not None and ranking.window.name in family.announce:
+            name = RankingName(ranking.board, ranking.metric.name, ranking.window.name, ranking.period)
+            self.moved[name] = None  # A dict, since rankings are committed from several threads
+        return self.rankings.commit(ranking, moves)
+
+    def tell(self, looks: Looks) -> None:
+        """Ask for a look at each ranking that has moved. Raises StoreUnavailableError."""
+        told = list(self.moved)
+        looks.ask([(Look(name), 0) for name in told])
+        for name in told:
+            del self.moved[name]
+
+
+# Moves members in many rankings at once: each ranking, and each rolling window, in transactions of its own.
+
+
+def commit_order(move: Move | Shift) -> tuple[str, int]:
+    """The sort key of moves. Neighbours in a ranking share tiers, so they should share transactions."""
+    if isinstance(move, Shift):
+        return move.ranking.key, 0
+    target = move.new or move.old
+    return move.ranking.key, target.sort_value if target is not None else 0
+
+
+def jobs(
+    rankings: Rankings,
+    moves: Sequence[Move | Shift],
+    new_backoff: Callable[[], Backoff],
+    stopped: Callable[[], bool] = lambda: False,
+) -> list[Callable[[], Outcome]]:
+    """A job for each ranking and each rolling window. Jobs may run in parallel."""
+    ordered = sorted(moves, key=commit_order)
+    return [
+        partial(_job, rankings, list(part), new_backoff, stopped)
+        for _, part in groupby(ordered, key=lambda move: move.ranking)
+    ]
+
+
+def _job(
+    rankings: Rankings,
+    part: Sequence[Move | Shift],
+    new_backoff: Callable[[], Backoff],
+    stopped: Callable[[], bool],
+) -> Outcome:
+    shifts = [move for move in part if isinstance(move, Shift)]
+    if shifts:
+        return shift_in_window(rankings.rolling, shifts, new_backoff(), stopped)
+    moves = [move for move in part if isinstance(move, Move)]
+    return move_in_ranking(rankings, moves, new_backoff(), stopped)
+
+
+class Backfill:
+    """Places members where their items say, whatever brought them where they are."""
+
+    def __init__(self, rankings: Rankings, clock: Clock, run_parallel: RunParallel = one_by_one) -> None:
+        self._rankings = rankings
+        self._clock = clock
+        self._run_parallel = run_parallel
+
+    def place(self, moves: Sequence[Move | Shift], deadline: float) -> None:
+        """Commit all moves. Raise StoreUnavailableError if the deadline comes first, StoreRefusedError if refused."""
+        for outcome in self.outcomes(moves, deadline):
+            if outcome.failure is not None:
+                raise StoreUnavailableError(outcome.failure)
+            for move, reason in outcome.refused:
+                raise StoreRefusedError(f"{move.member!r} cannot be placed in {move.ranking.key}: {reason}")
+
+    def outcomes(self, moves: Sequence[Move | Shift], deadline: float) -> Iterable[Outcome]:
+        """Commit moves until the deadline, in seconds of the monotonic clock. Return an outcome for each ranking."""
+        return self._run_parallel(jobs(self._rankings, moves, lambda: self._clock.backoff(deadline)))
+
+
+# Moves members in the rankings when their items change.
 
 
 class Record(NamedTuple):

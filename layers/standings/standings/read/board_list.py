@@ -2,15 +2,11 @@
 
 from typing import Any, Final
 
-from standings.domain.boards.definitions import Metric
-from standings.domain.boards.names import BOARD_NAME
+from standings.domain.boards import BOARD_NAME, Metric
 from standings.domain.errors import bad_argument, being_deleted, check_range
-from standings.domain.windows.calendar import DAY, HOUR, MINUTE, day_text
-from standings.domain.windows.late_and_keep import Timetable
-from standings.domain.windows.window import WEEKDAYS
-from standings.read import answer_fields
-from standings.read.cursors import encode_name, read_name
-from standings.read.reader import Request
+from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
+from standings.read.pages import encode_name, read_name
+from standings.read.reader import Request, decimal_of, period_of
 
 MAX_BOARDS: Final = 1_000
 _SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
@@ -55,7 +51,7 @@ def definition(request: Request, board: str) -> dict[str, Any]:
                 "most": _limit(metric, metric.most),
                 "notes": metric.notes,
                 "windows": [
-                    {"window": window.name, "period": answer_fields.period(request.current(board, metric, window))}
+                    {"window": window.name, "period": period_of(request.current(board, metric, window))}
                     for window in metric.windows
                 ],
             }
@@ -65,7 +61,7 @@ def definition(request: Request, board: str) -> dict[str, Any]:
 
 
 def _limit(metric: Metric, units: int | None) -> Any:
-    return None if units is None else answer_fields.decimal(units, metric.precision)
+    return None if units is None else decimal_of(units, metric.precision)
 
 
 def _seasons(timetable: Timetable) -> list[dict[str, str]]:

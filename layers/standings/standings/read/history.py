@@ -2,12 +2,10 @@
 
 from typing import Any, Final
 
-from standings.domain.boards.definitions import Ranking
-from standings.domain.boards.names import check_member
+from standings.domain.boards import Ranking, check_member
 from standings.domain.errors import check_range, no_such_member
-from standings.read import answer_fields
 from standings.read.member_ranks import Ranks, read_ranks
-from standings.read.reader import Question
+from standings.read.reader import Question, answer_head, period_of, score_at
 
 MAX_PERIODS: Final = 100
 
@@ -31,7 +29,7 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
     by_member, nodes, total = found[newest]
     entries = [ranked.entry for ranked in by_member.values()]
     return {
-        **answer_fields.head(newest, question.request.now, question.method, nodes.values(), entries),
+        **answer_head(newest, question.request.now, question.method, nodes.values(), entries),
         "total": total,
         "member": member,
         "periods": [_period(ranking, found[ranking], member) for ranking in rankings],
@@ -41,8 +39,8 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
 def _period(ranking: Ranking, ranks: Ranks, member: str) -> dict[str, Any]:
     ranked = ranks.by_member.get(member)
     return {
-        "period": answer_fields.period(ranking),
+        "period": period_of(ranking),
         "rank": None if ranked is None else ranked.rank,
-        "score": None if ranked is None else answer_fields.score_at(ranked.entry.place.sort_value, ranking.metric),
+        "score": None if ranked is None else score_at(ranked.entry.place.sort_value, ranking.metric),
         "total": ranks.total,
     }

@@ -5,16 +5,14 @@ from typing import Any
 
 import orjson
 
-from standings.domain.boards.definitions import Ranking
+from standings.domain.boards import Ranking
 from standings.domain.errors import bad_argument
-from standings.domain.members.member_item import Image
-from standings.domain.members.rolling_sum import aggregate_in_period
-from standings.domain.scoring.aggregates import Aggregate
-from standings.ports.scores import Scores
-from standings.read import answer_fields
-from standings.read.cursors import read_cursor
-from standings.read.reader import Question, Request
-from standings.runtime.retry import retrying
+from standings.domain.members import Image, aggregate_in_period
+from standings.domain.scoring import Aggregate
+from standings.ports import Scores
+from standings.read.pages import read_cursor
+from standings.read.reader import Question, Request, decimal_of, note_of
+from standings.runtime.clock import retrying
 
 
 def noted(question: Question, cursor: str | None) -> Ranking:
@@ -45,7 +43,7 @@ class Notes:
         for one in shown:
             image = images.get((ranking.board, one["member"]))
             found = None if image is None else _aggregate(image, ranking)
-            one["note"] = answer_fields.note(found) if _is(found, ranking, one["score"]) else None
+            one["note"] = note_of(found) if _is(found, ranking, one["score"]) else None
         return answer
 
 
@@ -57,7 +55,7 @@ def _is(found: Aggregate | None, ranking: Ranking, score: Any) -> bool:
     """Whether an aggregate has the score, as an answer shows it."""
     if found is None:
         return False
-    return orjson.dumps(answer_fields.decimal(found.value, ranking.metric.precision)) == orjson.dumps(score)
+    return orjson.dumps(decimal_of(found.value, ranking.metric.precision)) == orjson.dumps(score)
 
 
 def _scored(answer: Any) -> Iterator[dict[str, Any]]:

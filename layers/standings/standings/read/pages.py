@@ -1,26 +1,196 @@
-"""Pages of a ranking's list: the first, after or before a cursor, from a position or a score, and around a member.
+"""Pages of a ranking: cursors, the merge of partitions, and pages from the top, a position, a score or a member."""
 
-Entries come from the sorted index. Ranks come from the tiers at each read, so they are current on every page. Each page
-may also tell the rank of one member, `me`, wherever that is in the list.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from base64 import b64decode, urlsafe_b64encode
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
-from standings.domain.boards.names import check_member
+import orjson
+
+from standings.domain import tiers
+from standings.domain.boards import BOARD_NAME, MAX_MEMBER_BYTES, MAX_UNITS, Ranking, check_member
 from standings.domain.errors import TooFarError, bad_argument, check_range
-from standings.domain.scoring.sort_order import decode_sort_key, encode_sortable
-from standings.domain.tiers import tier_tree
-from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.rankings import Entry, Node
-from standings.read import answer_fields
-from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
-from standings.read.member_ranks import not_ranked
-from standings.read.partition_merge import Stretch, read_stretches
-from standings.read.rank_numbering import Base, counters_of, entry_ranks, page_ranks, select
-from standings.read.reader import Method, Question, RankingReads
+from standings.domain.scoring import decode_sort_key, encode_sortable, sort_key
+from standings.domain.tiers import ROOT, Path
+from standings.ports import Entry, Node, Partition, Span
+from standings.read.member_ranks import Base, counters_of, entry_ranks, not_ranked, page_ranks, select
+from standings.read.reader import BEYOND, METHODS, Method, Question, RankingReads, answer_head, percentile_of, score_at
 from standings.read.score_statistics import sort_value_of
+
+# Cursors: text from which a client reads on in a list.
+
+ENDS: Final = ""
+_CHECKSUM_BYTES: Final = 8
+T = TypeVar("T")
+
+
+class Cursor(NamedTuple):
+    """Read on from a key in a period's list, forward or backward. The key `ENDS` is before and after all entries."""
+
+    period: int
+    forward: bool
+    key: str
+    method: Method
+
+
+def encode_cursor(cursor: Cursor, ranking: Ranking) -> str:
+    """A cursor as text."""
+    return _with_checksum(orjson.dumps(list(cursor)), _list_of(ranking))
+
+
+def read_cursor(question: Question, text: str) -> Cursor:
+    """The cursor in a text; InvalidArgumentError if it does not fit the question or can no longer be read."""
+    ranking = question.reads.ranking
+    cursor = _decode(text, _list_of(ranking), lambda content: _parse_cursor(content, ranking))
+    if question.names_method and question.method != cursor.method:
+        raise bad_argument("cursor", f"is of a list numbered by {cursor.method}, not by {question.method}")
+    if question.names_period and cursor.period != ranking.period:
+        raise bad_argument("cursor", "is of another period than the one named")
+    unit = ranking.window.unit
+    is_known = cursor.period == 0 if unit is None else ranking.metric.timetable.has(unit, cursor.period)
+    if not is_known or cursor.period > ranking.period:
+        raise bad_argument("cursor", "is of a period that cannot be read")
+    until = ranking._replace(period=cursor.period).readable_until
+    if until is not None and question.request.now >= until:
+        raise bad_argument("cursor", "its period is no longer kept")
+    return cursor
+
+
+def encode_name(name: str, prefix: str) -> str:
+    """The cursor that reads on after a name, in the list of names with a prefix."""
+    return _with_checksum(name.encode(), f"names/{prefix}")
+
+
+def read_name(text: str, prefix: str) -> str:
+    """The name in a cursor; InvalidArgumentError if the text was altered or belongs to another list."""
+    return _decode(text, f"names/{prefix}", _parse_name)
+
+
+def _with_checksum(content: bytes, list_name: str) -> str:
+    """The content after a checksum of it and of the list. It is no secret, so decoding checks the content too."""
+    checksum = blake2b(list_name.encode() + b"/" + content, digest_size=_CHECKSUM_BYTES).digest()
+    return urlsafe_b64encode(checksum + content).decode().rstrip("=")
+
+
+def _decode(text: str, list_name: str, parse: Callable[[bytes], T]) -> T:
+    try:
+        content = b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)[_CHECKSUM_BYTES:]
+        # Compare the text: the last letter has spare bits, which decoding ignores.
+        if _with_checksum(content, list_name) != text:
+            raise ValueError(text)
+        return parse(content)
+    except (ValueError, TypeError, LookupError) as error:
+        raise bad_argument("cursor", "is altered, or of another list") from error
+
+
+def _parse_cursor(content: bytes, ranking: Ranking) -> Cursor:
+    period, forward, key, method = orjson.loads(content)
+    if type(period) is not int or type(forward) is not bool or method not in METHODS:
+        raise ValueError(content)
+    if key != ENDS:
+        place, member = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
+        too_large = max(abs(place.sort_value), abs(place.since or 0)) > MAX_UNITS
+        if sort_key(place, member) != key or too_large or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
+            raise ValueError(content)
+    return Cursor(period, forward, key, method)
+
+
+def _parse_name(content: bytes) -> str:
+    name = content.decode()
+    if not BOARD_NAME.fullmatch(name):
+        raise ValueError(name)
+    return name
+
+
+def _list_of(ranking: Ranking) -> str:
+    metric, window = ranking.metric, ranking.window
+    return f"{ranking.board}#{metric.ranking_codes[window.name]}{window.code}"
+
+
+# Reads the top N, or any other part, of a ranking whose entries are in several partitions of the sorted index.
+#
+# A ranking has a partition for each list and shard. All are read in parallel, each a little beyond its share, and
+# merged. A partition that may have more of the N entries is read once more, for as many as it can still have. So a
+# stretch of N entries takes two rounds at most, and reads at most N entries of each partition.
+
+
+class Stretch:
+    """The `limit` entries behind a key or, with `forward` false, ahead of it; without a key, those at that end."""
+
+    def __init__(self, beyond: str | None, limit: int, *, forward: bool) -> None:
+        self._beyond = beyond
+        self._limit = limit
+        self._forward = forward
+        self._read: defaultdict[Partition, list[Entry]] = defaultdict(list)
+        self._ended: set[Partition] = set()
+        self._found: list[Entry] = []
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries that were found, those nearest to the key first."""
+        return self._found[: self._limit]
+
+    def next_spans(self, partitions: Sequence[Partition]) -> list[Span]:
+        """What to read next; nothing once no partition can have more of the entries wanted."""
+        share = min(self._limit, -(-self._limit // len(partitions)) + BEYOND)
+        spans: list[Span] = []
+        for partition in partitions:
+            if not self._read[partition]:
+                wanted, key = share, self._beyond
+            else:
+                # Behind its last key it can have as many as are missing there.
+                key = self._read[partition][-1].key
+                before = (entry.key <= key if self._forward else entry.key >= key for entry in self._found)
+                wanted = self._limit - sum(before)
+            if partition not in self._ended and wanted > 0:
+                spans.append(Span(partition, key, wanted, self._forward))
+        return spans
+
+    def add(self, parts: Mapping[Span, Sequence[Entry]]) -> None:
+        """Add the entries that were read of each span."""
+        for span, entries in parts.items():
+            self._read[span.partition] += entries
+            if len(entries) < span.limit:
+                self._ended.add(span.partition)
+        entries = sorted(chain(*self._read.values()), key=lambda entry: entry.key, reverse=not self._forward)
+        # A member that moves between two reads may be found twice: keep the first.
+        first_by_member: dict[str, Entry] = {}
+        for entry in entries:
+            first_by_member.setdefault(entry.member, entry)
+        self._found = list(first_by_member.values())
+
+
+def read_stretches(
+    reads: RankingReads, stretches: Sequence[Stretch], paths: Callable[[], Iterable[Path]], nodes: dict[Path, Node]
+) -> None:
+    """Read stretches until each is complete, and add nodes to `nodes`.
+
+    Each round reads all its spans in parallel, and the nodes that `paths` names by then and that were not read yet.
+    Name the root, unless it was just read: it may name more shards than `boards.toml`.
+    """
+    asked = set(nodes)
+    while True:
+        # After the number of shards was raised, the root may name more than were read.
+        partitions = reads.partitions(nodes)
+        by_stretch = [stretch.next_spans(partitions) for stretch in stretches]
+        spans = list(dict.fromkeys(chain.from_iterable(by_stretch)))
+        wanted = [path for path in dict.fromkeys(paths()) if path not in asked]
+        if not spans and not wanted:
+            return
+        parts, read_nodes = reads.spans(spans, wanted)
+        nodes.update(read_nodes)
+        asked.update(wanted)
+        found = dict(zip(spans, parts, strict=True))
+        for stretch, mine in zip(stretches, by_stretch, strict=True):
+            stretch.add({span: found[span] for span in mine})
+
+
+# Pages of a ranking's list: the first, after or before a cursor, from a position or a score, and around a member.
+#
+# Entries come from the sorted index. Ranks come from the tiers at each read, so they are current on every page. Each
+# page may also tell the rank of one member, `me`, wherever that is in the list.
 
 MAX_ENTRIES: Final = 1_000
 MAX_RADIUS: Final = 100
@@ -118,33 +288,33 @@ class _PageReader:
     def _paths_of_me(self) -> Iterator[Path]:
         """The nodes that tell the rank of `me`, and of the entry before it as soon as that is read."""
         if self.mine is not None:
-            yield from tier_tree.nodes_for(self.mine.place.sort_value)
+            yield from tiers.nodes_for(self.mine.place.sort_value)
         if self.method == "competition":
             for before in chain.from_iterable(stretch.entries for stretch in self.before_me):
-                yield tier_tree.nodes_for(before.place.sort_value)[-1]
+                yield tiers.nodes_for(before.place.sort_value)[-1]
 
     def base(self, entry: Entry) -> Base:
         """The base of a page that starts with an entry. Reads the nodes that are missing."""
         number = entry.place.sort_value
-        missing = [path for path in tier_tree.nodes_for(number) if path not in self.nodes]
+        missing = [path for path in tiers.nodes_for(number) if path not in self.nodes]
         if missing:
             self.nodes.update(self.reads.nodes(missing))
         counters = counters_of(self.nodes)
-        return Base(tier_tree.ahead(number, counters), tier_tree.equals(number, counters), None)
+        return Base(tiers.ahead(number, counters), tiers.equals(number, counters), None)
 
 
 def _answer(reader: _PageReader, contents: _Page) -> dict[str, Any]:
     reads, method = reader.reads, reader.method
     ranking = reads.ranking
     # Entries and tiers are read at different moments: count at least the members on the page.
-    total = max(tier_tree.total(counters_of(reader.nodes)[ROOT]), contents.base.ahead + len(contents.entries))
+    total = max(tiers.total(counters_of(reader.nodes)[ROOT]), contents.base.ahead + len(contents.entries))
     numbers = page_ranks(reads, contents.entries, contents.base, reader.nodes, method)
 
     def cursor(key: str | None, *, forward: bool) -> str | None:
         return None if key is None else encode_cursor(Cursor(ranking.period, forward, key, method), ranking)
 
     return {
-        **answer_fields.head(ranking, reader.question.request.now, method, reader.nodes.values(), contents.entries),
+        **answer_head(ranking, reader.question.request.now, method, reader.nodes.values(), contents.entries),
         "total": total,
         "entries": [_line(reads, entry, number) for number, entry in zip(numbers, contents.entries, strict=True)],
         "next": cursor(contents.following, forward=True),
@@ -154,7 +324,7 @@ def _answer(reader: _PageReader, contents: _Page) -> dict[str, Any]:
 
 
 def _line(reads: RankingReads, entry: Entry, rank: int) -> dict[str, Any]:
-    score = answer_fields.score_at(entry.place.sort_value, reads.ranking.metric)
+    score = score_at(entry.place.sort_value, reads.ranking.metric)
     return {"rank": rank, "member": entry.member, "score": score}
 
 
@@ -165,13 +335,13 @@ def _me(reader: _PageReader, total: int) -> dict[str, Any] | None:
         return None
     member, number = entry.member, entry.place.sort_value
     (before,) = (stretch.entries for stretch in reader.before_me)
-    mine = {path: nodes[path] for path in tier_tree.nodes_for(number) if path in nodes}
+    mine = {path: nodes[path] for path in tiers.nodes_for(number) if path in nodes}
     rank = entry_ranks(reads, [entry], mine, method)[member]
-    ahead = tier_tree.ahead(number, counters_of(mine))
+    ahead = tiers.ahead(number, counters_of(mine))
     line = None
     if before and before[0].member != member:  # A member that moves meanwhile may be found again
         line = _line(reads, before[0], _rank_before(before[0], number, rank, nodes, method))
-    percentile = answer_fields.percentile(ahead, max(total, ahead + 1))
+    percentile = percentile_of(ahead, max(total, ahead + 1))
     return {**_line(reads, entry, rank), "percentile": percentile, "ahead": line}
 
 
@@ -186,7 +356,7 @@ def _rank_before(entry: Entry, number: int, rank: int, nodes: Mapping[Path, Node
         step = 1
     else:
         # Nobody stands between the two, so all who are ahead of one but not of the other have this score.
-        step = tier_tree.equals(mine, counters_of(nodes))
+        step = tiers.equals(mine, counters_of(nodes))
     return max(1, rank - step)
 
 
@@ -195,9 +365,9 @@ def _after(reader: _PageReader, key: str, limit: int) -> _Page:
         entries = reader.stretch(None, limit + 1, [ROOT], forward=True)
         return _Page(entries[:limit], _START, None, _last_key(entries, limit))
     number = decode_sort_key(key, ties_by_instant=reader.reads.ranking.metric.ties_by_instant)[0].sort_value
-    entries = reader.stretch(key, limit + 1, tier_tree.nodes_for(number), forward=True)
+    entries = reader.stretch(key, limit + 1, tiers.nodes_for(number), forward=True)
     counters = counters_of(reader.nodes)
-    ahead, equals = tier_tree.ahead(number, counters), tier_tree.equals(number, counters)
+    ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
     is_same_score = bool(entries) and entries[0].place.sort_value == number
     base = Base(ahead, equals, None) if is_same_score else Base(ahead + equals, 0, 0)
     return _Page(entries[:limit], base, entries[0].key if entries else ENDS, _last_key(entries, limit))
@@ -216,7 +386,7 @@ def _at(reader: _PageReader, skip: int, limit: int) -> _Page:
     selected = select(reader.reads, lambda _: skip, reader.nodes)
     if selected is None:
         reader.read([], [])
-        total = tier_tree.total(counters_of(reader.nodes)[ROOT])
+        total = tiers.total(counters_of(reader.nodes)[ROOT])
         return _Page([], _START, ENDS if total else None, None)
     equals_ahead = skip - selected.ahead
     if equals_ahead > (most := reader.reads.limits.equals):
@@ -235,7 +405,7 @@ def _at(reader: _PageReader, skip: int, limit: int) -> _Page:
 def _ending(reader: _PageReader, behind: int, limit: int) -> _Page:
     """The page before the last `behind` entries: down the tiers, then back past members of equal score."""
     selected = select(reader.reads, lambda total: total - 1 - behind, reader.nodes)
-    total = tier_tree.total(counters_of(reader.nodes)[ROOT])
+    total = tiers.total(counters_of(reader.nodes)[ROOT])
     if selected is None:
         reader.read([], [])
         return _Page([], _START, None, ENDS if total else None)
@@ -252,9 +422,9 @@ def _ending(reader: _PageReader, behind: int, limit: int) -> _Page:
 
 def _from(reader: _PageReader, number: int, limit: int) -> _Page:
     """The page from the first entry on that has a sort value or is behind it."""
-    entries = reader.stretch(encode_sortable(number), limit + 1, tier_tree.nodes_for(number), forward=True)
+    entries = reader.stretch(encode_sortable(number), limit + 1, tiers.nodes_for(number), forward=True)
     counters = counters_of(reader.nodes)
-    ahead, equals = tier_tree.ahead(number, counters), tier_tree.equals(number, counters)
+    ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
     is_there = bool(entries) and entries[0].place.sort_value == number
     base = Base(ahead if is_there else ahead + equals, equals, 0)
     previous = None if base.ahead == 0 else entries[0].key if entries else ENDS
@@ -265,7 +435,7 @@ def _around(reader: _PageReader, entry: Entry, radius: int | None, limit: int) -
     """Entries around one: `radius` on each side, or `limit` in all."""
     most = limit - 1 if radius is None else radius  # on one side
     before, after = Stretch(entry.key, most + 1, forward=False), Stretch(entry.key, most + 1, forward=True)
-    reader.read([before, after], tier_tree.nodes_for(entry.place.sort_value))
+    reader.read([before, after], tiers.nodes_for(entry.place.sort_value))
     # A member that moves meanwhile may be found twice: keep the first.
     ahead = [each for each in before.entries if each.member != entry.member]
     shown = {entry.member, *(each.member for each in ahead)}
@@ -281,7 +451,7 @@ def _around(reader: _PageReader, entry: Entry, radius: int | None, limit: int) -
     else:
         # All with a score from the first entry's to the member's are on the page, so no further node is needed.
         between = [each.place.sort_value for each in ahead if first <= each.place.sort_value < number]
-        base = Base(max(0, tier_tree.ahead(number, counters_of(reader.nodes)) - len(between)), between.count(first), 0)
+        base = Base(max(0, tiers.ahead(number, counters_of(reader.nodes)) - len(between)), between.count(first), 0)
     previous = entries[0].key if len(ahead) > above else None
     following = entries[-1].key if len(behind) > below else None
     return _Page(entries, base, previous, following)

@@ -1,22 +1,21 @@
 """What answers are read through: a `Reader` for each process, a `Request` for each HTTP request, a `Question` in it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, cast
+from decimal import Decimal
+from typing import Any, Final, Literal, NamedTuple, cast
 
-from standings.domain.boards.definitions import Boards, Family, Metric, Ranking
-from standings.domain.boards.names import family_of
+import orjson
+
+from standings.domain import windows
+from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Metric, Ranking, family_of
 from standings.domain.errors import NotFoundError, bad_argument, being_deleted, not_found
-from standings.domain.events.event import MAX_SHOWN_LENGTH
-from standings.domain.rolling.blocks import lists_of
-from standings.domain.tiers.tier_path import ROOT, Path
-from standings.domain.windows.calendar import instant
-from standings.domain.windows.seasons import NO_SEASON
-from standings.domain.windows.window import Window
-from standings.ports.board_records import BOARD_TTL_S, BoardRecord
-from standings.ports.errors import StoreUnavailableError
-from standings.ports.rankings import Entry, Node, Part, Partition, RankingsReader, Span
-from standings.runtime.retry import READ_TIMEOUT_S, Backoff, Clock, retrying
-from standings.runtime.ttl_cache import RANKING_TTL_S, TtlCache
+from standings.domain.events import MAX_SHOWN_LENGTH
+from standings.domain.rolling import lists_of
+from standings.domain.scoring import Aggregate, sort_value
+from standings.domain.tiers import ROOT, Path
+from standings.domain.windows import NO_SEASON, Window, instant
+from standings.ports import Entry, Node, Part, Partition, RankingsReader, Span, StoreUnavailableError
+from standings.runtime.clock import RANKING_TTL_S, READ_TIMEOUT_S, Backoff, Clock, TtlCache, retrying
 
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
@@ -257,3 +256,65 @@ def method_of(name: str | None) -> Method:
     if name not in METHODS:
         raise bad_argument("method", f"expected one of {', '.join(METHODS)}, got {name[:MAX_SHOWN_LENGTH]!r}")
     return cast("Method", name)
+
+
+# Fields that several answers have: scores, percentiles and periods as JSON, and the head of every answer.
+
+
+def answer_head(
+    ranking: Ranking, now: int, method: Method, nodes: Iterable[Node], entries: Iterable[Entry] = ()
+) -> dict[str, Any]:
+    """The ranking, the method, and `as_of`: when the latest of the nodes and entries was written.
+
+    `state` and `final_at` say whether events can still change its scores at `now`.
+    """
+    timetable = ranking.metric.timetable
+    stamps = [node.written_at_ms for node in nodes if node.written_at_ms is not None]
+    stamps += [entry.written_at_ms for entry in entries]
+    return {
+        "board": ranking.board,
+        "metric": ranking.metric.name,
+        "window": ranking.window.name,
+        "period": period_of(ranking),
+        "state": windows.state_of(timetable, ranking.window, ranking.period, now),
+        "final_at": instant(windows.final_at(timetable, ranking.window, ranking.period)),
+        "order": ranking.metric.order,
+        "method": method,
+        "as_of": instant(max(stamps, default=None)),
+    }
+
+
+def decimal_of(units: int, precision: int) -> Any:
+    """A whole number of units as a JSON number with at most `precision` decimals. It is exact."""
+    if not precision:
+        return units
+    return orjson.Fragment(f"{Decimal(units).scaleb(-precision).normalize():f}")
+
+
+def note_of(aggregate: Aggregate | None) -> Any:
+    """The note of an aggregate, as it was sent; None if it has none."""
+    return orjson.Fragment(aggregate.note) if aggregate is not None and aggregate.note else None
+
+
+def score_at(number: int, metric: Metric) -> Any:
+    """The score that has this sort value, as a JSON number."""
+    return decimal_of(sort_value(number, descending=metric.descending), metric.precision)
+
+
+def percentile_of(ahead: int, total: int) -> Any:
+    """The percentage of members that are not ahead, rounded half up to two decimals."""
+    return decimal_of((20_000 * (total - ahead) + total) // (2 * total), 2)
+
+
+def period_of(ranking: Ranking) -> dict[str, str | None]:
+    """The start and the end of a ranking's period in the board's time zone, and the name of a season.
+
+    They are None for `all` and before the first season.
+    """
+    timetable = ranking.metric.timetable
+    bounds = timetable.bounds(ranking.window, ranking.period)
+    if bounds is None:
+        return {"start": None, "end": None, **({"name": None} if ranking.window.unit == "s" else {})}
+    start, end = (timetable.local(at).isoformat().replace("+00:00", "Z") for at in bounds)
+    named = {"name": timetable.seasons[ranking.period].name} if ranking.window.unit == "s" else {}
+    return {"start": start, "end": end, **named}

@@ -4,18 +4,16 @@ import re
 from fractions import Fraction
 from typing import Any, Final
 
-from standings.domain.boards.boards_toml import MAX_DECIMALS
-from standings.domain.boards.definitions import MAX_UNITS
+from standings.domain import tiers
+from standings.domain.boards import MAX_UNITS
+from standings.domain.boards_toml import MAX_DECIMALS
 from standings.domain.errors import bad_argument, check_range
-from standings.domain.events.event import MAX_SHOWN_LENGTH
-from standings.domain.scoring.sort_order import sort_value
-from standings.domain.tiers import distribution as tiers_by_score
-from standings.domain.tiers import tier_tree
-from standings.domain.tiers.tier_path import ROOT, Path
-from standings.ports.rankings import Node
-from standings.read import answer_fields
-from standings.read.rank_numbering import counters_of, distinct_ahead, select
-from standings.read.reader import Question
+from standings.domain.events import MAX_SHOWN_LENGTH
+from standings.domain.scoring import sort_value
+from standings.domain.tiers import ROOT, Path
+from standings.ports import Node
+from standings.read.member_ranks import counters_of, distinct_ahead, select
+from standings.read.reader import Question, answer_head, decimal_of, score_at
 
 MAX_BUCKETS: Final = 1_000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
@@ -26,20 +24,20 @@ def score_rank(question: Question, *, score: str) -> dict[str, Any]:
     ranking = question.reads.ranking
     units = _parse_units(score, ranking.metric.precision)
     number = sort_value(units, descending=ranking.metric.descending)
-    nodes = question.reads.nodes(tier_tree.nodes_for(number))
+    nodes = question.reads.nodes(tiers.nodes_for(number))
     counters = counters_of(nodes)
-    ahead, equals = tier_tree.ahead(number, counters), tier_tree.equals(number, counters)
+    ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
     # The nodes may be of different moments: count at least the members at the score and ahead.
-    total = max(tier_tree.total(counters[ROOT]), ahead + equals)
+    total = max(tiers.total(counters[ROOT]), ahead + equals)
     rank = ahead + 1
     if question.method == "ordinal":
         rank += equals
     elif question.method == "dense":
         rank = distinct_ahead(question.reads, [number], nodes)[number] + 1
     return {
-        **answer_fields.head(ranking, question.request.now, question.method, nodes.values()),
+        **answer_head(ranking, question.request.now, question.method, nodes.values()),
         "total": total,
-        "score": answer_fields.decimal(units, ranking.metric.precision),
+        "score": decimal_of(units, ranking.metric.precision),
         "rank": rank,
         "above": ahead,
         "at": equals,
@@ -56,12 +54,12 @@ def percentile(question: Question, *, p: str) -> dict[str, Any]:
         raise bad_argument("p", f"{detail}, got {p[:MAX_SHOWN_LENGTH]!r}")
     nodes: dict[Path, Node] = {}
     ratio = share.as_integer_ratio()
-    selected = select(question.reads, lambda total: min(total - 1, tier_tree.position_at(*ratio, total)), nodes)
+    selected = select(question.reads, lambda total: min(total - 1, tiers.position_at(*ratio, total)), nodes)
     return {
-        **answer_fields.head(ranking, question.request.now, question.method, nodes.values()),
-        "total": tier_tree.total(counters_of(nodes)[ROOT]),
-        "p": answer_fields.decimal(int(share * 10**MAX_DECIMALS), MAX_DECIMALS),
-        "score": None if selected is None else answer_fields.score_at(selected.sort_value, ranking.metric),
+        **answer_head(ranking, question.request.now, question.method, nodes.values()),
+        "total": tiers.total(counters_of(nodes)[ROOT]),
+        "p": decimal_of(int(share * 10**MAX_DECIMALS), MAX_DECIMALS),
+        "score": None if selected is None else score_at(selected.sort_value, ranking.metric),
     }
 
 
@@ -70,18 +68,18 @@ def distribution(question: Question, *, buckets: int) -> dict[str, Any]:
     check_range("buckets", buckets, 1, MAX_BUCKETS)
     metric = question.reads.ranking.metric
     nodes: dict[Path, Node] = {}
-    counters: dict[Path, tier_tree.Counters] = {}
-    while unread := tiers_by_score.unread(buckets, counters, descending=metric.descending):
+    counters: dict[Path, tiers.Counters] = {}
+    while unread := tiers.unread(buckets, counters, descending=metric.descending):
         nodes.update(question.reads.nodes(unread))
         counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
-    histogram = tiers_by_score.histogram(buckets, counters, descending=metric.descending)
+    histogram = tiers.histogram(buckets, counters, descending=metric.descending)
     return {
-        **answer_fields.head(question.reads.ranking, question.request.now, question.method, nodes.values()),
+        **answer_head(question.reads.ranking, question.request.now, question.method, nodes.values()),
         "total": sum(bucket.members for bucket in histogram),
         "buckets": [
             {
-                "from": answer_fields.decimal(bucket.low, metric.precision),
-                "to": answer_fields.decimal(bucket.high, metric.precision),
+                "from": decimal_of(bucket.low, metric.precision),
+                "to": decimal_of(bucket.high, metric.precision),
                 "members": bucket.members,
             }
             for bucket in histogram

@@ -1,13 +1,13 @@
 """The announcer's services."""
 
-from standings.announce.announcer import Announcer
-from standings.aws.dynamodb.announced_tops import DynamoAnnouncedTops
-from standings.aws.dynamodb.rankings.top_reads import DynamoTopReads
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.eventbridge.event_bus import EventBus
-from standings.aws.sqs.look_queue import LookQueue
+from standings.announce import Announcer
+from standings.aws.dynamodb.audit_reads import DynamoTopReads
+from standings.aws.dynamodb.scores import DynamoBoards
+from standings.aws.dynamodb.versioned_items import DynamoAnnouncedTops
+from standings.aws.eventbridge import EventBus
+from standings.aws.sqs import LookQueue
+from standings.runtime.clock import Clock
 from standings.runtime.environment import required
-from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
 

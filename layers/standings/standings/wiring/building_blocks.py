@@ -9,13 +9,13 @@ from botocore.config import Config
 from botocore.session import get_session
 
 from standings.aws.dynamodb.as_built import send_as_built
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.s3.failure_bucket import FailureBucket
-from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards
+from standings.aws.dynamodb.scores import DynamoBoards
+from standings.aws.s3 import FailureBucket
+from standings.catalog import BoardCatalog
+from standings.domain.boards import Boards
+from standings.domain.boards_toml import parse_boards
+from standings.runtime.clock import Clock
 from standings.runtime.environment import BOARDS_FILE, required
-from standings.runtime.retry import Clock
 
 CONNECTIONS: Final = 26  # Connections of a client: more than a function's calls at any time
 CONNECT_TIMEOUT_S: Final = 1.0

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.sqs.messages import MAX_BODY_BYTES, Sender, message_of
-from standings.ingest.post_events import Posted, Posting
-from standings.members.change_profiles import ProfileAdmin
-from standings.members.register_hide_remove import MemberAdmin
+from standings.aws.dynamodb.profiles import DynamoProfiles
+from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.sqs import MAX_BODY_BYTES, Sender, message_of
+from standings.ingest import Posting
+from standings.members import MemberAdmin, ProfileAdmin
+from standings.ports import Posted
+from standings.runtime.clock import Clock
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
-from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
 

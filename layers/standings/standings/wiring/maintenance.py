@@ -3,33 +3,25 @@
 from functools import cache
 from typing import NamedTuple
 
-from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
-from standings.aws.dynamodb.rankings.audit_reads import DynamoAuditReads
-from standings.aws.dynamodb.rankings.purge import DynamoPurging
-from standings.aws.dynamodb.scores.member_items import decode_parked
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.dynamodb.turn_positions import DynamoAuditPositions, DynamoSettlePositions
-from standings.aws.eventbridge.event_bus import EventBus
-from standings.aws.s3.results_bucket import ResultsBucket
-from standings.aws.sqs.dead_letter_queue import DeadLetterQueue
-from standings.aws.sqs.messages import Sender
+from standings.aws.dynamodb.audit_reads import DynamoAuditReads
+from standings.aws.dynamodb.profiles import DynamoProfiles
+from standings.aws.dynamodb.purge import DynamoPurging
+from standings.aws.dynamodb.scores import DynamoScores, decode_parked
+from standings.aws.dynamodb.versioned_items import DynamoAuditPositions, DynamoSettlePositions
+from standings.aws.eventbridge import EventBus
+from standings.aws.s3 import ResultsBucket
+from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.maintain.announced_families import AnnouncedFamilies
-from standings.maintain.audit.audit import Audits
-from standings.maintain.audit.scheduled import ScheduledAudits
+from standings.maintain.audit import Audits, ScheduledAudits
 from standings.maintain.erase import Erase
-from standings.maintain.failures.dead_letters import DeadLetterCare
-from standings.maintain.failures.parked import ParkedCare
-from standings.maintain.rebuild.rebuild import Rebuild
-from standings.maintain.rebuild.rebuilt_tops import RebuiltTops
-from standings.maintain.settle.mentions import Mentions
-from standings.maintain.settle.scheduled import ScheduledSettlements
-from standings.maintain.settle.settlements import Place, Settlements
-from standings.maintain.turns.lease import Lease
-from standings.project.announced_rankings import AnnouncedRankings
-from standings.project.backfill import Backfill
+from standings.maintain.failures import DeadLetterCare, ParkedCare
+from standings.maintain.rebuild import Rebuild, RebuiltTops
+from standings.maintain.settlements import Mentions, Place, ScheduledSettlements, Settlements
+from standings.maintain.turns import Lease
+from standings.project.projector import AnnouncedRankings, Backfill
+from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
-from standings.runtime.retry import Clock
 from standings.wiring import building_blocks, projector
 
 

@@ -6,16 +6,14 @@ from functools import partial
 from operator import call
 from typing import Any, Final
 
-from standings.aws.dynamodb.rankings.log_folds import RunAll
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.aws.sqs.look_queue import LookQueue
-from standings.project.announced_rankings import AnnouncedRankings
-from standings.project.outcome import RunParallel
-from standings.project.projector import Projector
-from standings.project.prune_tiers import PrunedRankings, PruneResult
+from standings.aws.dynamodb.ranking_reads import DynamoTrees
+from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.rolling import RunAll
+from standings.aws.sqs import LookQueue
+from standings.project.commits import PrunedRankings, PruneResult, RunParallel
+from standings.project.projector import AnnouncedRankings, Projector
+from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
-from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
 MAX_CALLS: Final = 8  # Transactions that a projector runs in parallel, each of another ranking

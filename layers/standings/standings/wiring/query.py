@@ -2,15 +2,14 @@
 
 import os
 
-from standings.aws.dynamodb.profiles.profiles import DynamoProfiles
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.scores.scores import DynamoScores
+from standings.aws.dynamodb.profiles import DynamoProfiles
+from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.scores import DynamoScores
 from standings.read.notes import Notes
-from standings.read.profiles.search import Search
-from standings.read.profiles.shown import People
+from standings.read.profiles import People, Search
 from standings.read.reader import OPEN, USUAL, Reader
+from standings.runtime.clock import Clock
 from standings.runtime.environment import required
-from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 
 

@@ -1,10 +1,9 @@
 """The writer's services."""
 
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.aws.sqs.messages import Sender
-from standings.aws.sqs.refused_messages import DeadLetters
+from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.sqs import DeadLetters, Sender
+from standings.runtime.clock import Clock
 from standings.runtime.environment import required
-from standings.runtime.retry import Clock
 from standings.wiring import building_blocks
 from standings.write.writer import Writer
 

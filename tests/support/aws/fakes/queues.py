@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from standings.aws.sqs.messages import MAX_BYTES, size
+from standings.aws.sqs import MAX_BYTES, size
 from tests.support.aws.environment import ENVIRONMENT
 
 # SQS accepts these characters in a MessageGroupId.

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from standings.aws.dynamodb.keys import COUNTERS, index_key, log_key, node_key
-from standings.domain.boards.definitions import Boards, Ranking
-from standings.domain.members.open_rankings import open_rankings
-from standings.domain.rolling.blocks import lists_of
-from standings.domain.rolling.rolling_rankings import rolling_of
-from standings.domain.scoring.sort_order import decode_sort_key
-from standings.domain.tiers.tier_path import ROOT, Path, path
+from standings.aws.dynamodb.tables import COUNTERS, index_key, log_key, node_key
+from standings.domain.boards import Boards, Ranking
+from standings.domain.members import open_rankings
+from standings.domain.rolling import lists_of, rolling_of
+from standings.domain.scoring import decode_sort_key
+from standings.domain.tiers import ROOT, Path, path
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context

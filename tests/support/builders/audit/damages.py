@@ -6,15 +6,22 @@ The tables give for each damage the kind of the finding, and what becomes of the
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from standings.aws.dynamodb.keys import entry_key, index_key, log_key, node_key, shard_of
-from standings.aws.dynamodb.rankings.rolling_items import decode_steps, encode_steps
-from standings.domain.boards.definitions import Ranking
-from standings.domain.rolling.blocks import Block, blocks_within, list_key
-from standings.domain.rolling.count_log import decode_entry, encode_entry
-from standings.domain.rolling.rolling_rankings import RollingRankings, rolling_of
-from standings.domain.rolling.steps import Step, Steps
-from standings.domain.scoring.sort_order import Place, decode_sort_key, sort_key
-from standings.domain.tiers.tier_path import path, prefixes
+from standings.aws.dynamodb.rolling import decode_steps, encode_steps
+from standings.aws.dynamodb.tables import entry_key, index_key, log_key, node_key, shard_of
+from standings.domain.boards import Ranking
+from standings.domain.rolling import (
+    Block,
+    RollingRankings,
+    Step,
+    Steps,
+    blocks_within,
+    decode_entry,
+    encode_entry,
+    list_key,
+    rolling_of,
+)
+from standings.domain.scoring import Place, decode_sort_key, sort_key
+from standings.domain.tiers import path, prefixes
 from tests.support.builders.audit.auditing import NOW, SCORES, UNREADABLE, Audited, Finding, add_to_counter, nodes_of
 from tests.support.builders.checks import rows
 

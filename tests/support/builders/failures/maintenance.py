@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from standings.runtime.retry import Clock
+from standings.runtime.clock import Clock
 from standings.wiring.building_blocks import REPORTING_RESERVE
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack

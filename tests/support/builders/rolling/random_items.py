@@ -7,17 +7,12 @@ from random import Random
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Metric
-from standings.domain.members.counting import REMOVAL_MARGIN
-from standings.domain.members.member_item import Image
-from standings.domain.members.open_rankings import AHEAD_MARGIN
-from standings.domain.rolling.rolling_rankings import RollingRankings
-from standings.domain.rolling.steps import Step, Steps
-from standings.domain.scoring.aggregates import Aggregate, aggregate_of_event, merge
-from standings.domain.scoring.sort_order import Place
-from standings.domain.windows.calendar import DAY, HOUR, MINUTE
-from standings.domain.windows.window import MAX_SLAB, Unit
+from standings.domain.boards import Metric
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import AHEAD_MARGIN, REMOVAL_MARGIN, Image
+from standings.domain.rolling import RollingRankings, Step, Steps
+from standings.domain.scoring import Aggregate, Place, aggregate_of_event, merge
+from standings.domain.windows import DAY, HOUR, MAX_SLAB, MINUTE, Unit
 
 BOARD: Final = "b"
 AGGREGATES: Final = ("sum", "max", "min", "last")

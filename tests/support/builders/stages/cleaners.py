@@ -4,17 +4,14 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from standings.aws.dynamodb.keys import DIGITS
-from standings.aws.dynamodb.rankings.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.rankings.rankings import DynamoRankings
-from standings.aws.dynamodb.rankings.tier_trees import DynamoTrees
-from standings.domain.boards.definitions import Ranking
-from standings.domain.members.moves import Move
-from standings.domain.scoring.sort_order import Place
-from standings.domain.tiers.tier_path import Path
-from standings.project.commit_moves import move_in_ranking
-from standings.project.outcome import Outcome
-from standings.project.prune_tiers import PrunedRankings, PruneResult
+from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader, DynamoTrees
+from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.tables import DIGITS
+from standings.domain.boards import Ranking
+from standings.domain.members import Move
+from standings.domain.scoring import Place
+from standings.domain.tiers import Path
+from standings.project.commits import Outcome, PrunedRankings, PruneResult, move_in_ranking
 from tests.support.builders.checks import nodes
 from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client

@@ -4,15 +4,14 @@ from typing import Any
 
 import orjson
 
-from standings.aws.dynamodb.scores.board_records import DynamoBoards
-from standings.aws.dynamodb.scores.scores import DynamoScores
-from standings.catalog.board_catalog import BoardCatalog
-from standings.domain.boards.boards_toml import parse_boards
-from standings.domain.boards.definitions import Boards
-from standings.domain.members.member_item import Image
-from standings.members.register_hide_remove import MemberAdmin
+from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores
+from standings.catalog import BoardCatalog
+from standings.domain.boards import Boards
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import Image
+from standings.members import MemberAdmin
+from standings.runtime.clock import Clock
 from standings.runtime.environment import BOARDS_FILE
-from standings.runtime.retry import Clock
 from standings.write.writer import QueueMessage, Writer, WriteResult
 from tests.support.builders.checks import rows
 from tests.support.faults import faulty_client

@@ -1,0 +1,303 @@
+"""Announces changes of a top: reads today's top, compares it with the last announcement, and sends the difference."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from hashlib import sha256
+from itertools import accumulate, chain, takewhile
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from standings.domain import tiers
+from standings.domain.boards import Boards, Metric, Ranking
+from standings.domain.scoring import decode_sort_key, encode_sortable
+from standings.domain.tiers import ROOT
+from standings.domain.windows import instant
+from standings.ports import (
+    AnnouncedTop,
+    AnnouncedTops,
+    BoardRecords,
+    Bus,
+    BusEvent,
+    Look,
+    RankingName,
+    Standing,
+    StoreUnavailableError,
+    TopReads,
+)
+from standings.read.reader import period_of, score_at
+from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying
+
+# What an announcement says: how one top differs from the one before.
+
+MAX_DETAIL: Final = 240_000
+"""Bytes of an announcement at most. EventBridge takes 256 KiB with the event's source and type.
+
+https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
+"""
+
+
+def lines(top: Sequence[Standing], metric: Metric) -> list[dict[str, Any]]:
+    """The whole top as `{rank, member, score}`."""
+    ranks = _ranks(top)
+    return [
+        {"rank": ranks[standing.member], "member": standing.member, "score": score_at(standing.sort_value, metric)}
+        for standing in top
+    ]
+
+
+def changes(before: Sequence[Standing], after: Sequence[Standing], metric: Metric) -> dict[str, Any]:
+    """Who entered a top, who left it, and whose rank is another one. Ranks are competition ranks.
+
+    - `entered` has `{rank, member, score}`.
+    - `left` has `{was, member}`, and `moved` has `{rank, was, member}`: `was` is the rank that was announced before.
+    """
+    were, are = _ranks(before), _ranks(after)
+    return {
+        "entered": [line for line in lines(after, metric) if line["member"] not in were],
+        "left": [{"was": rank, "member": member} for member, rank in were.items() if member not in are],
+        "moved": [
+            {"rank": rank, "was": were[member], "member": member}
+            for member, rank in are.items()
+            if were.get(member, rank) != rank
+        ],
+    }
+
+
+def fitted(changed: dict[str, list[Any]], room: int) -> dict[str, Any]:
+    """The changes in so many bytes of JSON. Lists that do not fit end earlier, and `cut` names them."""
+    shown: dict[str, Any] = {}
+    # Who left stands nowhere else. Who entered stands in the whole top too.
+    for name in ("left", "moved", "entered"):
+        sizes = accumulate(len(orjson.dumps(line)) + 1 for line in changed[name])
+        fitting = list(takewhile(room.__ge__, sizes))
+        shown[name] = changed[name][: len(fitting)]
+        room -= fitting[-1] if fitting else 0
+    cut = [name for name in changed if len(shown[name]) < len(changed[name])]
+    return {name: shown[name] for name in changed} | ({"cut": cut} if cut else {})
+
+
+def _ranks(top: Sequence[Standing]) -> dict[str, int]:
+    values = [standing.sort_value for standing in top]
+    return {standing.member: 1 + bisect_left(values, standing.sort_value) for standing in top}
+
+
+# Reads the top of a ranking, and says whether that is proven.
+#
+# The sorted index may be seconds behind, and two reads of it may be of different moments. So what it shows is
+# compared with what is strongly consistent: the rows of its members, and the counters of the tiers. If each row is
+# where the index shows it, and the tiers count as many members as the index lists, then nobody is missing and nobody
+# is too many.
+
+MAX_EQUALS: Final = 200  # Members of the last score whose rows are compared
+_BEFORE_ALL: Final = " "  # No sort key is empty, and none begins with a space
+
+
+class Proof(Enum):
+    """Whether a list is the top."""
+
+    PROVEN = "proven"
+    CONTRADICTED = "contradicted"  # The index is behind, or members move at this moment
+    OPEN = "open"  # Too many members share the last score to compare them all
+
+
+class Top(NamedTuple):
+    """The first members of a ranking, as the index shows them."""
+
+    standings: Sequence[Standing]
+    proof: Proof
+
+
+def read_top(reads: TopReads, ranking: Ranking, length: int) -> Top:
+    """Read the first members of a ranking. May raise StoreUnavailableError."""
+    return _Reading(reads, ranking, reads.shards(ranking)).top(length)
+
+
+class _Reading(NamedTuple):
+    reads: TopReads
+    ranking: Ranking
+    shards: int
+
+    def top(self, length: int) -> Top:
+        keys = self._indexed(_BEFORE_ALL, None, length)
+        # A member that moves may be shown twice for a moment. Then it is listed once, and nothing is proven.
+        first: dict[str, Standing] = {}
+        for standing in map(self._standing, keys):
+            first.setdefault(standing.member, standing)
+        standings = list(first.values())
+        if not self._are_rows(keys):
+            proof = Proof.CONTRADICTED
+        elif len(keys) < length:
+            counters = self.reads.counters(self.ranking, [ROOT])
+            proof = _proof(is_right=tiers.total(counters.get(ROOT, {})) == len(keys))
+        else:
+            proof = self._proof_of_last(keys, standings)
+        return Top(standings, proof)
+
+    def _proof_of_last(self, keys: Sequence[str], standings: Sequence[Standing]) -> Proof:
+        """Compare a whole top with the members ahead of its last score, and with those who share it."""
+        last = standings[-1].sort_value
+        counters = self.reads.counters(self.ranking, tiers.nodes_for(last))
+        ahead = sum(standing.sort_value != last for standing in standings)
+        equals, listed = tiers.equals(last, counters), keys[ahead:]
+        if tiers.ahead(last, counters) != ahead:
+            return Proof.CONTRADICTED
+        if equals > max(MAX_EQUALS, len(listed)):
+            return Proof.OPEN
+        if equals == len(listed):
+            return Proof.PROVEN
+        # Of those who share the last score, one may be missing who belongs on the list, and another shown who left.
+        sharing = self._indexed(encode_sortable(last), encode_sortable(last + 1), equals + 1)
+        is_whole = len(sharing) == equals and sharing[: len(listed)] == list(listed)
+        return _proof(is_right=is_whole and self._are_rows(sharing[len(listed) :]))
+
+    def _are_rows(self, keys: Sequence[str]) -> bool:
+        """Whether each member's row has the key that the index shows, and no member is shown twice."""
+        shown = {self._standing(key).member: key for key in keys}
+        return len(shown) == len(keys) and self.reads.keys(self.ranking, list(shown)) == shown
+
+    def _indexed(self, beyond: str, before: str | None, limit: int) -> list[str]:
+        parts = (self.reads.indexed(self.ranking, shard, beyond, before, limit) for shard in range(self.shards))
+        return sorted(chain.from_iterable(parts))[:limit]
+
+    def _standing(self, key: str) -> Standing:
+        place, member = decode_sort_key(key, ties_by_instant=self.ranking.metric.ties_by_instant)
+        return Standing(member, place.sort_value)
+
+
+def _proof(*, is_right: bool) -> Proof:
+    return Proof.PROVEN if is_right else Proof.CONTRADICTED
+
+
+# Looks at a ranking's top, and announces it if it differs from what was announced last.
+#
+# Each announcement has the next number of its ranking. It is written down before it is sent, and sent again with the
+# same id until EventBridge has taken it. The next one waits for that. So numbers have no gap, and whatever dies in
+# between, the next look goes on from what is written.
+#
+# After each announcement it looks once more. Meanwhile the top may have become what was announced before, and a look
+# at that change has then found nothing to announce.
+
+TYPE: Final = "Top Changed"
+AT_MOST_EVERY_MS: Final = 1_000  # Between two announcements of one ranking
+MAX_WAIT: Final = 900  # Seconds. SQS delays a message for at most this long.
+PATIENCE: Final = 4
+"""Looks after which a top is announced although it is not proven: it changes faster than it can be read."""
+ENOUGH: Final = 12
+"""Looks after which a top that cannot be proven is left as it is. They take a quarter of an hour or more."""
+
+
+def merged(tries: Iterable[int]) -> int:
+    """The tries of one look that stands for several looks at a ranking.
+
+    It is as patient as the one that was repeated most often. But what the newest looks for is not left as it is, only
+    since an older one was repeated enough.
+    """
+    tries = list(tries)
+    return min(max(tries), max(min(tries), PATIENCE))
+
+
+@dataclass(frozen=True)
+class Announcer:
+    """Announces tops. `stack` is the name of the stack in events and in their ids."""
+
+    boards: Boards
+    records: BoardRecords
+    announced: AnnouncedTops
+    reads: TopReads
+    bus: Bus
+    clock: Clock
+    stack: str
+
+    def look(self, look: Look) -> tuple[Look, int] | None:
+        """Announce what has changed. Returns the next look and the seconds until it is due; None: all is announced.
+
+        Raises StoreUnavailableError if a table or EventBridge does not answer.
+        """
+        found = self._ranking(look.name)
+        if found is None:
+            return None
+        ranking, length = found
+        announced, reads = self._patient(self.announced), self._patient(self.reads)
+        # This comes before the reads of the top: whoever writes in between makes the condition of `put` fail.
+        last = announced.read(ranking)
+        if last is not None and last.unsent is not None:
+            self._send(ranking, last.top, last.unsent)
+            last = last._replace(version=last.version + 1, announced_at_ms=self.clock.now(), unsent=None)
+            if not announced.put(ranking, last):
+                return look, 1
+        now = self.clock.now()
+        # The clock of the function that announced it may have been ahead.
+        if last is not None and abs(now - last.announced_at_ms) < AT_MOST_EVERY_MS:
+            return look, 1
+        top = read_top(reads, ranking, length) if length else Top((), Proof.PROVEN)
+        differs = list(top.standings) != list(last.top if last is not None else ())
+        is_due = differs and (top.proof is not Proof.CONTRADICTED or look.tries >= PATIENCE)
+        if is_due and (not self._announce(announced, ranking, last, top, now) or top.proof is Proof.PROVEN):
+            return look, 1
+        if not is_due and (top.proof is Proof.PROVEN or (top.proof is Proof.OPEN and look.tries >= ENOUGH)):
+            return None
+        return look._replace(tries=look.tries + 1), self._wait(look.tries)
+
+    def _announce(
+        self, announced: AnnouncedTops, ranking: Ranking, last: AnnouncedTop | None, top: Top, now: int
+    ) -> bool:
+        """Write an announcement down, send it, and note that it was sent. False if another look was faster."""
+        version, seq = (last.version, last.seq) if last is not None else (0, 0)
+        unsent = self._change(ranking, seq + 1, now, last.top if last is not None else (), top)
+        next_ = AnnouncedTop(version + 1, seq + 1, now, top.standings, unsent)
+        if not announced.put(ranking, next_):
+            return False
+        self._send(ranking, top.standings, unsent)
+        return announced.put(
+            ranking, next_._replace(version=version + 2, announced_at_ms=self.clock.now(), unsent=None)
+        )
+
+    def _change(self, ranking: Ranking, seq: int, now: int, before: Any, top: Top) -> dict[str, Any]:
+        """An announcement without the whole top, which is written down beside it."""
+        about = {
+            "stack": self.stack,
+            "board": ranking.board,
+            "metric": ranking.metric.name,
+            "window": ranking.window.name,
+            "period": period_of(ranking),
+        }
+        # With the time, since a ranking whose last announcement was forgotten counts from 1 again.
+        identity = sha256(orjson.dumps(["top", *about.values(), seq, now])).hexdigest()[:32]
+        head = {"id": identity, **about, "seq": seq, "as_of": instant(now)}
+        room = MAX_DETAIL - len(orjson.dumps({**head, "top": lines(top.standings, ranking.metric)}))
+        return {**head, **fitted(changes(before, top.standings, ranking.metric), room)}
+
+    def _send(self, ranking: Ranking, top: Sequence[Standing], unsent: Mapping[str, Any]) -> None:
+        detail = orjson.dumps({**unsent, "top": lines(top, ranking.metric)}).decode()
+        failed = self.bus.put([BusEvent(unsent["id"], TYPE, detail)])
+        for why in failed.values():
+            raise StoreUnavailableError(why)
+
+    def _ranking(self, name: RankingName) -> tuple[Ranking, int] | None:
+        """The ranking in the generation that is read, and the length of its top; None if it is not announced.
+
+        A deleted board has an empty top.
+        """
+        family = self.boards.family(name.board)
+        metric = family.metrics.get(name.metric) if family is not None else None
+        window = metric.window(name.window) if metric is not None else None
+        if family is None or metric is None or window is None or name.window not in family.announce:
+            return None
+        if window.unit is not None and not metric.timetable.has(window.unit, name.period):
+            return None  # A season that boards.toml no longer names
+        record = self._patient(self.records).records([name.board]).get(name.board)
+        ranking = Ranking(name.board, metric, window, name.period, record.generation if record is not None else 0)
+        until = ranking.readable_until
+        if record is None or not record.coverage.holds(ranking) or (until is not None and self.clock.now() >= until):
+            return None
+        return ranking, 0 if record.deleted else family.announce[name.window]
+
+    def _wait(self, tries: int) -> int:
+        # At least half of each wait is certain, so that all of them together are.
+        return min(MAX_WAIT, 1 + int((1 + self.clock.random()) / 2 * 2 ** min(tries, 10)))
+
+    def _patient(self, store: Any) -> Any:
+        return retrying(store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))

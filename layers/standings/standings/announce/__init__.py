@@ -1,1 +1,0 @@
-"""Announces changes of a ranking's top."""

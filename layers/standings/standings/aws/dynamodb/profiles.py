@@ -1,0 +1,107 @@
+"""Reads and writes profiles."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from standings.aws.dynamodb.tables import (
+    NAMES,
+    PREFIX_LENGTH,
+    DynamoDBClient,
+    Item,
+    batch_get,
+    get_item,
+    name_key,
+    query_items,
+    store_errors,
+)
+from standings.aws.sdk_errors import error_code
+from standings.domain.profiles import INDEXED_LENGTH, Changes, Field, Profile
+from standings.ports import Match, StoreRefusedError, StoreUnavailableError
+from standings.runtime.clock import Clock
+
+ATTRIBUTES: Final[dict[Field, str]] = {"name": "n", "picture": "i", "country": "c", "data": "d"}
+
+
+class DynamoProfiles:
+    """The table Profiles (`ports.Profiles`)."""
+
+    def __init__(self, client: DynamoDBClient, table: str, clock: Clock) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+
+    def change(self, member: str, changes: Changes) -> Profile:
+        attributes: dict[str, str | None] = {ATTRIBUTES[field]: value for field, value in changes.items()}
+        if "name" in changes:
+            # The key of the index goes with the name, in the same write.
+            partition, sort = name_key(changes["name"], member)
+            attributes |= {"p": partition, "s": sort}
+        sets = [f"{name} = :{name}" for name, value in attributes.items() if value is not None]
+        removes = [name for name, value in attributes.items() if value is None]
+        expression = [f"SET {', '.join(sets)}"] if sets else []
+        expression += [f"REMOVE {', '.join(removes)}"] if removes else []
+        request: Any = {
+            "TableName": self._table,
+            "Key": _key(member),
+            "UpdateExpression": " ".join(expression),
+            "ReturnValues": "ALL_NEW",
+        }
+        if sets:
+            values = {f":{name}": {"S": value} for name, value in attributes.items() if value is not None}
+            request["ExpressionAttributeValues"] = values
+        with self._silent_errors(), store_errors():
+            return _profile(self._client.update_item(**request)["Attributes"])
+
+    def remove(self, member: str) -> bool:
+        with self._silent_errors(), store_errors():
+            old = self._client.delete_item(TableName=self._table, Key=_key(member), ReturnValues="ALL_OLD")
+        return "Attributes" in old
+
+    def profile(self, member: str) -> Profile | None:
+        with self._silent_errors():
+            item = get_item(self._client, self._table, _key(member), consistent=True)
+        return None if item is None else _profile(item)
+
+    def profiles(self, members: Sequence[str]) -> dict[str, Profile]:
+        with self._silent_errors():
+            items = batch_get(self._client, self._table, [_key(member) for member in members], self._clock)
+        return {item["pk"]["S"]: _profile(item) for item in items}
+
+    def matches(self, beginning: str, after: Match | None, limit: int) -> list[Match]:
+        indexed = beginning[:INDEXED_LENGTH]
+        values = {":p": {"S": indexed[:PREFIX_LENGTH]}, ":s": {"S": indexed}}
+        options: dict[str, Any] = {"IndexName": NAMES}
+        if after is not None:
+            options["ExclusiveStartKey"] = {"p": values[":p"], "s": {"S": after.key}, **_key(after.member)}
+        with self._silent_errors():
+            condition = "p = :p AND begins_with(s, :s)"
+            items = query_items(self._client, limit, self._table, condition, values, **options)
+        return [Match(item["s"]["S"], item["pk"]["S"], _profile(item)) for item in items]
+
+    @contextmanager
+    def _silent_errors(self) -> Iterator[None]:
+        """Errors that name the table and the code alone: what DynamoDB or the SDK says may quote a name."""
+        try:
+            yield
+        except StoreUnavailableError as error:
+            raise StoreUnavailableError(f"{self._table}: {_code(error)}", error.wait) from None
+        except StoreRefusedError as error:
+            raise StoreRefusedError(f"{self._table}: {_code(error)}") from None
+
+
+def _code(error: Exception) -> str:
+    cause = error.__cause__
+    if isinstance(cause, ClientError):
+        return error_code(cause)
+    return "throttled" if cause is None else type(cause).__name__
+
+
+def _key(member: str) -> dict[str, Any]:
+    return {"pk": {"S": member}}
+
+
+def _profile(item: Item) -> Profile:
+    return Profile(*(item[name]["S"] if name in item else None for name in ATTRIBUTES.values()))

@@ -1,0 +1,202 @@
+"""Purges a generation of a board's rankings that nobody reads or writes any more."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, TypeVar
+
+from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, lates_ever, log_count, log_of
+from standings.aws.dynamodb.tables import (
+    DIGITS,
+    PLACES,
+    DynamoDBClient,
+    Item,
+    batch_delete,
+    batch_get,
+    conditional,
+    entry_key,
+    index_key,
+    lane_count,
+    log_key,
+    node_key,
+    query_items,
+    shards_ever,
+    top_key,
+    update_if,
+)
+from standings.domain.boards import generation_code
+from standings.domain.rolling import LogEntry, blocks_within, fold_deltas
+from standings.domain.tiers import ROOT, Path, depth
+from standings.domain.windows import DAY, Calendar, Window, window_of
+from standings.ports import StoreRefusedError
+from standings.runtime.clock import READ_TIMEOUT_S, Clock, with_retry
+
+CODE_LENGTH: Final = 3
+MAX_DELETES: Final = 25
+DELETE_PAGE_SIZE: Final = 500
+REMEMBERED: Final = 20  # Lists that are purged before that is written down
+T = TypeVar("T")
+# Rankings of older periods have expired: at most 400 days are kept, and a period is at most a year.
+REACH: Final = 1_200 * DAY
+HOURS_REACH: Final = 30 * DAY
+_SLACK: Final = 7 * DAY  # DynamoDB deletes an item some days after it has expired
+ALL_PERIODS: Final = range(10**9)
+_UTC: Final = Calendar("UTC", 0)
+
+
+class DynamoPurging:
+    """Purges rankings: entries by the sorted index, then tiers from the leaves to the root, then a window's logs.
+
+    The root goes last, and log 0 after it: while they exist, the ranking is not purged. Rows without a score are not
+    indexed; they expire.
+    """
+
+    def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
+        self._client = client
+        self._rankings = rankings
+        self._clock = clock
+
+    def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
+        """Purge a generation of a board; False if `over` says that the time is over before the end."""
+        for code in sorted(codes):
+            window = _window(code)
+            if window and window.rolling and not self._purge_list(board, window, code, generation, over):
+                return False
+            for ranking in self._rankings_of(board, code, generation):
+                if over() or not self._purge(ranking, over):
+                    return False
+            self._purge_logs(board, code, generation)
+        return True
+
+    def forget_tops(self, board: str, codes: Iterable[str]) -> None:
+        """Delete what was announced of a board. It has no generation, so `purge` leaves it."""
+        for code in sorted(codes):
+            window = _window(code)
+            if window is None or not window.rolling:
+                periods = [""] if window is None else self._periods(window)
+                found = self._items([top_key(f"{board}#{code}{period}") for period in periods])
+                self._delete([item["pk"]["S"] for item in found])
+
+    def _purge_list(self, board: str, rolling: Window, code: str, generation: int, over: Callable[[], bool]) -> bool:
+        """Purge the lists of a rolling window, and the rows of its members."""
+        end = generation_code(generation)
+        window = f"{board}#{code}{end}"
+        (log,) = self._items([log_key(window, 0)]) or [{}]
+        # An item whose last period could be read so long ago has expired.
+        reach = max(lates_ever(log), default=0) + EXPIRY_MARGIN + _SLACK
+        periods = self._periods(rolling, reach)
+        done = int(log["d"]["N"]) if "d" in log else periods.start
+        blocks = sorted(blocks_within(rolling, periods.start, periods.stop)) if log else []
+        looked = 0
+        for first, beginning in groupby(blocks, key=attrgetter("first")):
+            lists = [f"{board}#{code}{block.code}{end}" for block in beginning if first >= done]
+            partitions = [index_key(key, shard) for key in lists for shard in range(max(shards_ever(log)))]
+            for partition in partitions:
+                while keys := self._placed(partition):
+                    # The name of a board has no `#`, and neither has a ranking's code.
+                    members = dict.fromkeys(key.split("#", 2)[2] for key in keys)
+                    self._delete([*keys, *(entry_key(window, member) for member in members)])
+                    if over():
+                        return False
+            # Thousands of lists may be empty: a call after this one must not begin with the first of them again.
+            looked += len(partitions)
+            if partitions and (looked > REMEMBERED or over()):
+                self._remember(window, first + 1)
+                looked = 0
+                if over():
+                    return False
+        return True
+
+    def _remember(self, window: str, period: int) -> None:
+        """Write down the first period whose lists are not purged yet."""
+        request = {
+            **conditional(self._rankings, "attribute_exists(b)", {":d": {"N": str(period)}}),
+            "Key": {"pk": {"S": log_key(window, 0)}},
+            "UpdateExpression": "SET d = :d",
+        }
+        self._with_retry(partial(update_if, self._client, request))
+
+    def _purge_logs(self, board: str, code: str, generation: int) -> None:
+        """Purge the logs of a rolling window, the first one last: it names the others.
+
+        A fold that died may have brought some nodes up and not those above them. What is left in the logs names them.
+        """
+        end = generation_code(generation)
+        window = f"{board}#{code}{end}"
+        (first,) = self._items([log_key(window, 0)]) or [{}]
+        keys = [log_key(window, number) for number in reversed(range(log_count(first)))]
+        for item in self._items(keys):
+            nodes = fold_deltas(_entries(item), ALL_PERIODS)
+            self._delete([node_key(f"{board}#{code}{period}{end}", path) for period, path in nodes])
+        self._delete(keys if first else [])
+
+    def _rankings_of(self, board: str, code: str, generation: int) -> list[str]:
+        """The keys of a code's rankings: of a window with many, those that have a root."""
+        end = generation_code(generation)
+        window = _window(code)
+        if window is None:
+            return [f"{board}#{code}{end}"]
+        periods = [f"{board}#{code}{period}{end}" for period in self._periods(window)]
+        roots = {item["pk"]["S"] for item in self._items([node_key(ranking, ROOT) for ranking in periods])}
+        return [ranking for ranking in periods if node_key(ranking, ROOT) in roots]
+
+    def _periods(self, window: Window, reach: int | None = None) -> range:
+        """The periods of a window that ended less than `reach` ago, or that may have rows."""
+        unit = window.unit or "d"
+        now = self._clock.now()
+        if reach is None:
+            reach = HOURS_REACH if unit == "h" else REACH
+        # Periods in other time zones, or with other week starts, are at most one off.
+        first = _UTC.index(unit, now - reach) - 1
+        return range(first, _UTC.index(unit, now) + window.size + 2)
+
+    def _purge(self, ranking: str, over: Callable[[], bool]) -> bool:
+        (root,) = self._items([node_key(ranking, ROOT)]) or [{}]
+        for shard in range(max(shards_ever(root))):
+            while keys := self._placed(index_key(ranking, shard)):
+                self._delete(keys)
+                if over():
+                    return False
+        return self._purge_below(ranking, ROOT, lane_count(root), over)
+
+    def _placed(self, partition: str) -> list[str]:
+        request = self._client, DELETE_PAGE_SIZE, self._rankings, "r = :r", {":r": {"S": partition}}
+        return [item["pk"]["S"] for item in self._with_retry(partial(query_items, *request, IndexName=PLACES))]
+
+    def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
+        keys = [node_key(ranking, path, lane) for lane in range(lanes)]
+        items = self._items(keys)
+        if not path or len(path) < depth(path[0]):
+            digits = {digit for item in items for name in item if (digit := DIGITS.get(name)) is not None}
+            for digit in sorted(digits):
+                if over() or not self._purge_below(ranking, (*path, digit), lanes, over):
+                    return False
+        if items:
+            self._delete([item["pk"]["S"] for item in items])
+        return True
+
+    def _items(self, keys: Sequence[str]) -> list[Item]:
+        items: list[Item] = [{"pk": {"S": key}} for key in keys]
+        return self._with_retry(lambda: batch_get(self._client, self._rankings, items, self._clock, consistent=True))
+
+    def _delete(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), MAX_DELETES):
+            self._with_retry(partial(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES]))
+
+    def _with_retry(self, do: Callable[[], T]) -> T:
+        return with_retry(do, self._clock.backoff_for(READ_TIMEOUT_S))
+
+
+def _window(code: str) -> Window | None:
+    """The window of a code; None if the code has one ranking: that of `all` or of a season."""
+    name = code[CODE_LENGTH:]
+    return None if name[0] in "as" else window_of(name)
+
+
+def _entries(log: Item) -> Sequence[LogEntry]:
+    """The entries of a log; none of a damaged one."""
+    try:
+        return log_of(log).entries
+    except StoreRefusedError:
+        return ()

@@ -1,0 +1,213 @@
+"""Writes Rankings for the projector: entries, and the tiers that count them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, ROW_LIFETIME, DynamoRollingWindows, RunAll, one_after_another
+from standings.aws.dynamodb.tables import (
+    COUNTERS,
+    Cancellation,
+    DynamoDBClient,
+    conditional,
+    entry_key,
+    index_key,
+    lane_count,
+    node_key,
+    shard_of,
+    transact,
+)
+from standings.domain.boards import Ranking
+from standings.domain.members import Move
+from standings.domain.scoring import decode_sort_key, sort_key
+from standings.domain.tiers import ROOT, Path, deltas
+from standings.domain.windows import SECOND
+from standings.ports import CancelReason, MoveConflict, RankingRow, RollingWindows, StoreRefusedError
+from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
+
+MAX_LANES: Final = 4  # The most lanes of a ranking. A reader reads all lanes, so each costs as much as the first.
+CONFLICTS: Final = 2  # Conflicts in a row on a ranking's tiers after which this process changes to another lane
+_OLDER: Final = "v < :v"  # The entry is older than the move
+_UNRANKED: Final = "attribute_not_exists(s)"
+_RANKED_THERE: Final = "s = :s"  # The entry is where the move starts
+
+
+@dataclass(slots=True)
+class _Lane:
+    number: int = 0  # The lane in which this process counts
+    of: int = 1
+    conflicts: int = 0  # In a row
+
+
+class DynamoRankings:
+    """Rankings (`ports.Rankings`).
+
+    A process counts in lane 0 of a ranking's tiers until it has conflicts there with other processes. Then it counts
+    in a random lane of several. The root has their number before one of them is used, so that readers read them all.
+    """
+
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        rankings: str,
+        clock: Clock,
+        most_lanes: int = MAX_LANES,
+        run_all: RunAll = one_after_another,
+    ) -> None:
+        self.rolling: RollingWindows = DynamoRollingWindows(client, rankings, clock, run_all, most_lanes)
+        self._client = client
+        self._rankings = rankings
+        self._clock = clock
+        self._most_lanes = most_lanes
+        # Rankings whose root has this number of shards: that comes before an entry in one of the shards.
+        self._named: TtlCache[tuple[str, int], bool] = TtlCache(clock, RANKING_TTL_S)
+        # Rankings on which there were conflicts.
+        self._lanes: TtlCache[str, _Lane] = TtlCache(clock, RANKING_TTL_S)
+
+    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
+        until = ranking.kept_until
+        expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
+        lane = self._lanes.get(ranking.key) or _Lane()
+        if lane.conflicts >= CONFLICTS and (busy := self._change_lane(ranking, lane, expiry)):
+            return busy
+        shards = ranking.metric.shards
+        named = shards == 1 or self._named.get((ranking.key, shards)) is not None
+        entries = [entry_action(self._rankings, ranking, move, expiry) for move in moves]
+        counters = node_actions(
+            self._rankings, ranking, moves, expiry, self._clock.now(), lane=lane.number, name_shards=not named
+        )
+        conflicts = []
+        for cancelled in self._write(entries, counters):
+            if cancelled.position < len(moves):
+                conflicts.append(_conflict(cancelled, ranking, moves[cancelled.position]))
+            elif cancelled.reason is CancelReason.BUSY:
+                conflicts.append(MoveConflict(None, cancelled.reason, None, cancelled.message))
+            else:
+                raise StoreRefusedError(cancelled.message)
+        self._count_conflicts(ranking, lane, conflicts)
+        if not conflicts and not named:
+            self._named.put((ranking.key, shards), value=True)
+        return conflicts
+
+    def _write(self, entries: Sequence[Any], counters: Sequence[Any]) -> list[Cancellation]:
+        return transact(self._client, [*entries, *counters])
+
+    def _count_conflicts(self, ranking: Ranking, lane: _Lane, conflicts: Sequence[MoveConflict]) -> None:
+        """Count conflicts in a row on tiers alone: another lane cannot prevent a conflict on an entry."""
+        busy = {conflict.position for conflict in conflicts if conflict.reason is CancelReason.BUSY}
+        if busy == {None}:
+            lane.conflicts += 1
+            self._lanes.put(ranking.key, lane)
+        elif not conflicts:
+            lane.conflicts = 0
+
+    def _change_lane(self, ranking: Ranking, lane: _Lane, expiry: int | None) -> list[MoveConflict]:
+        """Double the lanes and choose one at random. Returns a conflict if the root is busy."""
+        count = min(2 * lane.of, self._most_lanes)
+        if count > lane.of:
+            for _, reason, item, message in self._name_lanes(ranking, count, expiry):
+                if reason is CancelReason.BUSY:
+                    return [MoveConflict(None, reason, None, message)]
+                if reason is not CancelReason.CONDITION or item is None:
+                    raise StoreRefusedError(message)
+                count = lane_count(item)
+            lane.of = count
+        lane.number = int(self._clock.random() * lane.of)
+        lane.conflicts = 0
+        return []
+
+    def _name_lanes(self, ranking: Ranking, lanes: int, expiry: int | None) -> list[Cancellation]:
+        sets = {"l": {"N": str(lanes)}}
+        update = node_update(self._rankings, node_key(ranking.key, ROOT), sets, {}, expiry, self._clock.now())
+        condition = conditional(self._rankings, "attribute_not_exists(l) OR l < :l")
+        return transact(self._client, [{"Update": {**update, **condition}}])
+
+
+def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> MoveConflict:
+    """The conflict of a move, with the stored entry. A damaged entry can never be moved, so it is INVALID."""
+    position, reason, item, message = cancelled
+    if item is None or reason is not CancelReason.CONDITION:
+        return MoveConflict(position, reason, None, message)
+    place = None
+    try:
+        if "s" in item:
+            key = item["s"]["S"]
+            place, _ = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
+            if key != sort_key(place, move.member):
+                raise ValueError(key)
+        return MoveConflict(position, reason, RankingRow(place, int(item["v"]["N"])), message)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        why = f"the entry in {ranking.key} is damaged ({error!r}): rebuild its board"
+        return MoveConflict(position, CancelReason.INVALID, None, why)
+
+
+def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:
+    """Write a member's entry, if the stored one is older and has the score that the move starts from.
+
+    A member that leaves keeps an entry without a score, so that no older change can bring the member back.
+    """
+    item: dict[str, Any] = {
+        "pk": {"S": entry_key(ranking.key, move.member)},
+        "v": {"N": str(move.version)},
+        "t": {"N": str(move.written_at_ms)},
+    }
+    if move.new is not None:
+        item["r"] = {"S": index_key(ranking.key, shard_of(move.member, ranking.metric.shards))}
+        item["s"] = {"S": sort_key(move.new, move.member)}
+    elif expiry is None:
+        expiry = (move.written_at_ms + ROW_LIFETIME) // SECOND
+    if expiry is not None:
+        item["e"] = {"N": str(expiry)}
+    values = {":v": {"N": str(move.version)}}
+    if move.old is None:
+        condition = f"(attribute_not_exists(v) OR {_OLDER}) AND {_UNRANKED}"
+    else:
+        condition = f"{_OLDER} AND {_RANKED_THERE}"
+        values[":s"] = {"S": sort_key(move.old, move.member)}
+    return {"Put": {**conditional(table, condition, values), "Item": item}}
+
+
+def node_actions(
+    table: str, ranking: Ranking, moves: Sequence[Move], expiry: int | None, now: int, *, lane: int, name_shards: bool
+) -> list[dict[str, Any]]:
+    """Add the net change of some moves to the nodes that it affects, in one lane: one update for each node.
+
+    `name_shards` adds the number of shards to the set in the root. The set keeps all earlier numbers, so readers find
+    every entry while the number changes, and after.
+    """
+    sets = {"t": {"N": str(max(move.written_at_ms for move in moves))}}
+    adds: dict[tuple[Path, int], dict[str, Any]] = {
+        (path, lane): {COUNTERS[digit]: {"N": str(n)} for digit, n in counters.items()}
+        for path, counters in deltas(_counted(move) for move in moves).items()
+    }
+    if name_shards:
+        adds.setdefault((ROOT, 0), {})["n"] = {"NS": [str(ranking.metric.shards)]}
+    return [
+        {"Update": node_update(table, node_key(ranking.key, *node), sets, adds[node], expiry, now)}
+        for node in sorted(adds)
+    ]
+
+
+def node_update(
+    table: str, key: str, sets: Mapping[str, Any], adds: Mapping[str, Any], expiry: int | None, now: int
+) -> dict[str, Any]:
+    """Update one lane of a node. A new one's version starts at the clock: above that of any removed earlier one."""
+    sets = {**sets, "e": {"N": str(expiry)}} if expiry is not None else sets
+    expression = f"SET {', '.join(f'{name} = :{name}' for name in sets)}, v = if_not_exists(v, :v) + :one"
+    if adds:
+        expression += f" ADD {', '.join(f'{name} :{name}' for name in adds)}"
+    return {
+        "TableName": table,
+        "Key": {"pk": {"S": key}},
+        "UpdateExpression": expression,
+        "ExpressionAttributeValues": {
+            **{f":{name}": value for name, value in {**sets, **adds}.items()},
+            ":v": {"N": str(now)},
+            ":one": {"N": "1"},
+        },
+    }
+
+
+def _counted(move: Move) -> tuple[int | None, int | None]:
+    old, new = (place.sort_value if place is not None else None for place in (move.old, move.new))
+    return old, new

@@ -1,0 +1,454 @@
+"""The table Scores, the source of truth: members' items, boards' records, and the receipts of events."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+from standings.aws.dynamodb.tables import (
+    BOARDS,
+    DELETED_BOARDS,
+    MEMBER_FIELDS,
+    NOTE_PREFIX,
+    TIE_KEY_PREFIX,
+    DynamoDBClient,
+    Item,
+    batch_get,
+    board_of,
+    conditional,
+    get_item,
+    member_item_key,
+    member_key,
+    put_version,
+    query_items,
+    slot_key,
+    transact,
+)
+from standings.domain.boards import MAX_UNITS, BoardRecord, BucketCoverage, Coverage, Job
+from standings.domain.events import Event
+from standings.domain.members import Change, Image
+from standings.domain.windows import DAY, SECOND
+from standings.ports import (
+    Addition,
+    CancelReason,
+    DamagedItem,
+    DamagedItemError,
+    Fence,
+    FencedError,
+    ItemChange,
+    ItemConflict,
+    MemberKey,
+    ParkedMember,
+    ReceiptConflict,
+    Rewrite,
+    StoreUnavailableError,
+)
+from standings.runtime.clock import Clock
+
+# Members' items, and the records that their stream has of them. The legend of the attributes is in `keys`.
+
+REMOVED_LIFETIME: Final = 60 * DAY  # Of a removed member's item: longer than anything older can be replayed
+MAX_NUMBER: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits
+LAST_INSTANT: Final = 253_402_214_400_000  # The last day of Python's calendar, in milliseconds
+
+
+def decode_image(item: Item) -> Image:
+    """The image of a member's item. Raises KeyError, ValueError or TypeError if the item is malformed."""
+    # With a base, int() accepts text only.
+    rest = [(name, value) for name, value in item.items() if name not in MEMBER_FIELDS]
+    values = {name: int(value["N"], 10) for name, value in rest if "N" in value}
+    if values:
+        _check_bounds(min(values.values()), MAX_UNITS)
+        _check_bounds(max(values.values()), MAX_UNITS)
+    return Image(
+        board=board_of(item["pk"]["S"]),
+        member=item["sk"]["S"],
+        version=_check_bounds(int(item["v"]["N"], 10), MAX_NUMBER),
+        written_at_ms=_check_bounds(int(item["t"]["N"], 10), LAST_INSTANT),
+        abs_total=_check_bounds(int(item["g"]["N"], 10), MAX_NUMBER) if "g" in item else 0,
+        hidden="h" in item and bool(item["h"]["BOOL"]),
+        values=values,
+        tie_keys=_texts(rest, TIE_KEY_PREFIX),
+        notes=_texts(rest, NOTE_PREFIX),
+        removed="x" in item,
+        was_removed="y" in item,
+    )
+
+
+def decode_or_damage(item: Item) -> Image | DamagedItem:
+    """The image of a stored item, or what is wrong with the item."""
+    try:
+        return decode_image(item)
+    except (KeyError, ValueError, TypeError) as error:
+        return DamagedItem(board_of(item["pk"]["S"]), item["sk"]["S"], f"{type(error).__name__}: {error}")
+
+
+def decode_stored(item: Item) -> Image:
+    """The image of a stored item. Raises DamagedItemError."""
+    image = decode_or_damage(item)
+    if isinstance(image, DamagedItem):
+        raise DamagedItemError(image)
+    return image
+
+
+def _texts(attributes: Iterable[tuple[str, Any]], prefix: str) -> dict[str, str]:
+    """The texts of accumulators, by accumulator."""
+    return {name[1:]: value["S"] for name, value in attributes if name[:1] == prefix and "S" in value}
+
+
+def _check_bounds(number: int, bound: int) -> int:
+    """Return a number from -bound to bound. Later stages would reject a larger one, long after it was written."""
+    if not -bound <= number <= bound:
+        raise ValueError(f"expected a number from -{bound} to {bound}, got {number}")
+    return number
+
+
+def encode_image(image: Image) -> dict[str, Any]:
+    """The item of an image: the inverse of `decode_image`. The item of a removed member expires."""
+    item: dict[str, Any] = {
+        **member_item_key(image.board, image.member),
+        "v": {"N": str(image.version)},
+        "t": {"N": str(image.written_at_ms)},
+        "g": {"N": str(image.abs_total)},
+    }
+    item.update((name, {"N": str(value)}) for name, value in image.values.items())
+    item.update((TIE_KEY_PREFIX + name, {"S": tie_key}) for name, tie_key in image.tie_keys.items())
+    item.update((NOTE_PREFIX + name, {"S": note}) for name, note in image.notes.items())
+    if image.hidden:
+        item["h"] = {"BOOL": True}
+    if image.was_removed:
+        item["y"] = {"BOOL": True}
+    if image.removed:
+        item["x"] = {"BOOL": True}
+        item["e"] = {"N": str((image.written_at_ms + REMOVED_LIFETIME) // SECOND)}
+    return item
+
+
+def decode_change(record: Any) -> Change | None:
+    """The change in a record's `dynamodb` part; None if the item is a board's record.
+
+    Raises KeyError, ValueError or TypeError if the record is malformed.
+    """
+    key = _member_of(record["Keys"])
+    if key is None:
+        return None
+    old = _image_of(key, record["OldImage"]) if "OldImage" in record else None
+    if "NewImage" in record:
+        return Change(old, _image_of(key, record["NewImage"]))
+    if old is None:
+        raise KeyError("NewImage")
+    return Change(old, old.without_scores())
+
+
+def decode_parked(record: Any) -> ParkedMember | None:
+    """The member that a record names, even if its images are malformed; None if the item is a board's record.
+
+    Raises KeyError, ValueError or TypeError if the record names no member.
+    """
+    content = record["dynamodb"]
+    key = _member_of(content["Keys"])
+    if key is None:
+        return None
+    made = content.get("ApproximateCreationDateTime")
+    # In seconds. Anything that is not a possible time counts as unknown.
+    known = isinstance(made, int | float) and 0 < made < LAST_INSTANT // SECOND
+    images = []
+    for name in ("NewImage", "OldImage"):
+        with suppress(KeyError, TypeError, ValueError):
+            images.append(_image_of(key, content[name]))
+    gone = max(images, key=lambda image: image.version).without_scores() if images else None
+    return ParkedMember(*key, gone, round(made * SECOND) if known else None)
+
+
+def _member_of(keys: Any) -> MemberKey | None:
+    partition = keys["pk"]["S"]
+    if partition in (BOARDS, DELETED_BOARDS):
+        return None
+    member = keys["sk"]["S"]
+    if not (isinstance(partition, str) and isinstance(member, str)):
+        raise TypeError(f"expected the text key of a member's item, got {keys!r}")
+    board = board_of(partition)
+    if member_key(board, member) != (partition, member):
+        raise ValueError(f"expected the key of a member's item, got {partition!r} {member!r}")
+    return board, member
+
+
+def _image_of(key: MemberKey, item: Any) -> Image:
+    item_key = item["pk"]["S"], item["sk"]["S"]
+    if item_key != member_key(*key):
+        raise ValueError(f"expected an image of {key!r}, got one of {item_key!r}")
+    return decode_image(item)
+
+
+# Reads and writes the records of boards. They are in Scores, because Rankings can be thrown away.
+#
+# The record of a deleted board is kept as a tombstone: a board that comes back goes on with its versions and
+# generations. It is in a partition of its own, which no list reads. Version 0.2 left deleted boards among the others.
+
+_CONTENT: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")
+
+
+class DynamoBoards:
+    """Board records (`ports.BoardRecords`)."""
+
+    def __init__(self, client: DynamoDBClient, scores: str, clock: Clock) -> None:
+        self._client = client
+        self._scores = scores
+        self._clock = clock
+
+    def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
+        wanted = set(boards)
+        found: dict[str, BoardRecord] = {}
+        # In this order: a board that is deleted in between is found among the deleted ones.
+        for partition in (BOARDS, DELETED_BOARDS):
+            keys = [_key(board, partition) for board in sorted(wanted - found.keys())]
+            items = batch_get(self._client, self._scores, keys, self._clock, consistent=True) if keys else []
+            found |= {item["sk"]["S"]: decode_record(item) for item in items}
+        return found
+
+    def names(self, after: str | None, limit: int, prefix: str = "") -> list[str]:
+        """Names of boards with a prefix that sort after a name, in order. Deleted boards are left out."""
+        values: dict[str, Any] = {":p": {"S": BOARDS}}
+        condition = "pk = :p"
+        if after is not None and after >= prefix:
+            # A query takes one condition on the sort key. The loop below drops names beyond the prefix.
+            condition += " AND sk > :s"
+            values[":s"] = {"S": after}
+        elif prefix:
+            condition += " AND begins_with(sk, :s)"
+            values[":s"] = {"S": prefix}
+        start: dict[str, Any] = {}
+        names: list[str] = []
+        while len(names) < limit:
+            page_size = limit - len(names)
+            page = query_items(self._client, page_size, self._scores, condition, values, **start)
+            page = [item for item in page if item["sk"]["S"].startswith(prefix)]
+            # A board that is being deleted, or was by version 0.2.
+            names += [item["sk"]["S"] for item in page if "x" not in item]
+            if len(page) < page_size:
+                break
+            start["ExclusiveStartKey"] = _key(page[-1]["sk"]["S"])
+        return names
+
+    def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
+        version = None if seen is None else seen.version
+        was_deleted, item = seen is not None and _is_done_with(seen), encode_record(record)
+        if seen is None or was_deleted == _is_done_with(record):
+            is_put = put_version(self._client, self._scores, item, version)
+        else:
+            move = self._bury if _is_done_with(record) else self._revive
+            is_put = self._all_or_nothing(move(item, {":v": {"N": str(version)}}))
+        # Version 0.2 left it among the others.
+        return is_put or (
+            was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
+        )
+
+    def _bury(self, tombstone: Item, seen: Item) -> list[dict[str, Any]]:
+        living = {**conditional(self._scores, "v = :v", seen), "Key": _key(tombstone["sk"]["S"])}
+        return [{"Put": {"TableName": self._scores, "Item": tombstone}}, {"Delete": living}]
+
+    def _revive(self, living: Item, seen: Item) -> list[dict[str, Any]]:
+        tombstone = {**conditional(self._scores, "v = :v", seen), "Key": _key(living["sk"]["S"], DELETED_BOARDS)}
+        put = {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": living}
+        return [{"Put": put}, {"ConditionCheck": tombstone}]
+
+    def _all_or_nothing(self, actions: Sequence[dict[str, Any]]) -> bool:
+        for _, reason, _, message in transact(self._client, actions):
+            if reason is CancelReason.BUSY:
+                raise StoreUnavailableError(message)
+            return False
+        return True
+
+
+def _is_done_with(record: BoardRecord) -> bool:
+    """Whether a board is deleted, and nothing is left to do."""
+    return record.deleted and record.job is None
+
+
+def _key(board: str, partition: str = BOARDS) -> Item:
+    return {"pk": {"S": partition}, "sk": {"S": board}}
+
+
+def encode_record(record: BoardRecord) -> dict[str, Any]:
+    """The item of a record. Most of it is one JSON text, for people to read."""
+    job = record.job
+    content = {name: getattr(record, name) for name in _CONTENT}
+    content |= {"coverage": _encode_coverage(record.coverage), "codes": sorted(record.codes)}
+    content["again"] = False  # Version 0.2 reads it
+    if job is not None:
+        content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
+    item: dict[str, Any] = {
+        **_key(record.board, DELETED_BOARDS if _is_done_with(record) else BOARDS),
+        "v": {"N": str(record.version)},
+        "t": {"N": str(record.begun)},
+        "d": {"S": orjson.dumps(content).decode()},
+    }
+    if record.deleted:
+        item["x"] = {"BOOL": True}
+    if job is not None:
+        item["f"] = {"S": job.token}
+    return item
+
+
+def decode_record(item: Item) -> BoardRecord:
+    """The record of an item: the inverse of `encode_record`."""
+    content = orjson.loads(item["d"]["S"])
+    fields = {name: content[name] for name in _CONTENT}
+    fields |= {"coverage": _decode_coverage(content["coverage"]), "codes": frozenset(content["codes"])}
+    fields |= {"written": tuple(content["written"]), "stale": tuple(content["stale"])}
+    if (job := content["job"]) is not None:
+        fields["job"] = Job(**{**job, "coverage": _decode_coverage(job["coverage"])})
+    version, begun = int(item["v"]["N"]), int(item["t"]["N"])
+    return BoardRecord(item["sk"]["S"], version, begun, deleted="x" in item, **fields)
+
+
+def _encode_coverage(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "rankings": sorted(coverage.rankings),
+        "buckets": {
+            code: {
+                "windows": sorted(sorted(windows) for windows in bucket.windows),
+                "first": bucket.first,
+                **({"seasons": sorted(bucket.seasons)} if bucket.seasons else {}),
+            }
+            for code, bucket in sorted(coverage.buckets.items())
+        },
+        "late": coverage.late,
+        "keep": coverage.keep,
+        "totals": dict(sorted(coverage.totals.items())),
+        "lost": sorted(coverage.lost),
+    }
+
+
+def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
+    buckets = {
+        code: BucketCoverage(
+            frozenset(map(frozenset, bucket["windows"])), bucket["first"], frozenset(bucket.get("seasons", ()))
+        )
+        for code, bucket in content["buckets"].items()
+    }
+    # Records of version 0.2 have neither totals nor lost ones.
+    totals, lost = content.get("totals", {}), frozenset(content.get("lost", ()))
+    return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"], totals, lost)
+
+
+# Reads and writes members' items and receipts.
+
+RECEIPT_LIFETIME: Final = 30 * DAY
+_NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
+_STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
+
+
+class DynamoScores:
+    """Scores and Receipts (`ports.Scores`)."""
+
+    def __init__(self, client: DynamoDBClient, scores: str, receipts: str, clock: Clock) -> None:
+        self._client = client
+        self._scores = scores
+        self._receipts = receipts
+        self._clock = clock
+
+    def images(
+        self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
+    ) -> dict[MemberKey, Image]:
+        wanted = [member_item_key(*key) for key in keys]
+        items = batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent)
+        return {(image.board, image.member): image for image in _images(items, damaged)}
+
+    def image(self, key: MemberKey) -> Image | None:
+        item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
+        return decode_stored(item) if item is not None else None
+
+    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
+        values = {":p": {"S": slot_key(board, slot)}}
+        condition = "pk = :p"
+        if after is not None:
+            condition += " AND sk > :s"
+            values[":s"] = {"S": after}
+        items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
+        return [decode_or_damage(item) for item in items]
+
+    def receipts(self, event_ids: Iterable[str]) -> dict[str, bytes]:
+        keys = [{"pk": {"S": event_id}} for event_id in event_ids]
+        items = batch_get(self._client, self._receipts, keys, self._clock, consistent=True)
+        return {item["pk"]["S"]: bytes(item["d"]["B"]) for item in items}
+
+    def apply(
+        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
+    ) -> list[ReceiptConflict | ItemConflict]:
+        expiry = str((now + RECEIPT_LIFETIME) // SECOND)
+        actions = [self._receipt(event, expiry) for event in events]
+        actions += [
+            self._addition(change) if isinstance(change, Addition) else self._rewrite(change) for change in changes
+        ]
+        if fence is not None:
+            actions.append(self._check(fence))
+        conflicts: list[ReceiptConflict | ItemConflict] = []
+        for index, reason, item, message in transact(self._client, actions):
+            if index == len(events) + len(changes):
+                if reason is not CancelReason.BUSY:
+                    raise FencedError(message)
+                conflicts += [ItemConflict(position, reason, None, message) for position in range(len(changes))]
+                break
+            if index < len(events):
+                digest = bytes(item["d"]["B"]) if item else None
+                conflicts.append(ReceiptConflict(index, reason, digest, message))
+            else:
+                image = decode_stored(item) if item else None
+                conflicts.append(ItemConflict(index - len(events), reason, image, message))
+        return conflicts
+
+    def _receipt(self, event: Event, expiry: str) -> dict[str, Any]:
+        item = {"pk": {"S": event.id}, "d": {"B": event.digest}, "e": {"N": expiry}}
+        return {"Put": {**conditional(self._receipts, "attribute_not_exists(pk)"), "Item": item}}
+
+    def _addition(self, change: Addition) -> dict[str, Any]:
+        values = {
+            ":i": {"N": "1"},
+            ":t": {"N": str(change.written_at_ms)},
+            ":g": {"N": str(change.abs_total)},
+            ":room": {"N": str(MAX_UNITS - change.abs_total)},
+        }
+        values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
+        exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
+        tie_keys = (TIE_KEY_PREFIX + name for name in change.tie_keys_removed)
+        removes = (*change.removes, *tie_keys, *(NOTE_PREFIX + name for name in change.notes_removed))
+        return {
+            "Update": {
+                **conditional(self._scores, f"{exists} ({_STAMPED_BEFORE} AND g <= :room)", values),
+                "Key": member_item_key(change.board, change.member),
+                "UpdateExpression": _addition_expression(tuple(change.adds), removes),
+            }
+        }
+
+    def _check(self, fence: Fence) -> dict[str, Any]:
+        request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
+        return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
+
+    def _rewrite(self, change: Rewrite) -> dict[str, Any]:
+        seen = None if change.seen is None else {":v": {"N": str(change.seen)}}
+        request = conditional(self._scores, "v = :v" if seen else "attribute_not_exists(v)", seen)
+        if change.image.version == change.seen:
+            return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
+        return {"Put": {**request, "Item": encode_image(change.image)}}
+
+
+def _images(items: Iterable[Item], damaged: list[DamagedItem] | None) -> Iterator[Image]:
+    """Yield the images of items. Those that cannot be read go to `damaged`; without it, raise DamagedItemError."""
+    for item in items:
+        image = decode_or_damage(item)
+        if isinstance(image, Image):
+            yield image
+        elif damaged is None:
+            raise DamagedItemError(image)
+        else:
+            damaged.append(image)
+
+
+@lru_cache(maxsize=4096)
+def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
+    """The update expression of an addition. A member that was removed exists again, and does not expire."""
+    added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
+    return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"

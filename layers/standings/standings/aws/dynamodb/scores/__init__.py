@@ -1,1 +1,0 @@
-"""The tables Scores and Receipts."""

@@ -1,0 +1,355 @@
+"""The tables: keys, a legend of all attributes, and the requests to DynamoDB.
+
+| what               | table    | pk                                 | sk     | index `places`: r          | s        |
+|--------------------|----------|------------------------------------|--------|----------------------------|----------|
+| a member's item    | Scores   | board # slot                       | member |                            |          |
+| a board's record   | Scores   | #boards, of a deleted one #deleted | board  |                            |          |
+| an event's receipt | Receipts | event id                           |        |                            |          |
+| a member's entry   | Rankings | board # ranking code # member      |        | board # ranking code/shard | sort key |
+| a tier tree's node | Rankings | board # ranking code / path + lane |        |                            |          |
+| a rolling row      | Rankings | board # window code # member       |        |                            |          |
+| a list item        | Rankings | board # block code # member        |        | board # block code/shard   | sort key |
+| a log              | Rankings | board # window code / log + number |        |                            |          |
+| an announced top   | Rankings | board # ranking code / top         |        |                            |          |
+| the audits' turn   | Rankings | #audit                             |        |                            |          |
+| settlements        | Rankings | #settle                            |        |                            |          |
+| a profile          | Profiles | member                             |        |                            |          |
+
+The index `names` of Profiles has `p`, the first two characters of a name's search form, and `s`, the search form, a
+line break and the member. A name whose search form is shorter is not in it.
+
+A rolling window has one row for each member, an item for each block of periods in which a member has one place, and
+logs. Its window code is a ranking's code without the period. Its block code is the code of the block's first ranking,
+with the block's length behind the period unless that is 1, as in `20776x4`.
+
+A ranking's code ends with `~` and the number of its generation, except in the first generation. It holds no `#` or
+`/`, and neither does the name of a board, so no two keys are equal. Lane 0, log 0 and shard 0 have no number in a key:
+more of them leave existing keys as they are.
+
+Names count in an item's size, so attributes have short ones. Times are in milliseconds since 1970, except `e`.
+
+| item            | attribute       | type | meaning                                                                 |
+|-----------------|-----------------|------|-------------------------------------------------------------------------|
+| member's item   | v               | N    | version: 1 more at every write; a new item starts at the clock          |
+|                 | t               | N    | clock of the writer that wrote it last; never decreases                 |
+|                 | g               | N    | sum of the amounts' absolute values: no accumulator can exceed it       |
+|                 | h               | BOOL | hidden; absent if not                                                   |
+|                 | x               | BOOL | removed; absent if not                                                  |
+|                 | y               | BOOL | was removed, and may be back; absent if not                             |
+|                 | a code of 3     | N    | accumulator of a metric's total                                         |
+|                 | code unit index | N    | accumulator of a bucket, season or calendar period: `b1bd20778`         |
+|                 | l bucket        | N    | late events of a bucket, for rolling windows alone: `lb1bd20778`        |
+|                 | l bucket f …    | N    | the same, from a period on: `lb1bd20778f20780`                          |
+|                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring`)                     |
+|                 | n accumulator   | S    | note of the event that the accumulator's value came with, as JSON       |
+| board's record  | v               | N    | version: 1 more at every write                                          |
+|                 | t               | N    | when the board's first event was applied                                |
+|                 | d               | S    | the rest of the record, as JSON                                         |
+|                 | x               | BOOL | deleted; absent if not                                                  |
+|                 | f               | S    | fencing token of the job and its phase; absent without a job            |
+| receipt         | d               | B    | digest of the event                                                     |
+| entry           | v               | N    | version of the member's item that it follows                            |
+|                 | t               | N    | `t` of that version                                                     |
+|                 | r, s            | S    | key of the index; absent without a score                                |
+| rolling row     | v, t            | N    | as an entry's                                                           |
+|                 | p               | S    | the member's steps: first complete period, then the steps               |
+| list item       | v, t            | N    | as an entry's                                                           |
+|                 | r, s            | S    | key of the index; absent without a place in the block                   |
+| log             | b               | N    | position of the first entry                                             |
+|                 | l               | L    | the entries: changes of counts, as text                                 |
+|                 | z               | N    | bytes of the entries                                                    |
+| log 0           | c               | N    | logs of the window; absent: 1                                           |
+|                 | d               | N    | first period whose lists a purge has not looked at; absent: all         |
+|                 | n               | NS   | every number of shards that the lists ever had                          |
+|                 | w               | NS   | how long a period could be read after its end: every value there was    |
+| node            | v               | N    | version: 1 more at every write; a new node starts at the clock          |
+|                 | t               | N    | the latest `t` that it counts                                           |
+|                 | q0 … zv         | N    | members below child 0 … 127; one lane alone may be below 0              |
+|                 | p0, p1 …        | N    | in a rolling window: position in each log                               |
+| root, in lane 0 | l               | N    | lanes of the tree; absent: 1                                            |
+|                 | n               | NS   | every number of shards that the ranking ever had; absent: 1             |
+| announced top   | v               | N    | version: 1 more at every write                                          |
+|                 | d               | S    | the last announcement of the ranking, as JSON                           |
+| audits' turn    | v               | N    | version: 1 more at every write                                          |
+|                 | d               | S    | where the turn is and what it found, as JSON                            |
+| settlements     | v               | N    | version: 1 more at every write                                          |
+|                 | d               | S    | whose call is at work and where the schedule is, as JSON                |
+| profile         | n, i, c         | S    | name, picture, country                                                  |
+|                 | d               | S    | the data, a JSON object                                                 |
+|                 | p, s            | S    | key of the index; absent without a name to search for                   |
+| all but records | e               | N    | when DynamoDB may delete the item, in seconds since 1970; absent: never |
+| and profiles    |                 |      |                                                                         |
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from zlib import crc32
+
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+
+from standings.aws.sdk_errors import error_code
+from standings.domain.profiles import INDEXED_LENGTH, MIN_SEARCH_LENGTH, search_form
+from standings.domain.tiers import FANOUT, Path
+from standings.ports import SLOTS, CancelReason, Lane, StoreRefusedError, StoreUnavailableError
+from standings.runtime.clock import Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import client as stubs
+
+
+# Calls to DynamoDB. They raise the errors of `ports`.
+
+DynamoDBClient: TypeAlias = "stubs.DynamoDBClient"
+Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`
+IN_PROGRESS_WAIT: Final = 5.0
+MAX_KEYS: Final = 100
+UNPROCESSED_TIMEOUT_S: Final = 1.0  # Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed
+
+# https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+_REASONS: Final = {
+    "ConditionalCheckFailed": CancelReason.CONDITION,
+    "TransactionConflict": CancelReason.BUSY,
+    "ProvisionedThroughputExceeded": CancelReason.BUSY,
+    "ThrottlingError": CancelReason.BUSY,
+    "ValidationError": CancelReason.INVALID,
+    "ItemCollectionSizeLimitExceeded": CancelReason.INVALID,
+}
+
+
+class Cancellation(NamedTuple):
+    """Why the action at `position` cancelled its transaction. `item` is the stored item, if DynamoDB returned it."""
+
+    position: int
+    reason: CancelReason
+    item: Item | None
+    message: str
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Raise StoreRefusedError for an invalid request, StoreUnavailableError for all other errors of the SDK."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        code = error_code(error) if isinstance(error, ClientError) else ""
+        if code == "ValidationException" or isinstance(error, ParamValidationError):
+            raise StoreRefusedError(str(error)) from error
+        # An earlier try of this transaction, whose answer was lost, still runs.
+        wait = IN_PROGRESS_WAIT if code == "TransactionInProgressException" else 0.0
+        raise StoreUnavailableError(str(error), wait) from error
+
+
+def conditional(table: str, condition: str, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The table and condition of an action. If the condition fails, DynamoDB returns the stored item."""
+    action = {"TableName": table, "ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    return {**action, "ExpressionAttributeValues": values} if values else action
+
+
+def transact(client: DynamoDBClient, actions: Sequence[Any]) -> list[Cancellation]:
+    """Do all actions or none. Returns what cancelled them; an empty list if they are done."""
+    with store_errors():
+        try:
+            client.transact_write_items(TransactItems=actions)
+        except ClientError as error:
+            if error_code(error) != "TransactionCanceledException":
+                raise
+            return _cancellations(error)
+    return []
+
+
+def _cancellations(error: ClientError) -> list[Cancellation]:
+    reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
+    given = [(index, reason) for index, reason in enumerate(reasons) if reason.get("Code", "None") != "None"]
+    if not given or any(reason["Code"] not in _REASONS for _, reason in given):
+        raise StoreUnavailableError(str(error)) from error
+    return [
+        Cancellation(index, _REASONS[why["Code"]], why.get("Item"), f"{why['Code']}: {why.get('Message', '')}")
+        for index, why in given
+    ]
+
+
+def get_item(client: DynamoDBClient, table: str, key: Item, *, consistent: bool = False) -> Item | None:
+    """One item, or None. The read is eventually consistent by default."""
+    with store_errors():
+        return client.get_item(TableName=table, Key=key, ConsistentRead=consistent).get("Item")
+
+
+def batch_get(
+    client: DynamoDBClient, table: str, keys: Sequence[Item], clock: Clock, *, consistent: bool = False
+) -> list[Item]:
+    """The items that exist under some keys, in any order. The reads are eventually consistent by default.
+
+    DynamoDB may leave keys unprocessed. They alone are read again, after a wait. Raises StoreUnavailableError if a
+    request returns nothing, or if keys are left after `UNPROCESSED_TIMEOUT_S`.
+    """
+    backoff = clock.backoff_for(UNPROCESSED_TIMEOUT_S)
+    items: list[Item] = []
+    for start in range(0, len(keys), MAX_KEYS):
+        pending: Sequence[Item] = list(keys[start : start + MAX_KEYS])
+        while pending:
+            request: Any = {"Keys": pending, "ConsistentRead": True} if consistent else {"Keys": pending}
+            with store_errors():
+                answer = client.batch_get_item(RequestItems={table: request})
+            items.extend(answer["Responses"].get(table, []))
+            left = (answer.get("UnprocessedKeys") or {}).get(table, {"Keys": []})["Keys"]
+            if left and (len(left) >= len(pending) or not backoff.wait()):
+                raise StoreUnavailableError(f"{table} did not return {len(left)} of {len(keys)} items: throttled")
+            pending = left
+    return items
+
+
+def query(
+    client: DynamoDBClient, limit: int, table: str, condition: str, values: Mapping[str, Any], **options: Any
+) -> Iterator[Any]:
+    """The answers of a query by key, with up to `limit` items in all. DynamoDB ends an answer at 1 MB."""
+    page = {"TableName": table, "KeyConditionExpression": condition, "ExpressionAttributeValues": values, **options}
+    while limit > 0:
+        with store_errors():
+            answer = client.query(**page, Limit=limit)
+        yield answer
+        if "LastEvaluatedKey" not in answer:
+            return
+        page["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        limit -= answer["Count"]
+
+
+def query_items(client: DynamoDBClient, limit: int, *request: Any, **options: Any) -> list[Item]:
+    """Up to `limit` items of a `query`."""
+    return [item for answer in query(client, limit, *request, **options) for item in answer["Items"]]
+
+
+def put_if(client: DynamoDBClient, request: Mapping[str, Any]) -> bool:
+    """Put an item on a condition. Returns False if the condition does not hold."""
+    with store_errors():
+        try:
+            client.put_item(**request)
+        except ClientError as error:
+            if error_code(error) != "ConditionalCheckFailedException":
+                raise
+            return False
+    return True
+
+
+def put_version(client: DynamoDBClient, table: str, item: Item, seen: int | None) -> bool:
+    """Put an item over its version `seen` (None: no item). Returns False if there is another version."""
+    condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}
+    if seen is not None:
+        condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(seen)}}}
+    return put_if(client, {"TableName": table, "Item": item, **condition})
+
+
+def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool, Item | None]:
+    """Update an item on a condition. If it does not hold, returns False and the stored item, if there is one."""
+    with store_errors():
+        try:
+            client.update_item(**request)
+        except ClientError as error:
+            if error_code(error) != "ConditionalCheckFailedException":
+                raise
+            stored: Any = error.response
+            return False, stored.get("Item")
+    return True, None
+
+
+def batch_delete(client: DynamoDBClient, table: str, keys: Sequence[str]) -> None:
+    """Delete up to 25 items, by partition key. Raises StoreUnavailableError if DynamoDB leaves some unprocessed."""
+    requests: Any = [{"DeleteRequest": {"Key": {"pk": {"S": key}}}} for key in keys]
+    with store_errors():
+        answer = client.batch_write_item(RequestItems={table: requests})
+    if left := (answer.get("UnprocessedItems") or {}).get(table):
+        raise StoreUnavailableError(f"{table} left {len(left)} items: throttled")
+
+
+BOARDS: Final = "#boards"
+DELETED_BOARDS: Final = "#deleted"
+AUDIT: Final = "#audit"
+SETTLE: Final = "#settle"
+PLACES: Final = "places"
+NAMES: Final = "names"
+PREFIX_LENGTH: Final = MIN_SEARCH_LENGTH  # Characters that a partition of the index `names` stands for
+TIE_KEY_PREFIX: Final = "m"
+NOTE_PREFIX: Final = "n"
+MEMBER_FIELDS: Final = frozenset(
+    {"pk", "sk", "v", "t", "g", "h", "x", "y", "e"}
+)  # All but accumulators, tie keys, notes
+# The attributes that count the members below a child, and the children that they count. DynamoDB reserves none of them.
+COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
+DIGITS: Final = dict(zip(COUNTERS, range(FANOUT), strict=True))
+
+
+def slot_key(board: str, slot: int) -> str:
+    """The partition of Scores that holds one slot of a board's members."""
+    return f"{board}#{slot:02d}"
+
+
+def member_key(board: str, member: str) -> tuple[str, str]:
+    """The partition key and sort key of a member's item."""
+    return slot_key(board, crc32(member.encode()) % SLOTS), member
+
+
+def member_item_key(board: str, member: str) -> dict[str, dict[str, str]]:
+    """The key of a member's item, with type descriptors."""
+    partition, sort = member_key(board, member)
+    return {"pk": {"S": partition}, "sk": {"S": sort}}
+
+
+def board_of(partition: str) -> str:
+    """The board in the partition key of a member's item."""
+    return partition.rsplit("#", 1)[0]
+
+
+# In the functions below, a ranking is given by its key.
+
+
+def entry_key(ranking: str, member: str) -> str:
+    """The key of a member's entry in a ranking."""
+    return f"{ranking}#{member}"
+
+
+def index_key(ranking: str, shard: int) -> str:
+    """The partition of the sorted index with one shard of a ranking's entries."""
+    return f"{ranking}/{shard}" if shard else ranking
+
+
+def shard_of(member: str, shards: int) -> int:
+    """The shard of a member's entries."""
+    return crc32(member.encode()) % shards
+
+
+def node_key(ranking: str, path: Path, lane: int = 0) -> str:
+    """The key of one lane of a node: two hexadecimal digits for each step from the root."""
+    return f"{ranking}/{bytes(path).hex()}" + (f"+{lane}" if lane else "")
+
+
+def log_key(window: str, number: int) -> str:
+    """The key of a rolling window's log. A node's key has no such letters."""
+    return f"{window}/log" + (f"+{number}" if number else "")
+
+
+def top_key(ranking: str) -> str:
+    """The key of what was last announced of a ranking, whatever its generation."""
+    return f"{ranking}/top"
+
+
+def name_key(name: str | None, member: str) -> tuple[str, str] | tuple[None, None]:
+    """The partition key and sort key of a member's name in the index; None twice if nobody can search for it."""
+    form = "" if name is None else search_form(name)[:INDEXED_LENGTH]
+    return (form[:PREFIX_LENGTH], f"{form}\n{member}") if len(form) >= PREFIX_LENGTH else (None, None)
+
+
+def lane_of(item: Item) -> Lane:
+    """The lane of a node that an item holds. An item that only holds the number of lanes has no time."""
+    counters = {digit: int(value["N"]) for name, value in item.items() if (digit := DIGITS.get(name)) is not None}
+    written_at_ms = int(item["t"]["N"]) if "t" in item else None
+    return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, written_at_ms)
+
+
+def lane_count(root: Item) -> int:
+    """The number of lanes in the root's item of lane 0."""
+    return int(root["l"]["N"]) if "l" in root else 1
+
+
+def shards_ever(root: Item) -> set[int]:
+    """Every number of shards in the root's item of lane 0."""
+    return {int(shards) for shards in root["n"]["NS"]} if "n" in root else {1}

@@ -1,0 +1,108 @@
+"""Items that are replaced as a whole, each over the version that was read (optimistic concurrency)."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from standings.aws.dynamodb.tables import AUDIT, SETTLE, DynamoDBClient, get_item, put_version, top_key
+from standings.domain.boards import Ranking
+from standings.ports import AnnouncedTop, AuditPosition, Position, Standing, Tally
+
+# Items that hold one JSON object each, with a version.
+
+
+class VersionedJson:
+    """The items of a table."""
+
+    def __init__(self, client: DynamoDBClient, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def read(self, key: str) -> dict[str, Any] | None:
+        """An item's object with its `version`, read strongly consistently; None if there is no item."""
+        item = get_item(self._client, self._table, {"pk": {"S": key}}, consistent=True)
+        return None if item is None else {**orjson.loads(item["d"]["S"]), "version": int(item["v"]["N"])}
+
+    def put(self, key: str, content: Mapping[str, Any], expires_at: int | None = None) -> bool:
+        """Replace the item of the version before. False if there is another version.
+
+        `expires_at` is in milliseconds.
+        """
+        content = dict(content)
+        version = content.pop("version")
+        item = {"pk": {"S": key}, "v": {"N": str(version)}, "d": {"S": orjson.dumps(content).decode()}}
+        if expires_at is not None:
+            item["e"] = {"N": str(-(-expires_at // 1000))}
+        return put_version(self._client, self._table, item, version - 1 if version > 1 else None)
+
+
+# Reads and writes what was last announced of each ranking. That is in Rankings, beside the ranking's tiers.
+
+
+class DynamoAnnouncedTops:
+    """The last announcements (`ports.AnnouncedTops`)."""
+
+    def __init__(self, client: DynamoDBClient, rankings: str) -> None:
+        self._items = VersionedJson(client, rankings)
+
+    def read(self, ranking: Ranking) -> AnnouncedTop | None:
+        content = self._items.read(_key(ranking))
+        if content is None:
+            return None
+        top = [Standing(member, value) for member, value in content["top"]]
+        unsent = content["unsent"]
+        if isinstance(unsent, str):  # as version 0.2 wrote it down
+            unsent = orjson.loads(unsent)
+        return AnnouncedTop(content["version"], content["seq"], content["at"], top, unsent)
+
+    def put(self, ranking: Ranking, announced: AnnouncedTop) -> bool:
+        content = {
+            "version": announced.version,
+            "seq": announced.seq,
+            "at": announced.announced_at_ms,
+            "top": [(standing.member, standing.sort_value) for standing in announced.top],
+            "unsent": announced.unsent,
+        }
+        # A season that can no longer be read may be again, once boards.toml names the next one.
+        return self._items.put(_key(ranking), content, ranking.kept_until)
+
+
+def _key(ranking: Ranking) -> str:
+    return top_key(ranking._replace(generation=0).key)
+
+
+# Reads and writes where turns over all boards are. That is in Rankings: without it, a turn begins again.
+
+
+class DynamoSettlePositions:
+    """The record of settlements."""
+
+    def __init__(self, client: DynamoDBClient, rankings: str) -> None:
+        self._items = VersionedJson(client, rankings)
+
+    def read(self) -> Position:
+        """The record, read strongly consistently; before the first run, one of version 0."""
+        return Position(**(self._items.read(SETTLE) or {}))
+
+    def put(self, position: Position) -> bool:
+        """Replace the record of the version before. False if there is another version."""
+        return self._items.put(SETTLE, asdict(position))
+
+
+class DynamoAuditPositions:
+    """The record of audits."""
+
+    def __init__(self, client: DynamoDBClient, rankings: str) -> None:
+        self._items = VersionedJson(client, rankings)
+
+    def read(self) -> AuditPosition:
+        """The record, read strongly consistently; before the first run, one of version 0."""
+        content = self._items.read(AUDIT) or {}
+        tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
+        return AuditPosition(**{**content, **tallies})
+
+    def put(self, position: AuditPosition) -> bool:
+        """Replace the record of the version before. False if there is another version."""
+        return self._items.put(AUDIT, asdict(position))

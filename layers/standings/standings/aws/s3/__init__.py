@@ -1,1 +1,0 @@
-"""S3: the failure bucket."""

@@ -1,0 +1,437 @@
+"""SQS: messages and their sizes, refused messages, the dead-letter queue, and the queue of looks at tops."""
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+
+import orjson
+from botocore.exceptions import BotoCoreError, ClientError
+
+from standings.aws.s3 import FailureBucket
+from standings.aws.sdk_errors import errors_as_unavailable
+from standings.ports import DeadLetter, Look, RankingName, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import client as stubs
+
+    from standings.ports import Posted
+
+
+# The messages of the queues: what they say beside their body, and how they are sent.
+
+# https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
+MAX_BYTES: Final = 1_048_576  # The most bytes of a message, and of a batch of messages: bodies and attributes together
+MAX_ATTRIBUTES: Final = 10
+MAX_ENTRIES: Final = 10
+
+# Message attributes. Redrives keep them.
+AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` its producer did not send
+FIRST_RECEIVED: Final = "first_received"  # Of a refused event: when the writer first received it, in ms since 1970
+SQSClient: TypeAlias = "stubs.SQSClient"
+Attributes = dict[str, dict[str, Any]]
+_FILLED_IN: Final[Attributes] = {AT_FILLED_IN: {"DataType": "String", "StringValue": "true"}}
+_MAX_DIGITS: Final = 15
+_T = TypeVar("_T")
+
+
+class OutgoingMessage(NamedTuple):
+    """A message in the form of the SQS API. SQS shares the queue fairly among groups: one group cannot delay others.
+
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+    """
+
+    body: str
+    attributes: Attributes
+    group: str | None = None
+
+
+class Sender:
+    """Sends messages to a queue. The first call makes the client."""
+
+    def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
+        self._sqs = cache(client)
+        self._queue_url = queue_url
+
+    def send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
+        """Send messages in their order. Returns the reasons of those that were not sent, by position.
+
+        If SQS does not answer for one batch, the later batches are not tried: each would wait as long.
+        """
+        failed: dict[int, str] = {}
+        no_answer = None
+        for batch in batches(enumerate(messages), itemgetter(1)):
+            if no_answer is None:
+                try:
+                    failed.update(self._send(batch))
+                    continue
+                except BotoCoreError as error:
+                    no_answer = str(error)
+            failed.update((position, no_answer) for position, _ in batch)
+        return failed
+
+    def _send(self, batch: Sequence[tuple[int, OutgoingMessage]]) -> dict[int, str]:
+        entries: Any = [entry(position, message) for position, message in batch]
+        try:
+            answer = self._sqs().send_message_batch(QueueUrl=self._queue_url, Entries=entries)
+        except ClientError as error:
+            return dict.fromkeys([position for position, _ in batch], str(error))
+        return {int(failed["Id"]): said_of(failed) for failed in answer.get("Failed", [])}
+
+
+def entry(position: int, message: OutgoingMessage) -> dict[str, Any]:
+    """A message as an entry of a batch."""
+    return {
+        "Id": str(position),
+        "MessageBody": message.body,
+        "MessageAttributes": message.attributes,
+        **({} if message.group is None else {"MessageGroupId": message.group}),
+    }
+
+
+def said_of(failed: Mapping[str, Any]) -> str:
+    """Why an entry of a batch failed: the code and message of SQS."""
+    return f"{failed['Code']}: {failed.get('Message', '')}"
+
+
+def size(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
+    """The bytes of a message that SQS counts. It does not count the group."""
+    total = len(body.encode())
+    for name, value in attributes.items():
+        content = value.get("BinaryValue")
+        total += len(name.encode()) + len(value["DataType"].encode())
+        total += len(content if content is not None else value["StringValue"].encode())
+    return total
+
+
+def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> Iterator[list[_T]]:
+    """Split things into batches of at most 10 whose messages together have at most `MAX_BYTES`."""
+    batch: list[_T] = []
+    batch_bytes = 0
+    for thing in things:
+        outgoing = message(thing)
+        message_bytes = size(outgoing.body, outgoing.attributes)
+        if batch and (len(batch) == MAX_ENTRIES or batch_bytes + message_bytes > MAX_BYTES):
+            yield batch
+            batch, batch_bytes = [], 0
+        batch.append(thing)
+        batch_bytes += message_bytes
+    if batch:
+        yield batch
+
+
+MAX_BODY_BYTES: Final = MAX_BYTES - size("", _FILLED_IN)  # The most bytes of an event that is posted
+
+
+def message_of(event: "Posted") -> OutgoingMessage:
+    """The message of an event. Its group is the board: every name of a board is also a valid name of a group."""
+    return OutgoingMessage(event.body, _FILLED_IN if event.at_filled_in else {}, event.board)
+
+
+# In the functions below, a record is an SQS message as Lambda delivers it.
+
+
+def at_filled_in(record: Mapping[str, Any]) -> bool:
+    """Whether the event was posted without `at`."""
+    return _attribute(record, AT_FILLED_IN) == "true"
+
+
+def refused_since(record: Mapping[str, Any]) -> int | None:
+    """When the writer first received an event that it then refused; None if it was not refused before."""
+    return instant(_attribute(record, FIRST_RECEIVED))
+
+
+def group_of(record: Mapping[str, Any]) -> str | None:
+    """The message's group, if its producer set one."""
+    group = record.get("attributes", {}).get("MessageGroupId")
+    return group if isinstance(group, str) else None
+
+
+def sent_at(record: Mapping[str, Any]) -> int | None:
+    """When the message was sent to the queue, if known. A replay is a new message."""
+    return instant(record.get("attributes", {}).get("SentTimestamp"))
+
+
+def first_received(record: Mapping[str, Any]) -> int | None:
+    """When the writer first received the event, before all replays, if known."""
+    attributes = record.get("attributes", {})
+    received = instant(attributes.get("ApproximateFirstReceiveTimestamp") or attributes.get("SentTimestamp"))
+    return min((time for time in (received, refused_since(record)) if time is not None), default=None)
+
+
+def instant(text: str | None) -> int | None:
+    """An attribute's milliseconds since 1970; None if the text is not such a number."""
+    return int(text) if text and text.isdecimal() and len(text) <= _MAX_DIGITS else None
+
+
+def _attribute(record: Mapping[str, Any], name: str) -> str | None:
+    value = record.get("messageAttributes", {}).get(name, {}).get("stringValue")
+    return value if isinstance(value, str) else None
+
+
+# Sends refused messages to the dead-letter queue: the body unchanged, the reason as an attribute.
+
+# Message attributes of a refused event
+REASON: Final = "reason"
+KEPT_IN: Final = "kept_in"  # The key of the object that stores a body for which the queue has no room
+KEPT_KEY: Final = re.compile(r"refused/[^/]+\.json")
+"""Such a key holds SQS's random id of the message. A producer that writes `kept_in` itself knows its own ids alone."""
+_KEPT: Final = "kept whole in "
+MAX_REASON_LENGTH: Final = 1_000
+NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # SQS takes none of them
+
+
+class DeadLetters:
+    """Sends refused messages to the dead-letter queue at once: more tries would only hide the reason."""
+
+    def __init__(self, sender: Sender, bucket: FailureBucket) -> None:
+        self._sender = sender
+        self._bucket = bucket
+
+    def send(self, refused: Sequence[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
+        """Send SQS records as Lambda delivers them, each with its reason.
+
+        Returns an error by message id for each record that was not sent. Lambda has to deliver these again.
+        """
+        failed: dict[str, str] = {}
+        messages: list[tuple[str, OutgoingMessage]] = []
+        for record, reason in refused:
+            try:
+                messages.append((record["messageId"], self._message(record, reason)))
+            except StoreUnavailableError as error:
+                failed[record["messageId"]] = str(error)
+        unsent = self._sender.send([message for _, message in messages])
+        failed.update((messages[position][0], why) for position, why in unsent.items())
+        return failed
+
+    def _message(self, record: Mapping[str, Any], reason: str) -> OutgoingMessage:
+        body: str = record["body"]
+        reason = NOT_OF_SQS.sub("?", reason)
+        time = received_at(first_received(record))
+        if not NOT_OF_SQS.search(body):
+            attributes = fitting(attributes_of(record), {REASON: _text("."), **_kept_before(record), **time})
+            room = MAX_BYTES - size(body, attributes) + len(".")
+            text = _cut(reason, min(room, MAX_REASON_LENGTH))
+            if text:
+                attributes[REASON] = _text(text)
+                return OutgoingMessage(body, attributes, group_of(record))
+        key = f"refused/{record['messageId']}.json"
+        address = self._bucket.keep(key, {"reason": reason, "record": dict(record)})
+        body = orjson.dumps({"body": f"{_KEPT}{address}"}).decode()
+        attributes = {REASON: _text(_cut(reason, MAX_REASON_LENGTH)), KEPT_IN: _text(key), **time}
+        return OutgoingMessage(body, attributes, group_of(record))
+
+
+def _kept_before(record: Mapping[str, Any]) -> Attributes:
+    """The attribute with the object's key, if SQS itself redrove a message whose body is in the failure bucket."""
+    key = record.get("messageAttributes", {}).get(KEPT_IN, {}).get("stringValue") or ""
+    body: str = record["body"]
+    is_kept = KEPT_KEY.fullmatch(key) and _KEPT in body and body.endswith(f'/{key}"}}')
+    return {KEPT_IN: _text(key)} if is_kept else {}
+
+
+def attributes_of(record: Mapping[str, Any]) -> Attributes:
+    """A record's message attributes in the form of the SQS API, without those of an earlier refusal."""
+    attributes: Attributes = {}
+    for name, value in record.get("messageAttributes", {}).items():
+        binary = value.get("binaryValue")
+        content = {"StringValue": value["stringValue"]} if binary is None else {"BinaryValue": b64decode(binary)}
+        attributes[name] = {"DataType": value["dataType"], **content}
+    return without_ours(attributes)
+
+
+def without_ours(attributes: Attributes) -> Attributes:
+    """Attributes without those that a refusal adds."""
+    return {name: value for name, value in attributes.items() if name not in (REASON, KEPT_IN, FIRST_RECEIVED)}
+
+
+def fitting(attributes: Attributes, ours: Attributes) -> Attributes:
+    """A message's attributes and ours, at most 10. The last of the others are dropped, never `at_filled_in`."""
+    first = {name: value for name, value in attributes.items() if name == AT_FILLED_IN}
+    others = [(name, value) for name, value in attributes.items() if name != AT_FILLED_IN]
+    return {**first, **dict(others[: MAX_ATTRIBUTES - len(first) - len(ours)]), **ours}
+
+
+def received_at(instant: int | None) -> Attributes:
+    """The attribute with the time at which an event was first received, if that is known."""
+    return {} if instant is None else {FIRST_RECEIVED: {"DataType": "Number", "StringValue": str(instant)}}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"DataType": "String", "StringValue": text}
+
+
+def _cut(text: str, size: int) -> str:
+    """The longest beginning of a text that has at most so many bytes."""
+    return text.encode()[: max(size, 0)].decode(errors="ignore")
+
+
+# The dead-letter queue: lists, replays and deletes its messages.
+
+MAX_HOLD_S: Final = 43_200  # The longest time for which SQS hides a message, in seconds
+WAIT: Final = 1  # Seconds to wait for a message. Without a wait SQS asks only some of the queue's servers.
+_DEAD_LETTER_ERRORS: Final = errors_as_unavailable("dead-letter queue")
+
+
+class DeadLetterQueue:
+    """Messages that the writer refused or SQS gave up on. The first call makes the client.
+
+    Every method may raise StoreUnavailableError.
+    """
+
+    def __init__(
+        self, client: Callable[[], SQSClient], queue_url: str, activity: Sender, bucket: FailureBucket
+    ) -> None:
+        self._sqs = cache(client)  # The first call makes the client
+        self._queue_url = queue_url
+        self._activity = activity
+        self._bucket = bucket
+
+    @_DEAD_LETTER_ERRORS
+    def receive(self, hold: int) -> list[DeadLetter]:
+        """Receive a few messages and hide them for `hold` seconds; empty if the queue seems empty."""
+        answer = self._sqs().receive_message(
+            QueueUrl=self._queue_url,
+            MaxNumberOfMessages=MAX_ENTRIES,
+            VisibilityTimeout=min(max(hold, 1), MAX_HOLD_S),
+            WaitTimeSeconds=WAIT,
+            MessageSystemAttributeNames=["All"],
+            MessageAttributeNames=["All"],
+        )
+        return [self._letter(message) for message in answer.get("Messages", [])]
+
+    def replay(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
+        """Send messages to the activity queue, then delete them here. Returns the error by id of each failure."""
+        failed: dict[str, str] = {}
+        ready: list[tuple[DeadLetter, OutgoingMessage]] = []
+        for letter in letters:
+            attributes = fitting(letter.attributes, received_at(letter.first_received))
+            message = OutgoingMessage(letter.body, attributes, letter.group)
+            if size(message.body, message.attributes) > MAX_BYTES:
+                failed[letter.id] = f"with {FIRST_RECEIVED} it is too large for the queue: send the event again"
+            else:
+                ready.append((letter, message))
+        unsent = self._activity.send([message for _, message in ready])
+        failed.update((ready[position][0].id, why) for position, why in unsent.items())
+        sent = [letter for letter, _ in ready if letter.id not in failed]
+        # A message that was sent and not deleted is replayed again. Its receipt keeps it from counting twice.
+        failed.update((name, f"sent, but not deleted here: {why}") for name, why in self.delete(sent).items())
+        return failed
+
+    def delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
+        """Delete messages. Returns the error by id of each failure."""
+        failed: dict[str, str] = {}
+        for part in _parts(letters):
+            try:
+                failed.update(self._delete(part))
+            except StoreUnavailableError as error:
+                failed.update((letter.id, str(error)) for letter in part)
+            for letter in part:
+                if letter.kept_in is not None and letter.id not in failed:
+                    try:
+                        self._bucket.delete(letter.kept_in)
+                    except StoreUnavailableError as error:
+                        failed[letter.id] = f"{letter.kept_in} was not deleted and will expire: {error}"
+        return failed
+
+    @_DEAD_LETTER_ERRORS
+    def _delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
+        entries: Any = [{"Id": str(n), "ReceiptHandle": letter.handle} for n, letter in enumerate(letters)]
+        answer = self._sqs().delete_message_batch(QueueUrl=self._queue_url, Entries=entries)
+        return {letters[int(failed["Id"])].id: said_of(failed) for failed in answer.get("Failed", [])}
+
+    @_DEAD_LETTER_ERRORS
+    def release(self, handles: Sequence[str]) -> None:
+        """Make messages visible again at once."""
+        for part in _parts(handles):
+            entries: Any = [
+                {"Id": str(n), "ReceiptHandle": handle, "VisibilityTimeout": 0} for n, handle in enumerate(part)
+            ]
+            self._sqs().change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
+
+    def _letter(self, message: Any) -> DeadLetter:
+        attributes: Attributes = {
+            name: {kind: value[kind] for kind in ("DataType", "StringValue", "BinaryValue") if kind in value}
+            for name, value in message.get("MessageAttributes", {}).items()
+        }
+        system = message.get("Attributes", {})
+        reason = attributes.get(REASON, {}).get("StringValue")
+        # A message that SQS itself moved here keeps the time at which it was first sent.
+        sent = instant(system.get("SentTimestamp")) or 0
+        received = instant(attributes.get(FIRST_RECEIVED, {}).get("StringValue"))
+        letter = DeadLetter(
+            id=message["MessageId"],
+            handle=message["ReceiptHandle"],
+            body=message["Body"],
+            size=len(message["Body"].encode()),
+            # If SQS moved the message, an attribute named `reason` is the producer's own.
+            reason=None if "DeadLetterQueueSourceArn" in system else reason,
+            first_received=sent if received is None else min(sent, received),
+            sent=sent,
+            receives=int(system.get("ApproximateReceiveCount", "1")),
+            attributes=without_ours(attributes),
+            group=system.get("MessageGroupId"),
+        )
+        key = attributes.get(KEPT_IN, {}).get("StringValue") or ""
+        return letter if letter.reason is None or not KEPT_KEY.fullmatch(key) else self._with_body(letter, key)
+
+    def _with_body(self, letter: DeadLetter, key: str) -> DeadLetter:
+        letter = letter._replace(kept_in=key)
+        try:
+            content = self._bucket.content(key)
+            if content is None:
+                return letter._replace(problem=f"{key} is gone: it was replayed before, or it expired")
+            record = json.loads(content)["record"]
+            body = record["body"]
+            if NOT_OF_SQS.search(body):
+                return letter._replace(problem="the body has characters that SQS does not take")
+            return letter._replace(body=body, size=len(body.encode()), attributes=attributes_of(record))
+        except (StoreUnavailableError, ValueError, LookupError, TypeError, AttributeError) as error:
+            return letter._replace(problem=f"{key} cannot be read: {error}")
+
+
+def _parts(whole: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    return (whole[start : start + MAX_ENTRIES] for start in range(0, len(whole), MAX_ENTRIES))
+
+
+# The queue of looks at the tops of rankings.
+
+_SQS_ERRORS: Final = errors_as_unavailable("SQS")
+
+
+class LookQueue:
+    """The queue of looks (`ports.Looks`). The first call makes the client."""
+
+    def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
+        self._sqs = cache(client)
+        self._queue_url = queue_url
+
+    def ask(self, looks: Iterable[tuple[Look, int]]) -> None:
+        entries: list[Any] = [
+            {"Id": str(number), "MessageBody": _encoded(look), "DelaySeconds": delay}
+            for number, (look, delay) in enumerate(looks)
+        ]
+        for start in range(0, len(entries), MAX_ENTRIES):
+            self._send(entries[start : start + MAX_ENTRIES])
+
+    @_SQS_ERRORS
+    def _send(self, entries: list[Any]) -> None:
+        answer = self._sqs().send_message_batch(QueueUrl=self._queue_url, Entries=entries)
+        for failed in answer.get("Failed", []):
+            raise StoreUnavailableError(f"SQS: {said_of(failed)}")
+
+
+def decode_look(body: str) -> Look:
+    """The look of a message; ValueError if it is none."""
+    try:
+        content = orjson.loads(body)
+        return Look(RankingName(*content["ranking"]), content["tries"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"expected a look such as {_encoded(Look(RankingName('b', 'points', 'all', 0)))}") from error
+
+
+def _encoded(look: Look) -> str:
+    return orjson.dumps({"ranking": [*look.name], "tries": look.tries}).decode()

@@ -1,1 +1,0 @@
-"""SQS: the queue of events and the dead-letter queue."""

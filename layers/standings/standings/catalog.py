@@ -1,0 +1,108 @@
+"""The boards' records, as a process that writes uses them."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, coverage_of, written_codes
+from standings.ports import BoardRecords, StoreUnavailableError
+from standings.runtime.clock import Clock, TtlCache
+
+_TRIES: Final = 8
+
+
+class BoardCatalog:
+    """Caches boards' records, and limits their coverage to the rankings that this process maintains.
+
+    A process maintains only the rankings of its own definition. So before it writes to a board, it removes all others
+    from the coverage in the board's record. Every method may raise StoreUnavailableError.
+    """
+
+    def __init__(self, boards: Boards, records: BoardRecords, clock: Clock) -> None:
+        self.boards = boards
+        self.records = records
+        self._clock = clock
+        self._cache: TtlCache[str, BoardRecord] = TtlCache(clock, BOARD_TTL_S)
+
+    def written(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """Return the generations of each board's rankings that must be written."""
+        names = set(names)
+        records = self._limited(names, register=False)
+        return {name: records[name].written if name in records else (0,) for name in names}
+
+    def current(self, name: str) -> BoardRecord | None:
+        """Read a board's record, without the cache; None if it has none."""
+        self._cache.forget(name)
+        return self._limited({name}, register=False).get(name)
+
+    def known(self, name: str) -> BoardRecord:
+        """Read a board's record, without the cache; ValueError if the board has had no event."""
+        record = self.current(name)
+        if record is None:
+            raise ValueError(f"board {name!r} has had no event")
+        return record
+
+    def next_board(self, after: str | None) -> str | None:
+        """The first board after a name (None: of all) that a family matches; None after the last one."""
+        while names := self.records.names(after, 1):
+            (after,) = names
+            if self.boards.family(after) is not None:
+                return after
+        return None
+
+    def register(self, names: Iterable[str]) -> dict[str, BoardRecord]:
+        """Create the records of boards before their first event. Returns the records, read without the cache.
+
+        So a function that begins after a deletion knows of it. The deletion waits for those that began before.
+        """
+        names = set(names)
+        for name in names:
+            self._cache.forget(name)
+        return self._limited(names, register=True)
+
+    def _limited(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
+        records = {name: record for name in names if (record := self._cache.get(name)) is not None}
+        missing = names - records.keys()
+        for _ in range(_TRIES):
+            if not missing:
+                return records
+            read_at = self._cache.instant()
+            stored = self.records.records(sorted(missing))
+            for name in sorted(missing):
+                before = stored.get(name)
+                after = self._updated(name, before, register=register)
+                if after is not None:
+                    if after != before and not self.records.put(after, before):
+                        continue  # another process has written the record: read it again
+                    records[name] = after
+                    self._cache.put(name, after, read_at)
+                missing.discard(name)
+        raise StoreUnavailableError(f"other processes keep writing the records of {len(missing)} boards")
+
+    def _updated(self, name: str, stored: BoardRecord | None, *, register: bool) -> BoardRecord | None:
+        """Return the record as it must be before this process uses it; None if there is none."""
+        family = self.boards.family(name)
+        if family is None:
+            raise ValueError(f"no family in boards.toml matches {name!r}")
+        if stored is None:
+            now = self._clock.now()
+            return BoardRecord(name, 1, now, coverage_of(family, now), written_codes(family)) if register else None
+        record = _within(family, self._clock.now(), self._registered(family, stored) if register else stored)
+        return record if record == stored else replace(record, version=stored.version + 1)
+
+    def _registered(self, family: Family, record: BoardRecord) -> BoardRecord:
+        """Return the record of a board that has a new event. A deleted board begins again."""
+        if record.deleted:
+            now = self._clock.now()
+            return replace(record, deleted=False, coverage=coverage_of(family, now), begun=now)
+        return record
+
+
+def _within(family: Family, now: int, record: BoardRecord) -> BoardRecord:
+    job, mine = record.job, coverage_of(family, now)
+    return replace(
+        record,
+        coverage=record.coverage.counted_by(family).within(mine),
+        codes=record.codes | written_codes(family),
+        job=None if job is None else job._replace(coverage=job.coverage.within(mine)),
+    )

@@ -1,1 +1,0 @@
-"""Which boards there are, and which of their rankings are complete."""

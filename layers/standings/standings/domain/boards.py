@@ -1,0 +1,616 @@
+"""Boards as `boards.toml` defines them: metrics, windows, rankings, their names, and what their numbers cover."""
+
+import re
+import string
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from typing import Final, Literal, NamedTuple, cast
+
+from standings.domain.errors import bad_argument, not_found
+from standings.domain.windows import (
+    DAY,
+    MAX_ROLLING_BUCKETS,
+    MINUTE,
+    Timetable,
+    Unit,
+    Window,
+    first_index,
+    is_past_reading,
+    window_of,
+)
+
+# What happens to the periods of a family when they are final: which windows are settled, and their prizes.
+
+SETTLED_WINDOWS: Final = ("day", "week", "month", "year", "season")
+MAX_ANNOUNCED: Final = 10_000
+"""The most winners of one prize for whom there are events. More are in the files alone."""
+
+
+class Prize(NamedTuple):
+    """A prize of a metric in each period of a window, for members by their competition rank: equals all win.
+
+    The ranks from `first` to `last` win, or with `percent` those up to that share of all members, rounded up.
+    """
+
+    name: str
+    metric: str
+    first: int
+    last: int
+    percent: int | None = None
+
+    def last_rank(self, total: int) -> int:
+        """The last rank that wins among so many members."""
+        return self.last if self.percent is None else -(-total * self.percent // 100)
+
+
+class Endings(NamedTuple):
+    """The windows that are settled, in the order of the file, and the prizes of each window."""
+
+    settle: tuple[str, ...] = ()
+    prizes: Mapping[str, tuple[Prize, ...]] = {}
+
+    def prizes_of(self, window: str, metric: str) -> tuple[Prize, ...]:
+        """The prizes of a ranking."""
+        return tuple(prize for prize in self.prizes.get(window, ()) if prize.metric == metric)
+
+
+NO_ENDINGS: Final = Endings()
+
+
+# What a family of boards counts and ranks. `boards_toml` reads the definitions.
+#
+# A member's numbers have short codes as names, because names count in an item's size. A code is made from everything
+# that gives a number its meaning. So after a change of aggregate, precision or time zone, old numbers never mix with
+# new ones.
+
+MAX_UNITS: Final = 2**53 - 1
+"""The largest absolute score, in units of the metric's precision. JSON and Redis can hold it exactly."""
+
+AggregateFunction = Literal["sum", "max", "min", "last"]
+Order = Literal["descending", "ascending"]
+Ties = Literal["member", "first"]
+Members = Literal["open", "registered"]
+
+_ALNUM: Final = string.ascii_letters + string.digits
+_NAME: Final = re.compile(r"(l(?=[a-zA-Z]))?([a-zA-Z][0-9][a-zA-Z0-9])(?:([hdwmys])([0-9]{1,13})(?:f([0-9]{1,13}))?)?")
+"""An attribute that adds up. The second character of a code is a digit, so no code begins with the `l` of late events.
+"""
+
+
+def _code(*meaning: object) -> str:
+    """Three characters for a meaning: a letter, a digit, a letter or digit. No such word is reserved in DynamoDB."""
+    number = int.from_bytes(blake2b(repr(meaning).encode(), digest_size=8).digest(), "big")
+    number, first = divmod(number, len(string.ascii_letters))
+    number, second = divmod(number, 10)
+    return f"{string.ascii_letters[first]}{second}{_ALNUM[number % len(_ALNUM)]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A named number of a member: how events add up in it, and the windows in which it is ranked.
+
+    - `precision` is the number of decimals: a score is an integer in units of 10 to the power of -precision.
+    - `ties` orders equals: by member id, or the first to reach the score is ahead.
+    - `shards` is the number of parts that the sorted index of a ranking is spread over.
+    - `least` and `most` bound each amount of an event, inclusive, in units; None for no bound.
+    - `notes`: a score keeps the note of the event that it came with.
+    """
+
+    name: str
+    aggregate: AggregateFunction
+    precision: int
+    order: Order
+    ties: Ties
+    windows: tuple[Window, ...]
+    timetable: Timetable
+    shards: int = 1
+    least: int | None = None
+    most: int | None = None
+    notes: bool = False
+
+    def _code_of(self, kind: str, unit: Unit | None, *more: str) -> str:
+        zone = () if unit is None else (unit, self.timetable.timezone)
+        week_start = (self.timetable.week_start,) if unit == "w" else ()
+        return _code(kind, self.name, self.aggregate, self.precision, *more, *zone, *week_start)
+
+    @cached_property
+    def _total_code(self) -> str:
+        return self._code_of("total", None)
+
+    @cached_property
+    def bucket_codes(self) -> Mapping[Unit, str]:
+        """What the attributes of buckets begin with: a code and the unit, for every unit that some window needs."""
+        return {unit: self._code_of("bucket", unit) + unit for window in self.windows if (unit := window.unit)}
+
+    @cached_property
+    def ranking_codes(self) -> Mapping[str, str]:
+        """The codes of rankings by the name of the window. Rolling windows are stored in another way than the rest."""
+        kinds = {window.name: ("blocks" if window.rolling else "ranking", window.unit) for window in self.windows}
+        return {name: self._code_of(kind, unit, self.order, self.ties) for name, (kind, unit) in kinds.items()}
+
+    def ranking_code(self, window: Window) -> str:
+        """The code that all rankings of a window begin with."""
+        return self.ranking_codes[window.name] + window.code
+
+    @property
+    def descending(self) -> bool:
+        """Whether the highest score leads."""
+        return self.order == "descending"
+
+    @property
+    def ties_by_instant(self) -> bool:
+        """Whether equals are ordered by when they reached their score."""
+        return self.ties == "first" and bool(self.windows)
+
+    @property
+    def has_tie_keys(self) -> bool:
+        """Whether each accumulator keeps the tie key of an event."""
+        return self.aggregate == "last" or self.ties_by_instant or self.notes
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether an event can be counted without reading what was counted before."""
+        return self.aggregate == "sum" and not self.ties_by_instant
+
+    def window(self, name: str) -> Window | None:
+        """The window of that name; None if this metric is not ranked in it."""
+        return next((window for window in self.windows if window.name == name), None)
+
+    def total(self) -> str:
+        """The name of the attribute that holds the total."""
+        return self._total_code
+
+    def bucket(self, unit: Unit, index: int) -> str:
+        """The name of the attribute that holds one bucket."""
+        return f"{self.bucket_codes[unit]}{index}"
+
+    def late_bucket(self, unit: Unit, at: int, now: int) -> str | None:
+        """The attribute in which an event counts although its bucket has closed; None if no rolling window takes it.
+
+        The event counts in the rolling periods that contain the bucket and are still open. If a closed one can still be
+        read, the name says which is the first open one, as in `lb1bd20770f20778`.
+        """
+        timetable = self.timetable
+        late = timetable.late_for(unit)
+        sizes = [window.size for window in self.windows if window.rolling and window.unit == unit]
+        if not sizes or now - at > (MAX_ROLLING_BUCKETS + 2) * DAY + late:
+            return None  # `at` may be in a year for which Python has no calendar.
+        bucket, first = timetable.index(unit, at), timetable.index(unit, now - late)
+        if first >= bucket + max(sizes):
+            return None
+        is_read = now < timetable.rolling_until(unit, first - 1)
+        return late_name(self.bucket(unit, bucket)) + (f"f{first}" if is_read else "")
+
+    def expires(self, unit: Unit, index: int) -> int:
+        """The instant from which no period that contains a bucket is computed any more.
+
+        A period is computed as long as it is kept, and one of a rolling window as long as any of its slab can be read.
+        """
+        windows = [window for window in self.windows if window.unit == unit]
+        last = {window: window.periods(index)[-1] for window in windows}
+        return max(
+            self.timetable.kept_until(window, window.slab_of(period)[-1] if window.rolling else period) or 0
+            for window, period in last.items()
+        )
+
+
+class AttributeName(NamedTuple):
+    """The parts of the name of an attribute that adds up. A total has no unit, and a bucket of 0."""
+
+    code: str
+    unit: Unit | None
+    is_late: bool
+    bucket: int
+    first: int
+
+
+@lru_cache(maxsize=65536)  # The items of a board have the same names
+def attribute_name(name: str) -> AttributeName | None:
+    """The parts of a name: `b1b` (a total), `b1bd20770`, `lb1bd20770` or `lb1bd20770f20778`; None for any other."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    late, code, unit, bucket, first = found.groups("")
+    return AttributeName(
+        code + unit, cast("Unit", unit) or None, bool(late), int(bucket or 0), int(first or bucket or 0)
+    )
+
+
+def late_name(bucket: str) -> str:
+    """The name of the attribute for late events of a bucket, from that of the bucket."""
+    return f"l{bucket}"
+
+
+class Accumulator(NamedTuple):
+    """What an attribute of a member's item adds up: a metric in one bucket, or its total (unit None).
+
+    Late events (`is_late`) count in periods of rolling windows alone, from the period `first` on.
+    """
+
+    metric: Metric
+    unit: Unit | None
+    is_late: bool
+    bucket: int
+    first: int
+
+    @property
+    def names_first(self) -> bool:
+        """Whether it does not count in all periods that contain the bucket."""
+        return self.first != self.bucket
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """All boards whose names match one pattern."""
+
+    pattern: str
+    timetable: Timetable
+    metrics: Mapping[str, Metric]
+    members: Members = "open"
+    shards: int = 1
+    endings: Endings = NO_ENDINGS
+    announce: Mapping[str, int] = field(default_factory=dict)  # The length of the top by window
+    _codes: dict[str, tuple[Metric, Unit | None]] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rankings: set[str] = set()
+        for metric in self.metrics.values():
+            codes: dict[str, tuple[Metric, Unit | None]] = {metric.total(): (metric, None)}
+            codes.update((code, (metric, unit)) for unit, code in metric.bucket_codes.items())
+            ranked = {metric.ranking_code(window) for window in metric.windows}
+            if self._codes.keys() & codes or rankings & ranked:
+                raise ValueError(f"the short code of {metric.name!r} is another metric's: rename {metric.name!r}")
+            self._codes.update(codes)
+            rankings |= ranked
+
+    def accumulator(self, attribute: str) -> Accumulator | None:
+        """What an attribute of an item adds up; None if this definition does not know it."""
+        name = attribute_name(attribute)
+        known = self._codes.get(name.code) if name is not None else None
+        if name is None or known is None or (name.unit == "s" and name.bucket not in self.timetable.seasons):
+            return None
+        return Accumulator(known[0], name.unit, name.is_late, name.bucket, name.first)
+
+    def has_expired(self, attribute: str, now: int) -> bool:
+        """Whether an attribute is a bucket that no readable period contains any more.
+
+        Functions with another definition may run too. So a bucket that this definition does not know has expired once
+        no possible definition reads it. An unknown total never expires: its metric may come back.
+        """
+        accumulator = self.accumulator(attribute)
+        if accumulator is not None:
+            metric, unit, _, bucket, _ = accumulator
+            return unit is not None and now >= metric.expires(unit, bucket)
+        name = attribute_name(attribute)
+        return name is not None and name.unit is not None and is_past_reading(name.unit, name.bucket, now)
+
+    @property
+    def has_buckets(self) -> bool:
+        """Whether members' items hold more than totals. If not, and every metric adds up, the writer reads no items."""
+        return any(metric.bucket_codes for metric in self.metrics.values())
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every metric adds up."""
+        return all(metric.adds_up for metric in self.metrics.values())
+
+    def rankings(self) -> frozenset[str]:
+        """The codes of all windows that are ranked on a board of this family."""
+        return frozenset(metric.ranking_code(window) for metric in self.metrics.values() for window in metric.windows)
+
+
+class Boards:
+    """All families of a `boards.toml`, and the family of each board."""
+
+    def __init__(self, families: tuple[Family, ...]) -> None:
+        self.families = families
+        # The longest pattern wins, then the first in the file: sorted() keeps the file's order among equals.
+        self._by_length = sorted(families, key=lambda family: -len(family.pattern))
+        self.family = lru_cache(maxsize=65536)(self._family)
+
+    def _family(self, board: str) -> Family | None:
+        """The family of a board; None if no pattern matches its name."""
+        return next((f for f in self._by_length if fnmatchcase(board, f.pattern)), None)
+
+
+class Ranking(NamedTuple):
+    """One ordered list of a board: a metric, a window, and the index of one of its periods (0 for `all`).
+
+    A rebuild writes new rankings of a board beside the old ones. Each such copy is a *generation*; the first is 0.
+    """
+
+    board: str
+    metric: Metric
+    window: Window
+    period: int
+    generation: int = 0
+
+    @property
+    def key(self) -> str:
+        """The text that names the ranking in keys; it contains exactly one `#` and no `/`."""
+        return f"{self.board}#{self.ranking_code}"
+
+    @property
+    def ranking_code(self) -> str:
+        """The part of the key after the board."""
+        period = "" if self.window.unit is None else self.period
+        return f"{self.metric.ranking_code(self.window)}{period}{generation_code(self.generation)}"
+
+    @property
+    def readable_until(self) -> int | None:
+        """The instant from which the ranking can no longer be read; None for `all`."""
+        return self.metric.timetable.readable_until(self.window, self.period)
+
+    @property
+    def kept_until(self) -> int | None:
+        """The instant from which the ranking is no longer written, and may be gone; None for `all`."""
+        return self.metric.timetable.kept_until(self.window, self.period)
+
+
+def generation_code(generation: int) -> str:
+    """The end of the code of every ranking of a generation."""
+    return f"~{generation}" if generation else ""
+
+
+# Names of boards and ids of members, and the family that a board belongs to.
+
+BOARD_NAME: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+BOARD_NAME_RULE: Final = "1 to 128 of A-Z a-z 0-9 . _ : -, not . or .."
+MAX_MEMBER_BYTES: Final = 256
+
+
+def is_board_name(name: str) -> bool:
+    """Whether a board can have this name. `.` and `..` mean something else in a path."""
+    return BOARD_NAME.fullmatch(name) is not None and name not in (".", "..")
+
+
+def family_of(boards: Boards, board: str) -> Family:
+    """The family of a board; 404 for a name that no board can have, or that no family matches."""
+    if not is_board_name(board):
+        detail = f"expected a board name of {BOARD_NAME_RULE}, got {board[:80]!r}"
+        raise not_found("no-such-board", "No such board", detail)
+    family = boards.family(board)
+    if family is None:
+        raise not_found("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
+    return family
+
+
+def check_member(argument: str, member: str) -> None:
+    """400 for a text that cannot be a member's id."""
+    size = len(member.encode())
+    if not 1 <= size <= MAX_MEMBER_BYTES:
+        raise bad_argument(argument, f"expected 1 to {MAX_MEMBER_BYTES} bytes of UTF-8, got {size}")
+
+
+# Coverage: which rankings of a board are complete, from which bucket on, and until when they can be read.
+#
+# A definition may change while a board is in use. A window that was added lacks earlier events. A bucket that was
+# removed is missing in every period that contains it. So a board's record holds its coverage. Functions with another
+# definition reduce it to what they keep up too, and only a rebuild adds to it.
+#
+# Seasons are added now and then, and need no rebuild before they begin. A season is complete if every definition in
+# use since it began has it. So the record of a board with the window `season` also says until which day it was in
+# use: it is written once on each day on which the board is. A season that begins after that day is complete.
+
+AHEAD: Final = 10 * MINUTE
+"""Events may count in a bucket this long before it begins: `at` may be ahead, and clocks may be wrong."""
+
+Windows = frozenset[str]  # Codes of the windows of one metric that consist of the same kind of bucket
+
+
+class BucketCoverage(NamedTuple):
+    """The windows for which each definition kept buckets of one kind, and the first complete bucket (None: all are).
+
+    `seasons` are complete too.
+    """
+
+    windows: frozenset[Windows]
+    first: int | None = None
+    seasons: frozenset[int] = frozenset()
+
+    def holds(self, bucket: int) -> bool:
+        """Whether a bucket is complete. If it is, so are those after it, unless they are seasons."""
+        return self.first is None or bucket >= self.first or bucket in self.seasons
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a board's rankings are complete for.
+
+    - `rankings`: the codes of the windows that are ranked.
+    - `buckets`: the kinds of buckets, by code.
+    - `late` and `keep`: the limits under which periods were kept, in milliseconds.
+    - `totals`: the codes of the totals of which `all` is made, by the ranking's code.
+    - `lost`: the codes of totals that some definition in use did not count, after they were in use. Nothing can make
+      them whole.
+    """
+
+    rankings: frozenset[str]
+    buckets: Mapping[str, BucketCoverage]
+    late: int
+    keep: int
+    totals: Mapping[str, str] = field(default_factory=dict)
+    lost: frozenset[str] = frozenset()
+
+    def within(self, other: "Coverage") -> "Coverage":
+        """What stays complete when functions with another coverage are at work: only what is in both."""
+        buckets = {}
+        for code in self.buckets.keys() & other.buckets.keys():
+            mine, theirs = self.buckets[code], other.buckets[code]
+            first = max((first for first in (mine.first, theirs.first) if first is not None), default=None)
+            seasons = {
+                season for season in mine.seasons | theirs.seasons if mine.holds(season) and theirs.holds(season)
+            }
+            buckets[code] = BucketCoverage(mine.windows | theirs.windows, first, frozenset(seasons))
+        rankings = self.rankings & other.rankings
+        # Records of version 0.2 have no totals.
+        totals = {code: total for code, total in {**other.totals, **self.totals}.items() if code in rankings}
+        late, keep = min(self.late, other.late), min(self.keep, other.keep)
+        return Coverage(rankings, buckets, late, keep, totals, self.lost | other.lost)
+
+    def counted_by(self, family: Family) -> "Coverage":
+        """What stays complete once a function with this family's definition has counted an event."""
+        counted = {metric.total() for metric in family.metrics.values()}
+        return replace(self, lost=self.lost | {total for total in self.totals.values() if total not in counted})
+
+    def without(self, lost: Collection[str]) -> "Coverage":
+        """The same without rankings of these totals."""
+        gone = {code for code, total in self.totals.items() if total in lost}
+        totals = {code: total for code, total in self.totals.items() if code not in gone}
+        return replace(self, rankings=self.rankings - gone, totals=totals, lost=frozenset(lost))
+
+    def renewed(self, family: Family, since: int) -> "Coverage":
+        """What is complete after a rebuild, if this family's definition was the only one since an instant."""
+        fresh = coverage_of(family, since)
+        buckets = {
+            code: self._seasons(code, fresh.buckets[code])
+            if unit == "s"
+            else fresh.buckets[code]._replace(first=self._first(metric, unit, since))
+            for metric in family.metrics.values()
+            for unit, code in metric.bucket_codes.items()
+        }
+        return replace(fresh, buckets=buckets).without(self.lost)
+
+    def _seasons(self, code: str, fresh: BucketCoverage) -> BucketCoverage:
+        """The seasons that have all their events. What an event counted in nothing of cannot be rebuilt."""
+        return self.buckets.get(code, fresh._replace(seasons=frozenset()))
+
+    def _first(self, metric: Metric, unit: Unit, since: int) -> int:
+        """The first bucket that has all its events: none was removed, and none counted elsewhere."""
+        timetable = metric.timetable
+        bucket = timetable.index(unit, since)
+        kept = self.buckets.get(metric.bucket_codes[unit])
+        if kept is None:
+            # Kept from now on: the first bucket in which no event can have counted before.
+            while timetable.start(unit, bucket) < since + AHEAD:
+                bucket += 1
+            return bucket
+        limited = self._limited(timetable)
+        definitions = kept.windows | _bucket_coverage(metric, unit).windows
+        while bucket > 0 and min(_expires(limited, windows, bucket - 1) for windows in definitions) > since:
+            bucket -= 1
+        return bucket if kept.first is None else max(bucket, kept.first)
+
+    def ranks(self, ranking: Ranking) -> bool:
+        """Whether the ranking's window is ranked. A period of it is complete if its buckets are."""
+        return ranking.metric.ranking_code(ranking.window) in self.rankings
+
+    def holds(self, ranking: Ranking) -> bool:
+        """Whether a ranking is complete."""
+        metric, window = ranking.metric, ranking.window
+        if window.unit is None or not self.ranks(ranking):
+            return self.ranks(ranking)
+        kept = self.buckets.get(metric.bucket_codes[window.unit])
+        return kept is not None and kept.holds(window.buckets(ranking.period)[0])
+
+    def readable_until(self, ranking: Ranking) -> int | None:
+        """The instant from which a ranking can no longer be read, by any of the definitions; None for `all`."""
+        until = ranking.readable_until
+        earlier = self._limited(ranking.metric.timetable).readable_until(ranking.window, ranking.period)
+        return None if until is None or earlier is None else min(until, earlier)
+
+    def _limited(self, timetable: Timetable) -> Timetable:
+        return timetable.limited(min(self.late, timetable.late), min(self.keep, timetable.keep))
+
+
+def coverage_of(family: Family, now: int) -> Coverage:
+    """The coverage of a new board at the instant `now`: everything that its definition ranks."""
+    buckets = {
+        code: _season_coverage(family, now) if unit == "s" else _bucket_coverage(metric, unit)
+        for metric in family.metrics.values()
+        for unit, code in metric.bucket_codes.items()
+    }
+    totals = {
+        metric.ranking_code(window): metric.total()
+        for metric in family.metrics.values()
+        for window in metric.windows
+        if window.unit is None
+    }
+    return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep, totals)
+
+
+def written_codes(family: Family) -> frozenset[str]:
+    """The codes of all that is ranked on a board: one for each window, and instead of `season` one for each season."""
+    windows = {metric.ranking_code(window): window for metric in family.metrics.values() for window in metric.windows}
+    seasons = {code for code, window in windows.items() if window.unit == "s"}
+    return frozenset(windows.keys() - seasons) | {
+        f"{code}{index}" for code in seasons for index in family.timetable.seasons.indexes
+    }
+
+
+def _season_coverage(family: Family, now: int) -> BucketCoverage:
+    """The seasons of a definition in use: it has all that begin later as far as events do not count in them yet."""
+    timetable = family.timetable
+    first = first_index(timetable.index("d", now + AHEAD) + 1)
+    return BucketCoverage(frozenset({frozenset({"s"})}), first, frozenset(timetable.seasons.indexes))
+
+
+def _bucket_coverage(metric: Metric, unit: Unit) -> BucketCoverage:
+    return BucketCoverage(frozenset({frozenset(window.code for window in metric.windows if window.unit == unit)}))
+
+
+def _expires(timetable: Timetable, codes: Windows, bucket: int) -> int:
+    """The instant from which no period of these windows that contains a bucket can be read."""
+    windows = [window_of(code) for code in codes]
+    return max(timetable.readable_until(window, window.periods(bucket)[-1]) or 0 for window in windows)
+
+
+REBUILD: Final = "rebuild"
+DELETE: Final = "delete"
+BOARD_TTL_S: Final = 60  # Seconds for which a process caches a board's record
+MAX_ATTEMPT_S: Final = 60
+"""Seconds for which a function uses a record that it took from the cache: the longest timeout in `template.yaml`, but
+for that of the maintenance function, which bounds its replays."""
+
+
+class Job(NamedTuple):
+    """A rebuild or deletion of a board that is not finished.
+
+    `task` is `REBUILD` or `DELETE`. `phase` began at `since` (milliseconds). At the end the rankings have `coverage`.
+    `members` members are done: those in the slots before `slot`, and in `slot` those up to `after`.
+    """
+
+    task: str
+    phase: str
+    since: int
+    coverage: Coverage
+    slot: int = 0
+    after: str | None = None
+    members: int = 0
+
+    @property
+    def token(self) -> str:
+        """The fencing token of what is written in this phase."""
+        return f"{self.task}/{self.phase}/{self.since}"
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRecord:
+    """What is stored about a board.
+
+    `version` grows by one with every write. `begun` is when the board began, in milliseconds. `codes` are those of all
+    rankings that any definition has written. Readers use `generation`, which has `coverage`; projectors write all in
+    `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale` ones await removal.
+    A `deleted` board is not listed.
+    """
+
+    board: str
+    version: int
+    begun: int
+    coverage: Coverage
+    codes: frozenset[str]
+    generation: int = 0
+    written: tuple[int, ...] = (0,)
+    latest: int = 0
+    stale: tuple[int, ...] = ()
+    deleted: bool = False
+    renewed: int = 0
+    job: Job | None = None
+
+    @property
+    def is_being_deleted(self) -> bool:
+        """Whether events are refused and nothing is read, until the board's members and ranks are gone."""
+        return self.job is not None and self.job.task == DELETE

@@ -1,1 +1,0 @@
-"""Boards: what is counted and ranked, as `boards.toml` defines it."""

@@ -1,0 +1,351 @@
+"""Events: what a producer says, and the rules that an event must follow to be counted."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any, Final, Literal, NoReturn
+
+import orjson
+
+from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, MAX_UNITS, Boards, Metric, is_board_name
+from standings.domain.boards_toml import MAX_METRICS
+from standings.domain.scoring import NO_NOTE, Aggregate, merge
+from standings.domain.windows import EPOCH, MINUTE, SECOND
+
+# An event, and the error for an event that breaks a rule.
+
+MAX_SHOWN_LENGTH: Final = 80
+Field = Literal["id", "at", "member"]  # A field whose value must be text
+
+Rule = Literal[
+    Field,
+    "age",
+    "ahead",
+    "amount",
+    "board",
+    "bounds",
+    "damaged",
+    "deleting",
+    "internal",
+    "json",
+    "limit",
+    "metrics",
+    "missing",
+    "note",
+    "size",
+    "store",
+    "unknown",
+    "unregistered",
+    "updates",
+]
+"""Why an event is refused. It is a dimension of a metric, so the words are few and never come from an event."""
+
+
+class RefusedEvent(ValueError):
+    """An event that can never be applied. `rule` is for metrics; the message is for people."""
+
+    def __init__(self, rule: Rule, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What an event adds to one member of one board: units by metric, and notes as JSON by metric."""
+
+    board: str
+    member: str
+    amounts: Mapping[str, int]
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
+
+    `digest` depends neither on the order of fields nor on the notation of amounts, nor on an `at` that was filled in.
+    """
+
+    id: str
+    at: int
+    updates: tuple[Update, ...]
+    digest: bytes
+
+
+def shown(value: Any) -> str:
+    """A value for a message: short, and without characters that could break a line of a log."""
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    if isinstance(value, str):
+        text = ascii(value[:MAX_SHOWN_LENGTH])
+    else:
+        text = str(value) if isinstance(value, Decimal) else json.dumps(value)
+    return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[: MAX_SHOWN_LENGTH - 3]}..."
+
+
+def refuse(rule: Rule, field: str, expected: str, value: Any) -> NoReturn:
+    """Raise RefusedEvent for a value of a field."""
+    raise RefusedEvent(rule, f"{field}: expected {expected}, got {shown(value)}")
+
+
+# When an event happened: RFC 3339 text to milliseconds since 1970.
+
+MAX_AHEAD: Final = 5 * MINUTE
+_INSTANT: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:)([0-9]{2})((\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9]))"
+)
+
+
+def read_at(text: str, now: int) -> int:
+    """Read the `at` of an event, in milliseconds; RefusedEvent if it is not an instant, or too far ahead of `now`."""
+    try:
+        if not (match := _INSTANT.fullmatch(text)):
+            raise ValueError(text)
+        # Python has no leap seconds, but RFC 3339 does: second 60 becomes the first of the next minute.
+        leap = match[2] == "60"
+        plain = f"{match[1]}59{match[3]}" if leap else text
+        at = (datetime.fromisoformat(plain.upper()) - EPOCH) // timedelta(milliseconds=1) + leap * SECOND
+    except (ValueError, OverflowError) as error:
+        expected = "an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z"
+        raise RefusedEvent("at", f"at: expected {expected}, got {shown(text)}") from error
+    if at > now + MAX_AHEAD:
+        refuse("ahead", "at", "an instant at most 5 minutes ahead of the writer's clock", text)
+    return at
+
+
+# The rules of events: parse what a producer sends, or refuse it.
+#
+# A body becomes an `Event`, or a `RefusedEvent` that names the field, the value and the rule.
+
+MAX_ID_LENGTH: Final = 128
+MAX_BOARDS: Final = 10
+MAX_UPDATES: Final = 20
+MAX_PAIRS: Final = 50
+# A number that a float may round, or cannot hold at all: such a body is parsed again, with exact numbers.
+_INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
+MAX_NOTE_BYTES: Final = 256
+_UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics", "note"})
+
+
+def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = False) -> Event:
+    """The event in a message's body; RefusedEvent if it breaks a rule. `now` is in milliseconds.
+
+    `at_filled_in` says that the producer sent no `at`. Posted again, the same event has another `at`.
+    """
+    document = _document(body)
+    _check_fields(document, {"id", "at"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
+    event_id = _text(document, "id", "id")
+    if not 1 <= len(event_id) <= MAX_ID_LENGTH:
+        refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
+    at = read_at(_text(document, "at", "at"), now)
+    pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
+    precisions: dict[tuple[str, str], int] = {}
+    for prefix, update in _update_objects(document):
+        note, is_kept = _note(f"{prefix}note", update), False
+        for board, member, metric, units in _amounts(prefix, update, boards):
+            given = pairs.setdefault((board, member), {})
+            added = Aggregate(units, note=note if metric.notes else NO_NOTE)
+            before = given.get(metric.name)
+            # A member that an event names twice gets what two events would come to, the second one last.
+            given[metric.name] = added if before is None else merge(metric, added, before)
+            precisions[board, metric.name] = metric.precision
+            is_kept = is_kept or metric.notes
+        if note and not is_kept:
+            refuse("note", f"{prefix}note", "a metric that keeps notes (notes = true in boards.toml)", update["note"])
+    if len(pairs) > MAX_PAIRS:
+        message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(pairs)}"
+        raise RefusedEvent("updates", message)
+    updates = tuple(_update(*pair, given) for pair, given in pairs.items())
+    return Event(event_id, at, updates, _digest(None if at_filled_in else at, updates, precisions))
+
+
+def _update(board: str, member: str, given: dict[str, Aggregate]) -> Update:
+    amounts = {metric: aggregate.value for metric, aggregate in given.items()}
+    return Update(board, member, amounts, {name: one.note for name, one in given.items() if one.note})
+
+
+def _document(body: str) -> dict[str, Any]:
+    try:
+        if _INEXACT.search(body):
+            # orjson reads decimals as floats: it silently rounds beyond 15 digits, and small numbers to 0.
+            document = json.loads(body, parse_float=Decimal, parse_int=Decimal, parse_constant=no_constant)
+            # json accepts some text that is not JSON, such as half a character; orjson refuses it.
+            orjson.dumps(document, default=str)
+        else:
+            document = orjson.loads(body)
+    except (ValueError, RecursionError, ArithmeticError, TypeError) as error:
+        raise RefusedEvent("json", f"body: cannot be read: {error!r}") from error
+    if not isinstance(document, dict):
+        refuse("json", "body", "a JSON object", document)
+    return document
+
+
+def no_constant(name: str) -> NoReturn:
+    """Raise ValueError for a constant such as NaN, which Python's parser accepts."""
+    raise ValueError(f"expected JSON, which has no {name}")
+
+
+def _update_objects(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects with board, member and metrics, each with the prefix of its fields' names."""
+    if "updates" not in document:
+        yield "", document
+        return
+    updates = document["updates"]
+    if not isinstance(updates, list) or not 1 <= len(updates) <= MAX_UPDATES:
+        refuse("updates", "updates", f"a list of 1 to {MAX_UPDATES} objects", updates)
+    for number, update in enumerate(updates):
+        if not isinstance(update, dict):
+            refuse("updates", f"updates[{number}]", "an object", update)
+        _check_fields(update, _UPDATE_FIELDS, f"updates[{number}].")
+    yield from ((f"updates[{number}].", update) for number, update in enumerate(updates))
+
+
+def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tuple[str, str, Metric, int]]:
+    """Board, member, metric and units, for each board and metric of an update."""
+    names = _board_names(prefix, update)
+    member = _text(update, "member", f"{prefix}member")
+    if not 1 <= (size := len(member.encode())) <= MAX_MEMBER_BYTES:
+        refuse("member", f"{prefix}member", f"1 to {MAX_MEMBER_BYTES} bytes of UTF-8 (it has {size})", member)
+    numbers = _required(update, "metrics", f"{prefix}metrics")
+    if not isinstance(numbers, dict) or not 1 <= len(numbers) <= MAX_METRICS:
+        refuse("metrics", f"{prefix}metrics", f"an object of 1 to {MAX_METRICS} numbers", numbers)
+    for board in names:
+        family = boards.family(board)
+        if family is None:
+            raise RefusedEvent("board", f"{prefix}board: no family in boards.toml matches {board!r}")
+        for name, number in numbers.items():
+            metric = family.metrics.get(name)
+            if metric is None:
+                there = ", ".join(sorted(family.metrics))
+                detail = f"{prefix}metrics: board {board!r} has no metric {shown(name)}; there are: {there}"
+                raise RefusedEvent("metrics", detail)
+            field = f"{prefix}metrics.{name}"
+            units = parse_amount(field, number, metric)
+            if (metric.least is not None and units < metric.least) or (metric.most is not None and units > metric.most):
+                refuse("limit", field, f"{_limits(metric)} on board {board!r}", number)
+            yield board, member, metric, units
+
+
+def _note(field: str, update: dict[str, Any]) -> str:
+    """The note of an update as JSON; NO_NOTE if it has none."""
+    if "note" not in update:
+        return NO_NOTE
+    if isinstance(update["note"], str):
+        raise RefusedEvent("note", f"{field}: expected an object, got text")  # which may be personal
+    if not isinstance(update["note"], dict):
+        refuse("note", field, "an object", update["note"])
+    try:
+        note = orjson.dumps(update["note"], default=_as_written)
+        # Whoever reads it has to be able to parse it, and so does the digest.
+        orjson.loads(note)
+    except (TypeError, ValueError):
+        refuse("note", field, "an object with fewer levels, and no number beyond ±1.8e308", update["note"])
+    if len(note) > MAX_NOTE_BYTES:
+        size = f"an object of at most {MAX_NOTE_BYTES} bytes of JSON (it has {len(note)})"
+        refuse("note", field, size, update["note"])
+    return note.decode()
+
+
+def _as_written(number: Any) -> orjson.Fragment:
+    """A number that a float cannot hold, with all its digits."""
+    return orjson.Fragment(str(number))
+
+
+def _board_names(prefix: str, update: dict[str, Any]) -> list[str]:
+    value = _required(update, "board", f"{prefix}board")
+    names = value if isinstance(value, list) else [value]
+    if not 1 <= len(names) <= MAX_BOARDS:
+        refuse("board", f"{prefix}board", f"one board or a list of 1 to {MAX_BOARDS}", names)
+    for name in names:
+        if not isinstance(name, str) or not is_board_name(name):
+            refuse("board", f"{prefix}board", BOARD_NAME_RULE, name)
+    if len(set(names)) < len(names):
+        refuse("board", f"{prefix}board", "each board once", names)
+    return names
+
+
+def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[str, str], int]) -> bytes:
+    amounts = sorted(
+        [update.board, update.member, name, *canonical_amount(units, precisions[update.board, name])]
+        for update in updates
+        for name, units in update.amounts.items()
+    )
+    notes = sorted(
+        [update.board, update.member, name, orjson.dumps(orjson.loads(note), option=orjson.OPT_SORT_KEYS).decode()]
+        for update in updates
+        for name, note in update.notes.items()
+    )
+    # Without notes the digest is as it always was: receipts of earlier versions hold it.
+    return blake2b(orjson.dumps([at, amounts, notes] if notes else [at, amounts]), digest_size=12).digest()
+
+
+def _required(table: dict[str, Any], key: str, field: str) -> Any:
+    if key not in table:
+        raise RefusedEvent("missing", f"{field}: is missing")
+    return table[key]
+
+
+def _text(table: dict[str, Any], key: Field, field: str) -> str:
+    value = _required(table, key, field)
+    if not isinstance(value, str):
+        refuse(key, field, "text", value)
+    return value
+
+
+def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefix: str) -> None:
+    for key in table:
+        if key not in known:
+            fields = ", ".join(sorted(known))
+            raise RefusedEvent("unknown", f"{prefix}{shown(key)[1:-1]}: no such field; there are {fields}")
+
+
+def _limits(metric: Metric) -> str:
+    """The bounds of a metric's amounts, for a message."""
+    bounds = (("at least", metric.least), ("at most", metric.most))
+    return " and ".join(
+        f"{words} {Decimal(units).scaleb(-metric.precision):f}" for words, units in bounds if units is not None
+    )
+
+
+MAX_DIGITS: Final = 15
+_SMALL: Final = 10**MAX_DIGITS - 1  # A whole number of at most this many units breaks no rule
+
+
+def parse_amount(field: str, value: Any, metric: Metric) -> int:
+    """An amount as a whole number of the metric's units; RefusedEvent if it breaks a rule."""
+    if type(value) is int:
+        whole: int = value * 10**metric.precision
+        if abs(whole) <= _SMALL:
+            return whole
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        refuse("amount", field, "a number", value)
+    sign, all_digits, exponent = Decimal(repr(value) if isinstance(value, float) else value).as_tuple()
+    if not isinstance(exponent, int):
+        refuse("amount", field, "a finite number", value)
+    digits = "".join(map(str, all_digits)).lstrip("0")
+    significant = digits.rstrip("0")
+    exponent += len(digits) - len(significant)
+    if not significant:
+        return 0
+    if len(significant) > MAX_DIGITS:
+        refuse("amount", field, f"at most {MAX_DIGITS} significant digits", value)
+    if exponent < -metric.precision:
+        refuse("amount", field, f"at most {metric.precision} decimals", value)
+    zeros = exponent + metric.precision
+    if len(significant) + zeros > len(str(MAX_UNITS)) or (units := int(significant) * 10**zeros) > MAX_UNITS:
+        refuse("amount", field, f"at most ±(2^53 - 1) units of {metric.precision} decimals", value)
+    return -int(units) if sign else int(units)
+
+
+def canonical_amount(units: int, precision: int) -> tuple[int, int]:
+    """A decimal in its shortest form, so that an event keeps its digest when a metric's precision changes."""
+    while precision and units % 10 == 0:
+        units //= 10
+        precision -= 1
+    return units, precision

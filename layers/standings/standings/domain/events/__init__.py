@@ -1,1 +1,0 @@
-"""Events: their fields, and the rules for them."""

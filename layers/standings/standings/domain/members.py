@@ -1,0 +1,362 @@
+"""A member of a board: its item in Scores, what an event changes in it, and the moves in rankings that follow."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from standings.domain.boards import MAX_UNITS, Boards, Family, Metric, Ranking, attribute_name, late_name
+from standings.domain.scoring import (
+    NO_NOTE,
+    NO_TIE_KEY,
+    Aggregate,
+    Place,
+    aggregate_of_event,
+    merge,
+    merge_all,
+    place_of,
+)
+from standings.domain.windows import DAY, HOUR, Window
+
+# A member's item: its accumulators, and how they change when the member is registered, removed or rewritten.
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One state of a member's item. The member's score in every ranking follows from it.
+
+    - `version` grows by one with every write.
+    - `written_at_ms` is the writer's clock in milliseconds. It never goes back on an item.
+    - `abs_total` is at least the absolute value of any sum of accumulators.
+    - `values` holds the accumulators by attribute name, `tie_keys` the tie keys of those that have one, `notes` their
+      notes as JSON.
+    - `removed` marks a removed member: the item has a version and no scores.
+    - `was_removed` stays when a removed member comes back: its rankings of before no longer follow from the item.
+    """
+
+    board: str
+    member: str
+    version: int
+    written_at_ms: int
+    abs_total: int
+    hidden: bool
+    values: Mapping[str, int]
+    tie_keys: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    removed: bool = False
+    was_removed: bool = False
+
+    def without_scores(self) -> "Image":
+        """The image after the item was deleted: the next version, without scores."""
+        return replace(self, version=self.version + 1, abs_total=0, values={}, tie_keys={}, notes={}, removed=True)
+
+    def cell(self, name: str) -> Aggregate | None:
+        """The aggregate in an accumulator; None if the item has no such accumulator."""
+        value = self.values.get(name)
+        if value is None:
+            return None
+        return Aggregate(value, self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE))
+
+    def with_cell(self, name: str, cell: Aggregate) -> "Image":
+        """The image with an aggregate in an accumulator."""
+        return replace(
+            self,
+            values={**self.values, name: cell.value},
+            tie_keys=_with(self.tie_keys, name, cell.tie_key),
+            notes=_with(self.notes, name, cell.note),
+        )
+
+
+def _with(texts: Mapping[str, str], name: str, text: str) -> Mapping[str, str]:
+    """Texts by accumulator, with that of one; an empty text is left out."""
+    others = {of: value for of, value in texts.items() if of != name}
+    return {**others, name: text} if text else others
+
+
+def new_image(board: str, member: str, written_at_ms: int) -> Image:
+    """A new item. Its version starts at the clock, so it is above any earlier item of the same key."""
+    return Image(board, member, written_at_ms, written_at_ms, 0, hidden=False, values={})
+
+
+def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Image:
+    """The image's next version, without the accumulators that are `gone`."""
+    dropped = frozenset(gone)
+    values = {name: value for name, value in image.values.items() if name not in dropped}
+    return replace(
+        image,
+        version=image.version + 1,
+        written_at_ms=written_at_ms,
+        abs_total=sum(map(abs, values.values())),
+        values=values,
+        tie_keys={name: tie_key for name, tie_key in image.tie_keys.items() if name in values},
+        notes={name: note for name, note in image.notes.items() if name in values},
+        removed=False,
+    )
+
+
+def registered(family: Family, image: Image) -> Image:
+    """The image of a registered member. On a board of registered members, every sum starts at 0."""
+    sums = [metric.total() for metric in family.metrics.values() if metric.aggregate == "sum"]
+    zeros = dict.fromkeys(sums if family.members == "registered" else [], 0)
+    return replace(image, values={**zeros, **image.values}, removed=False)
+
+
+def removed(image: Image, written_at_ms: int) -> Image:
+    """The image of a removed member: the next version, without scores."""
+    empty = rewritten(replace(image, hidden=False, values={}, tie_keys={}, notes={}), written_at_ms)
+    return replace(empty, removed=True, was_removed=True)
+
+
+# The rolling sum: a member's score in a period is the sum of its buckets (or their max, min or last).
+
+
+def aggregate_in_period(image: Image, metric: Metric, window: Window, period: int) -> Aggregate | None:
+    """Merge the buckets of a period, ignoring `hidden`; None if the member has no event in it."""
+    if window.unit is None:
+        return image.cell(metric.total())
+    if not window.rolling:
+        return image.cell(metric.bucket(window.unit, period))
+    return aggregate_of(image, metric, contributions(image, metric, window), period)
+
+
+class Contribution(NamedTuple):
+    """An accumulator, and the periods of a rolling window in which it counts: those from `first` to before `until`."""
+
+    first: int
+    until: int
+    name: str
+
+
+def contributions(image: Image, metric: Metric, window: Window) -> Iterator[Contribution]:
+    """The accumulators that count in some period of a rolling window."""
+    code = metric.bucket_codes[window.unit] if window.unit is not None else ""
+    for name in image.values:
+        of = attribute_name(name)
+        if of is not None and of.code == code and of.first < of.bucket + window.size:
+            yield Contribution(of.first, of.bucket + window.size, name)
+
+
+def aggregate_of(image: Image, metric: Metric, parts: Iterable[Contribution], period: int) -> Aggregate | None:
+    """Merge the accumulators that count in a period; None if there are none."""
+    cells = (image.cell(one.name) for one in parts if one.first <= period < one.until)
+    return merge_all(metric, [cell for cell in cells if cell is not None])
+
+
+def place(image: Image | None, ranking: Ranking) -> Place | None:
+    """A member's place in a ranking; None if the member is hidden, gone, or has no event in the period."""
+    if image is None or image.hidden:
+        return None
+    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+    return None if aggregate is None else place_of(ranking.metric, aggregate)
+
+
+# Which rankings a member's item affects, and which rankings of a board are open.
+
+SKIP_MARGIN: Final = HOUR
+"""A period is skipped if it could last be read this long before an image was written. It is less than
+`REMOVAL_MARGIN`, so that a removed accumulator never looks like a score that fell."""
+
+AHEAD_MARGIN: Final = HOUR  # No event counts in a bucket that begins later than this after any clock's now
+
+
+def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
+    """The rankings in which a member's place may differ between two images, but for those of rolling windows.
+
+    Periods that are no longer kept when `new` is written are skipped.
+    """
+    before: Mapping[str, int] = old.values if old is not None else {}
+    tie_keys: Mapping[str, str] = old.tie_keys if old is not None else {}
+    # Hiding a member, or showing it again, moves it in every ranking.
+    shown_or_hidden = old is not None and old.hidden != new.hidden
+    for attribute in before.keys() | new.values.keys():
+        moved = shown_or_hidden or before.get(attribute) != new.values.get(attribute)
+        if not moved and tie_keys.get(attribute) == new.tie_keys.get(attribute):
+            continue
+        accumulator = family.accumulator(attribute)
+        if accumulator is None or not (moved or accumulator.metric.ties_by_instant):
+            continue
+        metric, unit, is_late, bucket, _ = accumulator
+        for window in metric.windows:
+            if window.unit == unit and not window.rolling and not is_late:
+                ranking = Ranking(new.board, metric, window, bucket)
+                if _is_open(ranking, new.written_at_ms):
+                    yield ranking
+
+
+def _is_open(ranking: Ranking, now: int) -> bool:
+    until = ranking.kept_until
+    return until is None or now < until + SKIP_MARGIN
+
+
+def readable_rankings(family: Family, image: Image, now: int) -> Iterator[Ranking]:
+    """The rankings in whose scores an image's accumulators count, and that are kept at `now` or later.
+
+    Those of rolling windows are not among them.
+    """
+    return affected_rankings(family, None, replace(image, written_at_ms=now))
+
+
+def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
+    """Every ranking of a board that is kept at `now`, and every later one in which events count already."""
+    for metric in family.metrics.values():
+        for window in metric.windows:
+            if window.unit is None:
+                yield Ranking(board, metric, window, 0)
+                continue
+            newest_bucket = family.timetable.index(window.unit, now + AHEAD_MARGIN)
+            period: int | None = window.periods(newest_bucket)[-1]
+            while period is not None and period >= 0:
+                ranking = Ranking(board, metric, window, period)
+                if not _is_open(ranking, now):
+                    break
+                yield ranking
+                period = family.timetable.beside(window.unit, period, -1)
+
+
+# Count events in a member's item, and find the accumulators of an item that have expired.
+
+REMOVAL_MARGIN: Final = DAY
+"""An accumulator is removed this long after its last period could be read: longer than any clock is wrong."""
+
+
+class Counted(NamedTuple):
+    """What one event adds to one item: units and notes by metric. `at` is in milliseconds."""
+
+    event_id: str
+    at: int
+    amounts: Mapping[str, int]
+    notes: Mapping[str, str] = MappingProxyType({})
+
+
+def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str, int]:
+    """What events add to an item's attributes at the instant `now`, for metrics that all add up. 0 is added too."""
+    adds: dict[str, int] = {}
+    for event in counted:
+        for metric, name in _accumulators(family, event, now):
+            adds[name] = adds.get(name, 0) + event.amounts[metric.name]
+    return adds
+
+
+def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Image, list[str]]:
+    """Count one event: the new image, and the names of the accumulators that changed."""
+    changed = []
+    for metric, name in _accumulators(family, event, now):
+        note = event.notes.get(metric.name, NO_NOTE)
+        added = aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note)
+        before = image.cell(name)
+        after = added if before is None else merge(metric, before, added)
+        if after != before:
+            changed.append(name)
+            image = image.with_cell(name, after)
+    return image, changed
+
+
+def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Metric, str]]:
+    """The accumulators in which an event counts: each metric's total, and a bucket for each unit that accepts it."""
+    for metric_name in event.amounts:
+        metric = family.metrics[metric_name]
+        yield metric, metric.total()
+        for unit in metric.bucket_codes:
+            index = family.timetable.accepts(unit, event.at, now)
+            name = metric.late_bucket(unit, event.at, now) if index is None else metric.bucket(unit, index)
+            if name is not None:
+                yield metric, name
+
+
+def expired(family: Family, image: Image, now: int) -> list[str]:
+    """The accumulators of an item whose last period could be read until `REMOVAL_MARGIN` ago."""
+    return [attribute for attribute in image.values if family.has_expired(attribute, now - REMOVAL_MARGIN)]
+
+
+def late_merged(family: Family, image: Image, now: int) -> tuple[Image, list[str]]:
+    """Merge late buckets that no longer need to name their first period: the new image, and the names that are gone.
+
+    That is so once no earlier period can be read, nor could be an hour ago. Such a bucket is added to the one without a
+    first period. So an item has at most three late buckets for each bucket.
+    """
+    gone = []
+    for name in image.values:
+        accumulator, cell = family.accumulator(name), image.cell(name)
+        if accumulator is None or accumulator.unit is None or cell is None or not accumulator.names_first:
+            continue
+        metric, unit = accumulator.metric, accumulator.unit
+        if now >= metric.timetable.rolling_until(unit, accumulator.first - 1) + SKIP_MARGIN:
+            whole = late_name(metric.bucket(unit, accumulator.bucket))
+            before = image.cell(whole)
+            image = image.with_cell(whole, cell if before is None else merge(metric, before, cell))
+            gone.append(name)
+    return image, gone
+
+
+def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str | None:
+    """A window in which a changed attribute takes a score beyond ±(2^53 - 1) units; None if there is none."""
+    for attribute in changed:
+        accumulator = family.accumulator(attribute)
+        if accumulator is None:
+            continue
+        metric, unit, _, bucket, first = accumulator
+        if abs(image.values[attribute]) > MAX_UNITS:
+            return f"{metric.name} in {'all' if unit is None else 'one ' + unit}"
+        for window in metric.windows:
+            if not window.rolling or window.unit != unit:
+                continue
+            parts = list(contributions(image, metric, window))
+            for period in range(first, bucket + window.size):
+                aggregate = aggregate_of(image, metric, parts, period)
+                if aggregate is not None and abs(aggregate.value) > MAX_UNITS:
+                    return f"{metric.name} in {window.name}"
+    return None
+
+
+# Moves: how changes of a member's item move the member in rankings.
+
+
+class Change(NamedTuple):
+    """One change of a member's item: the image before (None for a new item) and after."""
+
+    old: Image | None
+    new: Image
+
+
+@dataclass(slots=True)
+class Move:
+    """A member's change of place in one ranking (None: no place). If the row there differs from `old`, it counts."""
+
+    ranking: Ranking
+    member: str
+    old: Place | None
+    new: Place | None
+    version: int
+    written_at_ms: int
+
+
+def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> list[Move]:
+    """The moves of one member, from its first image to its last, in each generation.
+
+    A place that changed and changed back is a move too: its row must get the newest version, so that a late record from
+    in between is not applied.
+    """
+    ordered = sorted(changes, key=lambda change: change.new.version)
+    first, last = ordered[0].old, ordered[-1].new
+    family = boards.family(last.board)
+    if family is None:
+        return []
+    # An affected ranking may keep its place: a best may not have improved, and a hidden member has no place.
+    moved = {
+        ranking: None
+        for change in ordered
+        for ranking in affected_rankings(family, change.old, change.new)
+        if place(change.old, ranking) != place(change.new, ranking)
+    }
+    return [
+        Move(
+            ranking._replace(generation=generation),
+            last.member,
+            place(first, ranking),
+            place(last, ranking),
+            last.version,
+            last.written_at_ms,
+        )
+        for generation in generations
+        for ranking in moved
+    ]

@@ -1,1 +1,0 @@
-"""A member's item, and the rankings and scores that follow from it."""

@@ -1,0 +1,150 @@
+"""Profiles of members (name, picture, …), and how names are searched."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from standings.domain.errors import bad_body
+
+# A profile, and the rules of what a client may write into one.
+#
+# Names, pictures and data are personal. So no error here shows a value, only what was expected and its size or type.
+
+Field = Literal["name", "picture", "country", "data"]
+Changes = Mapping[Field, str | None]
+"""The fields to set, and those to remove (None). `data` is JSON text."""
+
+MAX_NAME_LENGTH: Final = 64
+MAX_PICTURE_LENGTH: Final = 512
+MAX_DATA_BYTES: Final = 1024
+_MAX_SHOWN_FIELD: Final = 40
+# Control characters, separators of lines, and what turns the direction of the text around it: a name is one line, and
+# cannot change how a page shows what stands beside it. Marks of direction (U+200E, U+200F, U+061C) are in real names.
+_REFUSED: Final = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# RFC 3986: a scheme, a host that is a name or an IPv4 address, perhaps a port, and the rest. No user, no password.
+_PICTURE: Final = re.compile(
+    r"https://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?([/?#][A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*)?"
+)
+_COUNTRY: Final = re.compile("[A-Z]{2}")
+_TYPES: Final = {
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
+
+
+class Profile(NamedTuple):
+    """What is known of a member; None for what is not. `data` is the text of a JSON object."""
+
+    name: str | None = None
+    picture: str | None = None
+    country: str | None = None
+    data: str | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """The profile as JSON shows it."""
+        return {**self._asdict(), "data": None if self.data is None else orjson.Fragment(self.data)}
+
+
+def changes_of(document: Any) -> Changes:
+    """The changes that a body asks for; InvalidBodyError names the field that breaks a rule, and never its value."""
+    if not isinstance(document, dict):
+        raise bad_body(f'expected an object such as {{"name": "Ada"}}, got {_type(document)}')
+    for field in document:
+        if field not in _RULES:
+            raise bad_body(f"{ascii(field[:_MAX_SHOWN_FIELD])[1:-1]}: no such field; there are {', '.join(_RULES)}")
+    if not document:
+        raise bad_body(f"expected at least one of {', '.join(_RULES)}")
+    return {field: None if value is None else _RULES[field](value) for field, value in document.items()}
+
+
+def _name(value: Any) -> str:
+    written = _text("name", value).strip()
+    # Composing takes time that grows with the square of the length, and shortens a text to a quarter at most.
+    text = unicodedata.normalize("NFC", written) if len(written) <= 4 * MAX_NAME_LENGTH else written
+    if not 1 <= len(text) <= MAX_NAME_LENGTH:
+        raise bad_body(f"name: expected 1 to {MAX_NAME_LENGTH} characters, got {len(text)}")
+    if found := _REFUSED.search(text):
+        raise bad_body(f"name: expected no control or bidirectional-override characters, got U+{ord(found[0]):04X}")
+    if unicodedata.category(text[0]).startswith("M"):
+        raise bad_body(f"name: expected a letter before the mark U+{ord(text[0]):04X}, which changes what is before it")
+    return text
+
+
+def _picture(value: Any) -> str:
+    text = _text("picture", value)
+    if len(text) > MAX_PICTURE_LENGTH:
+        raise bad_body(f"picture: expected at most {MAX_PICTURE_LENGTH} characters, got {len(text)}")
+    if not _PICTURE.fullmatch(text):
+        raise bad_body("picture: expected an address such as https://pictures.example/ada.png, without user or spaces")
+    return text
+
+
+def _country(value: Any) -> str:
+    text = _text("country", value)
+    if not _COUNTRY.fullmatch(text):
+        raise bad_body("country: expected two capital letters such as DE")
+    return text
+
+
+def _data(value: Any) -> str:
+    if not isinstance(value, dict):
+        raise bad_body(f"data: expected an object, got {_type(value)}")
+    try:
+        text = orjson.dumps(value)
+    except TypeError as error:
+        raise bad_body("data: expected fewer levels of nesting") from error
+    if len(text) > MAX_DATA_BYTES:
+        raise bad_body(f"data: expected at most {MAX_DATA_BYTES} bytes as JSON without spaces, got {len(text)}")
+    return text.decode()
+
+
+def _text(field: Field, value: Any) -> str:
+    if not isinstance(value, str):
+        raise bad_body(f"{field}: expected text or null, got {_type(value)}")
+    return value
+
+
+def _type(value: Any) -> str:
+    return _TYPES.get(type(value), "null")
+
+
+_RULES: Final[Mapping[Field, Callable[[Any], str]]] = {
+    "name": _name,
+    "picture": _picture,
+    "country": _country,
+    "data": _data,
+}
+
+
+# How names are compared in a search by their beginning.
+
+MIN_SEARCH_LENGTH: Final = 2
+INDEXED_LENGTH: Final = 64  # Characters of a name's search form that the index holds
+MAX_FOUND: Final = 20
+MAX_LOOKED_AT: Final = 200  # Profiles that a search on a board looks at
+
+
+def search_form(text: str) -> str:
+    """A text without case, marks and differences of form: `Ádám` is `adam`, and a beginning of it stays one.
+
+    Compatible characters become equal (NFKD), marks go, and so do spaces at the ends. A folded letter may be composed,
+    so it is decomposed again.
+    """
+    return _unmarked(_unmarked(text).casefold()).strip()
+
+
+def begins_with(name: str, beginning: str) -> bool:
+    """Whether a name's search form begins with another search form."""
+    return search_form(name).startswith(beginning)
+
+
+def _unmarked(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in decomposed if not unicodedata.category(character).startswith("M"))

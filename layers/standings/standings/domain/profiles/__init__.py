@@ -1,1 +1,0 @@
-"""Profiles: what people see of a member."""

@@ -1,0 +1,475 @@
+"""Rolling windows: all periods of a window in one row for each member, in lists of blocks of periods, and in logs."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from standings.domain.boards import Boards, Family, Metric, Ranking, generation_code
+from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN, Change, Image, aggregate_of, contributions
+from standings.domain.scoring import Place, place_of
+from standings.domain.tiers import Path, deltas
+from standings.domain.windows import DAY, HOUR, Unit, Window
+
+# The rankings of a rolling window: one for each period, with rows, lists and logs that periods share.
+
+_LENGTH: Final[dict[Unit, int]] = {"h": HOUR, "d": DAY}
+
+
+class RollingRankings(NamedTuple):
+    """All rankings of a rolling window on a board, in one generation."""
+
+    board: str
+    metric: Metric
+    window: Window
+    generation: int = 0
+
+    @property
+    def key(self) -> str:
+        """The text that names the rows and the logs in keys: that of a ranking without its period."""
+        code = self.metric.ranking_code(self.window)
+        return f"{self.board}#{code}{generation_code(self.generation)}"
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the window's buckets."""
+        if self.window.unit is None:
+            raise ValueError(f"expected a rolling window, got {self.window.name!r}")
+        return self.window.unit
+
+    def at(self, period: int) -> Ranking:
+        """The ranking of one period."""
+        return Ranking(self.board, self.metric, self.window, period, self.generation)
+
+    def readable_until(self, period: int) -> int:
+        """The instant from which a period can no longer be read."""
+        return self.metric.timetable.readable_until(self.window, period) or 0
+
+    def first_open(self, now: int) -> int:
+        """The first period that can be read at `now`, or could be read until `SKIP_MARGIN` before."""
+        return _first_open(self.metric, self.window, self.unit, now)
+
+
+def rolling_of(ranking: Ranking) -> RollingRankings:
+    """The rankings of all periods of a ranking's window."""
+    return RollingRankings(ranking.board, ranking.metric, ranking.window, ranking.generation)
+
+
+# The members of a batch were written at almost the same time.
+@lru_cache(maxsize=4096)
+def _first_open(metric: Metric, window: Window, unit: Unit, now: int) -> int:
+    timetable = metric.timetable
+
+    def is_open(period: int) -> bool:
+        return now < (timetable.readable_until(window, period) or 0) + SKIP_MARGIN
+
+    period = max(0, timetable.index(unit, max(0, now - SKIP_MARGIN - max(timetable.late_for(unit), _LENGTH[unit]))))
+    while not is_open(period):
+        period += 1
+    while period > 0 and is_open(period - 1):
+        period -= 1
+    return period
+
+
+# Blocks: ranges of a rolling window's periods. Each has a list of its own, with the members of all its periods.
+#
+# A member's step is made up of blocks. So each member of a period is in one list of the blocks that contain the
+# period, and nobody else is in any of them: a page merges these lists, and reads past nobody. In a slab of 8 periods
+# with blocks of up to 4, the step of periods 1 to 4 is made up of the blocks 1, 2 to 3, and 4; period 2 is in the
+# blocks 2, 2 to 3, 0 to 2, 1 to 3 and 0 to 3.
+
+
+class Block(NamedTuple):
+    """The periods from `first` on, `length` of them.
+
+    A block of 1, 2, 4, 8 or 16 periods begins at a multiple of its length. One of 3 or 6 periods is three quarters of a
+    block of 4 or 8: all but its last quarter, or all but its first.
+    """
+
+    first: int
+    length: int
+
+    @property
+    def code(self) -> str:
+        """The block in a list's key: its first period, and its length if that is not 1, as in `20776x4`."""
+        return str(self.first) if self.length == 1 else f"{self.first}x{self.length}"
+
+    @property
+    def until(self) -> int:
+        """The period behind the last one."""
+        return self.first + self.length
+
+
+def blocks_of(window: Window, first: int, until: int) -> Iterator[Block]:
+    """The fewest blocks that make up the periods from `first` to before `until`. None reaches into another slab."""
+    size = len(window.slab_of(first))
+    for slab in range(window.slab_of(first).start, until, size):
+        for start, length in _cover(max(0, first - slab), min(size, until - slab), size, window.longest_block):
+            yield Block(slab + start, length)
+
+
+def blocks_within(window: Window, first: int, until: int) -> Iterator[Block]:
+    """Every block that reaches into the periods from `first` to before `until`."""
+    size = len(window.slab_of(first))
+    for slab in range(window.slab_of(first).start, until, size):
+        for block in _blocks_of_slab(size, window.longest_block):
+            moved = Block(slab + block.first, block.length)
+            if moved.first < until and moved.until > first:
+                yield moved
+
+
+@lru_cache(maxsize=1024)
+def lists_of(ranking: Ranking) -> tuple[str, ...]:
+    """The keys of the lists that hold a ranking's entries, each member in one of them."""
+    if not ranking.window.rolling:
+        return (ranking.key,)
+    rankings = rolling_of(ranking)
+    return tuple(
+        list_key(rankings, block) for block in blocks_within(ranking.window, ranking.period, ranking.period + 1)
+    )
+
+
+def list_key(rankings: RollingRankings, block: Block) -> str:
+    """The key of a block's list. That of a block of one period is the key of the period's ranking."""
+    code = rankings.metric.ranking_code(rankings.window)
+    return f"{rankings.board}#{code}{block.code}{generation_code(rankings.generation)}"
+
+
+@cache
+def _cover(first: int, until: int, slab: int, longest: int) -> tuple[Block, ...]:
+    if first == until:
+        return ()
+    blocks = [block for block in _blocks_of_slab(slab, longest) if block.first == first and block.until <= until]
+    return min(((block, *_cover(block.until, until, slab, longest)) for block in blocks), key=len)
+
+
+@cache
+def _blocks_of_slab(slab: int, longest: int) -> tuple[Block, ...]:
+    powers = [Block(first, length) for length in (1, 2, 4, 8, 16) for first in range(0, slab, length)]
+    quarters = [
+        Block(whole.first + skipped, 3 * whole.length // 4)
+        for whole in powers
+        if whole.length in {4, 8}
+        for skipped in (0, whole.length // 4)
+    ]
+    return tuple(block for block in powers + quarters if block.length <= longest)
+
+
+# Steps: a member's places in all periods of a rolling window, as ranges of periods with one place each.
+#
+# An activity today counts in the periods of today and of the next days alike, so a member has far fewer steps than
+# periods. Steps follow from the member's item alone: two attempts that see the same item find the same steps.
+
+
+class Step(NamedTuple):
+    """A member's place in the periods from `first` to the one before `until`."""
+
+    first: int
+    until: int
+    place: Place
+
+
+class Steps(NamedTuple):
+    """A member's steps, by first period. They are complete from the period `low` on."""
+
+    low: int
+    steps: tuple[Step, ...] = ()
+
+    def place(self, period: int) -> Place | None:
+        """The member's place in a period from `low` on; None if it has none."""
+        return next((step.place for step in self.steps if step.first <= period < step.until), None)
+
+    def by_block(self, window: Window, low: int) -> dict[Block, Place]:
+        """The blocks that the steps are made up of, and the place in each: those that reach to `low` or beyond."""
+        return {
+            block: step.place
+            for step in self.steps
+            if step.until > low
+            for block in blocks_of(window, step.first, step.until)
+            if block.until > low
+        }
+
+
+class CountChange(NamedTuple):
+    """One member less at a sort value, and one more at another (None: nowhere), in a range of periods."""
+
+    first: int
+    until: int
+    old: int | None
+    new: int | None
+
+
+NO_CHANGE: Final = (None, None)
+
+
+def steps_of(image: Image | None, rankings: RollingRankings, now: int) -> Steps:
+    """The steps of an item that was written at `now`; those of a hidden member are none.
+
+    They are complete from the beginning of a slab on, although the slab's first periods may no longer be readable: else
+    the blocks of the first step would follow from when the item was read.
+    """
+    low = rankings.window.slab_of(rankings.first_open(now)).start
+    if image is None or image.hidden:
+        return Steps(low)
+    metric = rankings.metric
+    parts = [part for part in contributions(image, metric, rankings.window) if part.until > low]
+    edges = {max(edge, low) for part in parts for edge in (part.first, part.until)}
+    steps: list[Step] = []
+    for start, until in pairwise(sorted(edges)):
+        aggregate = aggregate_of(image, metric, parts, start)
+        if aggregate is None:
+            continue
+        place = place_of(metric, aggregate)
+        last = steps[-1] if steps else None
+        if last is not None and last.until == start and last.place == place:
+            steps[-1] = last._replace(until=until)
+        else:
+            steps.append(Step(start, until, place))
+    return Steps(low, tuple(steps))
+
+
+def counted_from(before: Steps | None, after: Steps) -> Steps:
+    """The steps to store after those of the row that was read: nothing is known of periods before that row's `low`."""
+    if before is None or before.low <= after.low:
+        return after
+    return Steps(before.low, tuple(step for step in after.steps if step.until > before.low))
+
+
+def count_changes(before: Steps | None, after: Steps) -> Iterator[CountChange]:
+    """How the counts change, from the first period of `after` on, if a row's steps are replaced."""
+    old = before.steps if before is not None else ()
+    edges = sorted({max(edge, after.low) for step in (*old, *after.steps) for edge in (step.first, step.until)})
+    change: CountChange | None = None
+    for start, until in pairwise(edges):
+        values = _sort_value(old, start), _sort_value(after.steps, start)
+        if change is not None and (change.until, change.old, change.new) == (start, *values):
+            change = change._replace(until=until)
+            continue
+        if change is not None and change.old != change.new:
+            yield change
+        change = CountChange(start, until, *values)
+    if change is not None and change.old != change.new:
+        yield change
+
+
+def _sort_value(steps: Iterable[Step], period: int) -> int | None:
+    return next((step.place.sort_value for step in steps if step.first <= period < step.until), None)
+
+
+def blocks_to_write(window: Window, low: int, seen: Steps | None, others: Iterable[Steps], after: Steps) -> list[Block]:
+    """The blocks of the list items to write, for steps that replace those of the row that was read.
+
+    An item is left as it is only if it is the same in the row, in the new steps, and in all `others`: those of every
+    image in between, for an attempt that died may have written any of them.
+    """
+    versions = [steps.by_block(window, low) for steps in (seen or Steps(low), *others, after)]
+    blocks = sorted({block for version in versions for block in version})
+    return [block for block in blocks if any(version.get(block) != versions[-1].get(block) for version in versions)]
+
+
+# Shifts: how changes of a member's item shift the member in a rolling window.
+
+
+@dataclass(slots=True)
+class Shift:
+    """A member's new steps in a rolling window.
+
+    `passed` are the steps of every image in between, and of the one before, if it is known. `thorough` says that
+    others may have written list items of images that are not known here, of any block.
+    """
+
+    ranking: RollingRankings
+    member: str
+    passed: Sequence[Steps]
+    steps: Steps
+    version: int
+    written_at_ms: int
+    thorough: bool = False
+
+    def count_changes(self, seen: Steps | None) -> list[CountChange]:
+        """How the counts change if these steps replace those of the row that was read."""
+        return list(count_changes(seen, self.stored(seen)))
+
+    def stored(self, seen: Steps | None) -> Steps:
+        """The steps to store in place of those of the row that was read."""
+        return counted_from(seen, self.steps)
+
+    def blocks(self, seen: Steps | None) -> Sequence[Block]:
+        """The blocks of the list items to write."""
+        timetable, window = self.ranking.metric.timetable, self.ranking.window
+        if not self.thorough:
+            return blocks_to_write(window, self.steps.low, seen, self.passed, self.steps)
+        newest = timetable.index(self.ranking.unit, self.written_at_ms + AHEAD_MARGIN) + window.size
+        until = max(newest + 1, *(step.until for step in self.steps.steps), 0)
+        return list(blocks_within(window, self.steps.low, until))
+
+
+def rolling_windows(family: Family, board: str) -> Iterator[RollingRankings]:
+    """The rankings of every rolling window of a board."""
+    for metric in family.metrics.values():
+        for window in metric.windows:
+            if window.rolling:
+                yield RollingRankings(board, metric, window)
+
+
+def shifts(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> list[Shift]:
+    """The shifts of one member, from its first image to its last, in each generation.
+
+    Steps that changed and changed back are a shift too: the row must get the newest version, so that a late record from
+    in between is not applied.
+    """
+    ordered = sorted(changes, key=lambda change: change.new.version)
+    last = ordered[-1].new
+    family = boards.family(last.board)
+    found: list[Shift] = []
+    for rankings in rolling_windows(family, last.board) if family is not None else ():
+        passed = [steps_of(image, rankings, last.written_at_ms) for change in ordered for image in change]
+        if any(old != new for old, new in zip(passed[::2], passed[1::2], strict=True)):
+            for generation in generations:
+                of = rankings._replace(generation=generation)
+                found.append(Shift(of, last.member, passed[:-1], passed[-1], last.version, last.written_at_ms))
+    return found
+
+
+def placing_shifts(family: Family, image: Image, generation: int, now: int, *, thorough: bool) -> list[Shift]:
+    """The shifts that bring a member to its steps in each rolling window, wherever it is counted now."""
+    return [
+        Shift(
+            rankings._replace(generation=generation),
+            image.member,
+            (),
+            steps_of(image, rankings, max(now, image.written_at_ms)),
+            image.version,
+            image.written_at_ms,
+            thorough,
+        )
+        for rankings in rolling_windows(family, image.board)
+    ]
+
+
+# The log of a rolling window: changes of counts that its tier nodes may not have taken in yet.
+#
+# A transaction appends one entry to a log: the changes of all members that it moves. A *fold* later takes entries
+# into the nodes, and cuts them off the log. Entries have positions, which never come again: `base` is that of the
+# first one that is left. A node remembers its position in each log, which is that of the first entry that it lacks.
+# So a node and the entries from its position on are the count at the end of the log.
+
+NodeDeltas = dict[tuple[int, Path], dict[int, int]]
+"""Changes of counters by digit, for each node: its period and path."""
+
+
+class LogEntry(NamedTuple):
+    """The changes of one transaction, and when the latest of its changes was written, in milliseconds."""
+
+    written_at_ms: int
+    changes: Sequence[CountChange]
+
+
+class Log(NamedTuple):
+    """A log as it was read: the position of its first entry, and the entries."""
+
+    base: int
+    entries: Sequence[LogEntry] = ()
+
+    @property
+    def end(self) -> int:
+        """The position behind the last entry."""
+        return self.base + len(self.entries)
+
+    def since(self, position: int) -> Sequence[LogEntry]:
+        """The entries from a position on."""
+        return self.entries[max(0, position - self.base) :]
+
+
+def encode_entry(entry: LogEntry) -> str:
+    """An entry as text: the time, then four numbers for each change. Ranges are given from where the last one ended."""
+    numbers: list[int | None] = [entry.written_at_ms]
+    last = 0
+    for first, until, old, new in entry.changes:
+        numbers += (first - last, until - first, old, new if old is None or new is None else new - old)
+        last = until
+    return orjson.dumps(numbers).decode()
+
+
+def decode_entry(text: str) -> LogEntry:
+    """The entry in a text. Raises ValueError for any other text."""
+    numbers = orjson.loads(text)
+    if not _is_entry(numbers):
+        raise ValueError(f"expected an entry of a log, got {text[:80]!r}")
+    written_at_ms, *numbers = numbers
+    changes: list[CountChange] = []
+    last = 0
+    for gap, length, old, new in zip(*[iter(numbers)] * 4, strict=True):
+        first = last + gap
+        last = first + length
+        changes.append(CountChange(first, last, old, new if old is None or new is None else old + new))
+    return LogEntry(written_at_ms, changes)
+
+
+def _is_entry(numbers: Any) -> bool:
+    if type(numbers) is not list or len(numbers) % 4 != 1:
+        return False
+    types = set(map(type, (numbers[0], *numbers[1::4], *numbers[2::4])))
+    value_types = set(map(type, (*numbers[3::4], *numbers[4::4])))
+    return types == {int} and value_types <= {int, type(None)} and min(numbers[2::4], default=1) > 0
+
+
+def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
+    """The net change of every counter that some entries change in these periods."""
+    by_range: defaultdict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
+    for change in _changes(entries, periods):
+        by_range[change.first, change.until].append((change.old, change.new))
+    net: NodeDeltas = {}
+    for (first, until), moves in by_range.items():
+        of_range = deltas(moves)
+        for period in range(first, until):
+            for path, counters in of_range.items():
+                node = net.setdefault((period, path), {})
+                for digit, count in counters.items():
+                    node[digit] = node.get(digit, 0) + count
+    changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
+    return {node: counters for node, counters in changed.items() if counters}
+
+
+def fold_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
+    """The net change of every counter of every node that some entry changes.
+
+    Nodes whose changes cancel each other out are among them, without counters: another fold may have brought such a
+    node to a position in between.
+    """
+    net: NodeDeltas = {}
+    for entry in entries:
+        for label, counters in node_deltas([entry], periods).items():
+            node = net.setdefault(label, {})
+            for digit, count in counters.items():
+                node[digit] = node.get(digit, 0) + count
+    return {label: {digit: n for digit, n in counters.items() if n} for label, counters in net.items()}
+
+
+def _changes(entries: Iterable[LogEntry], periods: range) -> Iterator[CountChange]:
+    for entry in entries:
+        for change in entry.changes:
+            first, until = max(change.first, periods.start), min(change.until, periods.stop)
+            if first < until:
+                yield change._replace(first=first, until=until)
+
+
+def joined(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> dict[int, Log] | None:
+    """Two readings of a window's logs as one; None if nodes that were read in between may lack what the later has cut.
+
+    That is so too if a log was not known at the earlier reading.
+    """
+    if not later.keys() <= earlier.keys():
+        return None
+    logs = dict(earlier)
+    for number, log in later.items():
+        known = earlier[number]
+        if log.base > known.end:
+            return None
+        if log.end > known.end:
+            logs[number] = Log(known.base, (*known.entries[: log.base - known.base], *log.entries))
+    return logs

@@ -1,0 +1,153 @@
+"""Scores: how amounts are aggregated, how scores are ordered, and how ties are broken."""
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Final, NamedTuple
+
+from standings.domain.boards import MAX_UNITS, Metric
+
+# The order of a ranking: sort values, and sort keys that are text.
+#
+# A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the highest
+# leads. It is encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if negative.
+# So text of any length sorts numerically, small numbers are short, and no range is configured.
+
+# Printable characters in the order of their bytes, which is how DynamoDB sorts text.
+_DIGITS: Final = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+_VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
+_ZERO_HEAD: Final = ord("O")
+
+
+class Place(NamedTuple):
+    """Where a member is in a ranking: by sort value, then by an instant in milliseconds (None: by member id alone)."""
+
+    sort_value: int
+    since: int | None = None
+
+
+def sort_value(score: int, *, descending: bool) -> int:
+    """The sort value of a score, and also the score of a sort value."""
+    return -score if descending else score
+
+
+def digits_of(number: int, base: int) -> list[int]:
+    """The digits of a number, the most significant first; those of a negative number are mirrored."""
+    digits: list[int] = []
+    rest = abs(number)
+    while rest:
+        rest, digit = divmod(rest, base)
+        digits.append(digit)
+    digits = digits[::-1] or [0]
+    return digits if number >= 0 else [base - 1 - digit for digit in digits]
+
+
+def number_of(digits: Iterable[int], base: int, *, negative: bool) -> int:
+    """The number with these digits: the inverse of `digits_of`."""
+    number = 0
+    for digit in digits:
+        number = number * base + (base - 1 - digit if negative else digit)
+    return -number if negative else number
+
+
+def encode_sortable(number: int) -> str:
+    """Encode an integer as text that sorts numerically. No encoded number is the beginning of another."""
+    digits = digits_of(number, len(_DIGITS))
+    head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
+    return head + "".join([_DIGITS[digit] for digit in digits])
+
+
+def decode_sortable(text: str) -> tuple[int, str]:
+    """The integer that a text begins with, and the rest of the text: the inverse of `encode_sortable`."""
+    length = ord(text[0]) - _ZERO_HEAD
+    end = 1 + abs(length)
+    return number_of([_VALUE[digit] for digit in text[1:end]], len(_DIGITS), negative=length < 0), text[end:]
+
+
+def sort_key(place: Place, member: str) -> str:
+    """The text that sorts a ranking: by sort value, then by `since` if there is one, then by member."""
+    since = "" if place.since is None else encode_sortable(place.since)
+    return encode_sortable(place.sort_value) + since + member
+
+
+def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
+    """The place and the member of a sort key. `ties_by_instant` says that the key contains a `since`."""
+    number, rest = decode_sortable(text)
+    if not ties_by_instant:
+        return Place(number), rest
+    since, member = decode_sortable(rest)
+    return Place(number, since), member
+
+
+# Ties: how members with equal scores are ordered.
+#
+# - `ties = "member"`: by member id.
+# - `ties = "first"`: by the event with which they reached the score, then by member id. For `sum` it is the latest
+#   event, for `max` and `min` the first one with that amount, for `last` the one with the latest `at` and greatest id.
+#
+# An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` and
+# metrics with notes also by id.
+
+NO_TIE_KEY: Final = ""  # The tie key of events that were counted before tie keys were kept. It sorts before all others.
+LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
+
+
+def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
+    """The tie key of an event; NO_TIE_KEY if the metric needs none."""
+    if not metric.has_tie_keys:
+        return NO_TIE_KEY
+    by_id = metric.aggregate == "last" or metric.notes
+    return encode_sortable(at) + event_id if by_id else encode_sortable(at)
+
+
+def tie_instant(metric: Metric, tie_key: str) -> int | None:
+    """The instant, in milliseconds, that orders equals; None if the member id does."""
+    if not metric.ties_by_instant:
+        return None
+    return decode_sortable(tie_key)[0] if tie_key else LONG_AGO
+
+
+# Aggregates: combine events into one number, by sum, max, min or last.
+#
+# One event is an aggregate too. So counting an event and adding up the buckets of a period are the same operation,
+# `merge`. It is associative and commutative: the order in which events arrive changes neither scores nor ties.
+
+NO_NOTE: Final = ""
+
+
+class Aggregate(NamedTuple):
+    """What events come to: a value in units of the metric, and the event that decides between equals.
+
+    Of that event it has the tie key and the note, as JSON.
+    """
+
+    value: int
+    tie_key: str = NO_TIE_KEY
+    note: str = NO_NOTE
+
+
+def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE) -> Aggregate:
+    """The aggregate of one event."""
+    return Aggregate(units, tie_key_of_event(metric, at, event_id), note)
+
+
+def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
+    """Merge two aggregates of a metric. `ties` says which event's tie key is kept."""
+    if metric.aggregate == "sum":
+        return Aggregate(one.value + other.value, max(one.tie_key, other.tie_key))
+    if metric.aggregate == "last":
+        return max(one, other, key=lambda aggregate: aggregate.tie_key)
+    if one.value == other.value:
+        return min(one, other, key=lambda aggregate: aggregate.tie_key)
+    return max(one, other) if metric.aggregate == "max" else min(one, other)
+
+
+def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | None:
+    """Merge any number of aggregates; None for none."""
+    listed = list(aggregates)
+    return reduce(lambda one, other: merge(metric, one, other), listed) if listed else None
+
+
+def place_of(metric: Metric, aggregate: Aggregate) -> Place:
+    """The place in the metric's rankings of a member with this aggregate."""
+    since = tie_instant(metric, aggregate.tie_key)
+    return Place(sort_value(aggregate.value, descending=metric.descending), since)

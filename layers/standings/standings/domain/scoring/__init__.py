@@ -1,1 +1,0 @@
-"""Scores: how events add up, and how a ranking is ordered."""

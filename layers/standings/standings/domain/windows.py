@@ -1,0 +1,429 @@
+"""Windows of time (all, calendar periods, rolling windows, seasons), their periods, and instants as text."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from typing import Final, Literal
+from zoneinfo import ZoneInfo
+
+# Windows: `all`, calendar windows such as `week`, `season`, and rolling windows such as `last-7-days`.
+
+Unit = Literal["h", "d", "w", "m", "y", "s"]  # An hour, a day, a week, a month or a year of the calendar, a season
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MAX_ROLLING_BUCKETS: Final = 90
+MAX_SLAB: Final = 16
+"""The most periods of a rolling window that are computed together (`Window.slab_of`)."""
+_SHORT: Final = 10  # Buckets of a rolling window that has short slabs and blocks
+
+_UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y", "season": "s"}
+_NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}
+_ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """A span of time in which scores are ranked, such as each day or the last seven days.
+
+    A *bucket* is one hour, day, week, month, year or season (`unit`). A period of a rolling window is `size` buckets, a
+    period of any other window is one bucket. `all` has no unit. `code` begins the code of each period.
+    """
+
+    name: str
+    unit: Unit | None
+    size: int
+    rolling: bool
+    code: str
+
+    def buckets(self, period: int) -> range:
+        """The buckets that a period consists of."""
+        return range(period - self.size + 1, period + 1)
+
+    def periods(self, bucket: int) -> range:
+        """The periods that contain a bucket."""
+        return range(bucket, bucket + self.size)
+
+    def slab_of(self, period: int) -> range:
+        """The slab of a rolling window's periods that contains this one.
+
+        The periods of a slab are computed together, as long as one of them can be read. No block reaches from one slab
+        into the next.
+        """
+        length = 8 if self.size <= _SHORT else MAX_SLAB
+        first = period - period % length
+        return range(first, first + length)
+
+    @property
+    def longest_block(self) -> int:
+        """The length of the longest block of periods that has a list of its own (`domain.rolling`).
+
+        Longer blocks make events cheaper, and pages merge more lists: 5 where the longest block has 4 periods, 9 where
+        it has 16.
+        """
+        return min(4 if self.size <= _SHORT else MAX_SLAB, self.size)
+
+
+def parse_window(name: str) -> Window:
+    """The window of that name; ValueError for an unknown name."""
+    if name == "all":
+        return Window(name, None, 1, rolling=False, code="a")
+    if name in _UNITS:
+        return Window(name, _UNITS[name], 1, rolling=False, code=_UNITS[name])
+    if (match := _ROLLING.fullmatch(name)) and int(match[1]) <= MAX_ROLLING_BUCKETS:
+        unit: Unit = "h" if match[2] == "hours" else "d"
+        return Window(name, unit, int(match[1]), rolling=True, code=match[1] + unit)
+    known = f"all, {', '.join(_UNITS)}, last-N-hours or last-N-days with N from 1 to {MAX_ROLLING_BUCKETS}"
+    raise ValueError(f"expected {known}, got {name!r}")
+
+
+def window_of(code: str) -> Window:
+    """The window of a code; ValueError for an unknown code."""
+    rolling = f"last-{code[:-1]}-{'hours' if code.endswith('h') else 'days'}"
+    return parse_window(_NAMES.get(code, rolling))
+
+
+# Seasons: periods of the window `season`, which a family names. They never overlap, and there may be gaps between.
+
+NO_SEASON: Final = -1
+"""The index of the time before the first season."""
+_PER_DAY: Final = 10**6
+
+
+@dataclass(frozen=True)
+class Season:
+    """A span of days with a name. Days are counted since 1970; `ends` is the first day that no longer belongs to it."""
+
+    name: str
+    starts: int
+    ends: int
+
+    @cached_property
+    def index(self) -> int:
+        """A number that only this name, start and end have. A season that starts later has a greater one."""
+        meaning = repr((self.name, self.ends)).encode()
+        digest = int.from_bytes(blake2b(meaning, digest_size=8).digest(), "big")
+        return first_index(self.starts) + digest % _PER_DAY
+
+
+def first_index(day: int) -> int:
+    """The least index of seasons that start on this day or later."""
+    return day * _PER_DAY
+
+
+class Seasons:
+    """The seasons of a family, by start. `longest` is the length of the longest, in days."""
+
+    def __init__(self, seasons: Iterable[Season] = ()) -> None:
+        self.all = tuple(sorted(seasons, key=lambda season: season.starts))
+        self.indexes = tuple(season.index for season in self.all)
+        self.longest = max((season.ends - season.starts for season in self.all), default=0)
+        self._by_index = {season.index: season for season in self.all}
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._by_index
+
+    def __getitem__(self, index: int) -> Season:
+        return self._by_index[index]
+
+    def begun(self, day: int) -> int:
+        """The index of the latest season that has begun on a day, though it may have ended; or NO_SEASON."""
+        position = bisect_right(self.all, day, key=lambda season: season.starts)
+        return self.indexes[position - 1] if position else NO_SEASON
+
+    def beside(self, index: int, step: int) -> int | None:
+        """The index of the season so many seasons later; None if there is none."""
+        position = self.indexes.index(index) + step
+        return self.indexes[position] if 0 <= position < len(self.indexes) else None
+
+    def find(self, name: str, day: int | None) -> int | None:
+        """The index of the season with this name, or that contains this day; None if there is none."""
+        for season in self.all:
+            if season.name == name or (day is not None and season.starts <= day < season.ends):
+                return season.index
+        return None
+
+
+NO_SEASONS: Final = Seasons()
+
+
+# The calendar of a board: which bucket an instant is in, and when a bucket or period begins and ends.
+#
+# Instants are milliseconds since 1970-01-01T00:00:00Z. Buckets have indexes: hours, days and weeks since 1970 in the
+# board's time zone, months as year * 12 + month - 1, years. Those of seasons are made from their names, starts and
+# ends (`seasons`). A rolling period has the index of its last bucket.
+
+SECOND: Final = 1_000
+MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_ORDINAL: Final = EPOCH.toordinal()
+_EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
+_DAY_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})")
+_HOUR_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
+
+
+class Calendar:
+    """Hours, days, weeks, months, years and seasons in one time zone. Weeks begin on `week_start` (Monday is 0).
+
+    Every hour has 3,600 seconds and begins where the zone's clocks showed a full hour in January 2025. So a day of 25
+    hours has 25 of them, and hours of a half-hour zone begin at half past in UTC.
+    """
+
+    def __init__(self, timezone: str, week_start: int, seasons: Seasons = NO_SEASONS) -> None:
+        self.timezone = timezone
+        self.week_start = week_start
+        self.seasons = seasons
+        self._zone = None if timezone == "UTC" else ZoneInfo(timezone)
+        offset = datetime(2025, 1, 15, tzinfo=self._zone or UTC).utcoffset() or timedelta()
+        self._hour_shift = int(offset.total_seconds()) * SECOND % HOUR
+        self.start = lru_cache(maxsize=4096)(self._start)
+
+    def index(self, unit: Unit, at: int) -> int:
+        """The index of the bucket that contains an instant. For seasons: the latest that has begun, or NO_SEASON."""
+        if unit == "h":
+            return (at + self._hour_shift) // HOUR
+        day = at // DAY if self._zone is None else self.local(at).toordinal() - _EPOCH_ORDINAL
+        return self._index_of_day(unit, day)
+
+    def _index_of_day(self, unit: Unit, day: int) -> int:
+        if unit == "d":
+            return day
+        if unit == "w":
+            return (day + _EPOCH_WEEKDAY - self.week_start) // 7
+        if unit == "s":
+            return self.seasons.begun(day)
+        on = date.fromordinal(day + _EPOCH_ORDINAL)
+        return on.year if unit == "y" else on.year * 12 + on.month - 1
+
+    def _start(self, unit: Unit, index: int) -> int:
+        """The instant at which a bucket begins. A day whose midnight the clocks skip begins right after the gap."""
+        if unit == "h":
+            return index * HOUR - self._hour_shift
+        if unit == "d":
+            day = index
+        elif unit == "w":
+            day = index * 7 - _EPOCH_WEEKDAY + self.week_start
+        elif unit == "s":
+            day = self.seasons[index].starts
+        else:
+            year, month = (index, 0) if unit == "y" else divmod(index, 12)
+            day = date(year, month + 1, 1).toordinal() - _EPOCH_ORDINAL
+        if self._zone is None:
+            return day * DAY
+        midnight = datetime.fromordinal(day + _EPOCH_ORDINAL).replace(tzinfo=self._zone)
+        return (midnight - EPOCH) // timedelta(milliseconds=1)
+
+    def end(self, unit: Unit, index: int) -> int:
+        """The instant at which a bucket ends. Unless it is a season, the next one begins then."""
+        return self.start("d", self.seasons[index].ends) if unit == "s" else self.start(unit, index + 1)
+
+    def beside(self, unit: Unit, index: int, step: int) -> int | None:
+        """The index of the bucket so many buckets later; None if there is no such season."""
+        return self.seasons.beside(index, step) if unit == "s" else index + step
+
+    def has(self, unit: Unit, index: int) -> bool:
+        """Whether there is such a bucket, and it began in 1970 or later."""
+        return index in self.seasons if unit == "s" else index >= self.index(unit, 0)
+
+    def local(self, at: int) -> datetime:
+        """An instant as the board's clocks show it."""
+        return (EPOCH + timedelta(milliseconds=at)).astimezone(self._zone or UTC)
+
+    def current(self, window: Window, now: int) -> int:
+        """The index of the period that contains `now`; 0 for `all`. For seasons as `index`."""
+        return 0 if window.unit is None else self.index(window.unit, now)
+
+    def bounds(self, window: Window, period: int) -> tuple[int, int] | None:
+        """The start and the end of a period; None for `all` and before the first season."""
+        if window.unit is None or (window.unit == "s" and period == NO_SEASON):
+            return None
+        return self.start(window.unit, window.buckets(period)[0]), self.end(window.unit, period)
+
+    def parse_period(self, window: Window, text: str) -> int:
+        """The index of the period that contains a day (`2026-11-20`), of an hour (`2026-11-20T15`) or a season's name.
+
+        When the clocks show an hour twice, the text means the first one, unless it has an offset
+        (`2026-10-25T02+01:00`). Raises ValueError for any other text.
+        """
+        unit = window.unit
+        if unit is None:
+            raise ValueError(f"the window {window.name!r} has no periods")
+        if unit == "s":
+            return self._parse_season(text)
+        try:
+            if unit != "h":
+                return self._index_of_day(unit, parse_day(text))
+            match = _HOUR_TEXT.fullmatch(text)
+            if match is None:
+                raise ValueError(text)
+            parse_day(match[1])
+            on = datetime.fromisoformat(f"{match[1]}T{match[2]}:00:00{match[3] or ''}")
+            on = on if on.tzinfo else on.replace(tzinfo=self._zone or UTC)
+            return self.index("h", (on - EPOCH) // timedelta(milliseconds=1))
+        except ValueError as error:
+            example = "an hour such as 2026-11-20T15" if unit == "h" else "a day such as 2026-11-20"
+            raise ValueError(f"expected {example} for a period of {window.name!r}, got {text[:80]!r}") from error
+
+    def _parse_season(self, text: str) -> int:
+        day = parse_day(text) if text[:1].isdigit() else None
+        index = self.seasons.find(text, day)
+        if index is None:
+            names = ", ".join(season.name for season in self.seasons.all)
+            raise ValueError(f"expected a season or a day in one, got {text[:80]!r}; seasons: {names}")
+        return index
+
+
+def parse_day(text: str) -> int:
+    """The number of a day such as `2026-11-20`: days since 1970. ValueError for any other text."""
+    match = _DAY_TEXT.fullmatch(text)
+    day = date.fromisoformat(match[1]) if match else date.min
+    if not EPOCH.year <= day.year < date.max.year:
+        raise ValueError(f"expected a day such as 2026-11-20, got {text[:80]!r}")
+    return day.toordinal() - _EPOCH_ORDINAL
+
+
+def day_text(day: int) -> str:
+    """A day with this number as text: the inverse of `parse_day`."""
+    return date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
+
+
+def instant(at: int | None) -> str | None:
+    """An instant as text, in UTC, to the millisecond."""
+    if at is None:
+        return None
+    when = EPOCH + timedelta(milliseconds=at)
+    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# Late events and reading time: how long after its end a period accepts events (`late`) and can be read (`keep`).
+
+MAX_LATE_AND_KEEP: Final = 400 * DAY  # `late` and `keep` are at most this long
+SEASON_KEPT: Final = 800 * DAY
+"""How long after its end a season's scores and rankings are stored. Whether it can be read depends on the next season,
+which may be added at any time."""
+_MAX_BUCKET_LENGTH: Final = 367 * DAY
+
+
+class Timetable(Calendar):
+    """A calendar with the rules of late events and of reading time. `late` and `keep` are in milliseconds.
+
+    - Late events: a bucket accepts an event until `late` after the bucket has ended, and so does a period of a rolling
+      window. For hours, at most one day.
+    - Reading time of a calendar period: `keep` after its end (for hours at most `late` and one hour), and until the
+      next period accepts no late events. A season at most `SEASON_KEPT` after its end.
+    - Reading time of a rolling period: `late` after its end, and at least as long as its last bucket.
+    """
+
+    def __init__(self, timezone: str, week_start: int, late: int, keep: int, seasons: Seasons = NO_SEASONS) -> None:
+        super().__init__(timezone, week_start, seasons)
+        self.late = late
+        self.keep = keep
+        self.limited = lru_cache(maxsize=16)(self._limited)
+        self.readable_until = lru_cache(maxsize=4096)(self._readable_until)
+
+    def _limited(self, late: int, keep: int) -> "Timetable":
+        """The same calendar with another `late` and `keep`."""
+        if (late, keep) == (self.late, self.keep):
+            return self
+        return Timetable(self.timezone, self.week_start, late, keep, self.seasons)
+
+    def late_for(self, unit: Unit) -> int:
+        """How long after its end a bucket accepts events."""
+        return min(self.late, DAY) if unit == "h" else self.late
+
+    def accepts(self, unit: Unit, at: int, now: int) -> int | None:
+        """The index of the bucket in which an event of the instant `at` counts now; None if the event is too late."""
+        if now - at > max(_MAX_BUCKET_LENGTH, (self.seasons.longest + 1) * DAY) + self.late:
+            return None  # `at` may be in a year for which Python has no calendar.
+        index = self.index(unit, at)
+        if unit == "s" and (index == NO_SEASON or at >= self.end(unit, index)):
+            return None  # It is in a gap between seasons.
+        return index if now - self.end(unit, index) < self.late_for(unit) else None
+
+    def _readable_until(self, window: Window, period: int) -> int | None:
+        """The instant from which a period can no longer be read; None for `all`, which always can."""
+        unit = window.unit
+        if unit is None:
+            return None
+        end, late = self.end(unit, period), self.late_for(unit)
+        if window.rolling:
+            return self.rolling_until(unit, period)
+        keep = min(self.keep, late + HOUR) if unit == "h" else self.keep
+        following = self.beside(unit, period, 1)
+        until = end + keep if following is None else max(end + keep, self.end(unit, following) + late)
+        return min(until, end + SEASON_KEPT) if unit == "s" else until
+
+    def rolling_until(self, unit: Unit, period: int) -> int:
+        """The instant from which a period of a rolling window can no longer be read."""
+        end = self.end(unit, period)
+        return end + max(self.late_for(unit), end - self.start(unit, period))
+
+    def kept_until(self, window: Window, period: int) -> int | None:
+        """The instant from which a period's scores and ranking may be gone; None for `all`."""
+        return self.end("s", period) + SEASON_KEPT if window.unit == "s" else self.readable_until(window, period)
+
+
+# How long after the end of a bucket some definition may still need it. A bucket stays part of the longest rolling
+# window and of the slab in which that ends, or is kept until the next calendar period has ended; then come `late` and
+# `keep`.
+_MAX_READ_LENGTH: Final[dict[Unit, int]] = {
+    "h": (MAX_ROLLING_BUCKETS + MAX_SLAB - 1) * HOUR + DAY,
+    "d": (MAX_ROLLING_BUCKETS + MAX_SLAB - 1) * DAY + MAX_LATE_AND_KEEP,
+    "w": 7 * DAY + MAX_LATE_AND_KEEP,
+    "m": 31 * DAY + MAX_LATE_AND_KEEP,
+    "y": 366 * DAY + MAX_LATE_AND_KEEP,
+    "s": 366 * DAY + SEASON_KEPT,
+}
+_UTC: Final = Calendar("UTC", 0)
+
+
+def is_past_reading(unit: Unit, index: int, now: int) -> bool:
+    """Whether no possible definition reads a bucket any more, or counts an event in it."""
+    long_ago = now - _MAX_READ_LENGTH[unit]
+    # Another time zone or week start moves a bucket by less than its length: hence one bucket more.
+    if unit == "s":  # A definition that does not know a season makes it unreadable, so that it may have been longer.
+        return index < first_index(_UTC.index("d", long_ago) - 1)
+    return index < _UTC.index(unit, long_ago) - 1
+
+
+# When a period's scores can no longer change by events: `open`, then `closing`, then `final`.
+
+State = Literal["open", "closing", "final"]
+
+CLOCKS_DIFFER: Final = 5 * MINUTE
+"""How much later than by the calendar a period is final. A writer decides by its own clock what is late, and may then
+need the seconds of one call to write it. So this is the most by which a writer's clock may be behind a reader's."""
+
+
+def final_at(timetable: Timetable, window: Window, period: int) -> int | None:
+    """The instant from which no event can change a period's scores, in milliseconds; None if there is none.
+
+    There is none for `all` and for rolling windows, which never end: each day they go on with another period.
+    """
+    bounds = timetable.bounds(window, period)
+    if window.unit is None or window.rolling or bounds is None:
+        return None
+    return bounds[1] + timetable.late_for(window.unit) + CLOCKS_DIFFER
+
+
+def state_of(timetable: Timetable, window: Window, period: int, now: int) -> State:
+    """Whether a period is running, has ended and takes late events, or is final."""
+    final, bounds = final_at(timetable, window, period), timetable.bounds(window, period)
+    if final is None or bounds is None or now < bounds[1]:
+        return "open"
+    return "closing" if now < final else "final"
+
+
+def label_of(timetable: Timetable, window: Window, period: int) -> str:
+    """What a period is called in names of files: its first day, or the name of a season."""
+    if window.unit == "s" and period in timetable.seasons:
+        return timetable.seasons[period].name
+    bounds = timetable.bounds(window, period)
+    if bounds is None:
+        raise ValueError(f"the window {window.name!r} has no periods")
+    return timetable.local(bounds[0]).date().isoformat()

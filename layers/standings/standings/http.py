@@ -1,0 +1,366 @@
+"""The HTTP API: routes, arguments, callers and their scopes, answers and problems, and the live page."""
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+from urllib.parse import parse_qsl
+
+import orjson
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler import exceptions as powertools
+
+from standings.domain.errors import (
+    InvalidArgumentError,
+    InvalidBodyError,
+    NotFoundError,
+    NotYourMemberError,
+    RequestError,
+    TooFarError,
+    bad_argument,
+    bad_body,
+    not_found,
+)
+from standings.domain.events import MAX_SHOWN_LENGTH
+from standings.ports import StoreUnavailableError
+from standings.runtime.logs import logger, stack_of
+
+# Responses: JSON, the live page, reads whose answer the client already has, and problem documents (RFC 9457).
+#
+# Only this module knows the status of an error.
+
+_BAD_REQUESTS: Final[Mapping[type[RequestError], tuple[str, str]]] = {
+    InvalidArgumentError: ("bad-argument", "Bad argument"),
+    InvalidBodyError: ("bad-body", "Bad body"),
+    TooFarError: ("too-far", "Too far to count"),
+}
+"""Kind and title of the errors with status 400."""
+_RETRY_AFTER_S: Final = 5
+
+
+def json(answer: Any, status: int = 200) -> Response[str]:
+    """An answer as JSON."""
+    return Response(status, "application/json", orjson.dumps(answer).decode())
+
+
+def html(page: str, picture_hosts: Sequence[str] = (), embed_origins: Sequence[str] = ()) -> Response[str]:
+    """A page that may only run its own script, use its own styles and request its own origin.
+
+    It may also load pictures from the given hosts. Pages of the given origins, such as `https://club.example`, and of
+    its own may show it in a frame; without origins no page may.
+    """
+    policy = {
+        "default-src": "'none'",
+        "script-src": _source(page, "script"),
+        "style-src": _source(page, "style"),
+        "img-src": " ".join(["data:", *(f"https://{host}" for host in picture_hosts)]),
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": " ".join(["'self'", *embed_origins]) if embed_origins else "'none'",
+    }
+    headers = {
+        "Content-Security-Policy": "; ".join(f"{directive} {source}" for directive, source in policy.items()),
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(200, "text/html; charset=utf-8", page, headers)
+
+
+def _source(page: str, element: str) -> str:
+    """The source expression that allows only the page's one script or style: its hash."""
+    content = page.partition(f"<{element}>")[2].partition(f"</{element}>")[0]
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+def kept_for(answer: Response[str], max_age: int) -> Response[str]:
+    """The answer, which browsers and shared caches may give again for so many seconds, to pages of the same origin.
+
+    With `CorsOrigins` the gateway adds the one origin that asked. A browser refuses a kept answer that names another.
+    """
+    answer.headers["Cache-Control"] = f"public, max-age={max_age}"
+    answer.headers["Vary"] = "Origin"
+    return answer
+
+
+def with_etag(answer: dict[str, Any], request_headers: Mapping[str, str]) -> dict[str, Any]:
+    """The answer to a read with its ETag; 304 without a body if the client already has it (RFC 9110)."""
+    tag = f'"{blake2b(answer["body"].encode(), digest_size=12).hexdigest()}"'
+    answer = {**answer, "headers": {"Cache-Control": "no-cache", **answer["headers"], "ETag": tag}}
+    # A gateway that compresses the body marks the tag as weak.
+    known = (one.strip().removeprefix("W/") for one in request_headers.get("if-none-match", "").split(","))
+    return {**answer, "statusCode": 304, "body": ""} if tag in known else answer
+
+
+def preflight() -> dict[str, Any]:
+    """What a browser asks before a call of another origin. The gateway adds the headers that `CorsOrigins` allows."""
+    return {"statusCode": 204, "headers": {}, "body": ""}
+
+
+def request_error(error: RequestError) -> Response[str]:
+    """The problem of a request that its sender can correct: 400, 403 or 404."""
+    if isinstance(error, NotYourMemberError):
+        return _problem(403, "not-your-member", "Not your member", str(error))
+    if isinstance(error, NotFoundError):
+        return _problem(404, error.kind, error.title, str(error))
+    kind, title = _BAD_REQUESTS[type(error)]
+    return _problem(400, kind, title, str(error))
+
+
+def method_not_allowed(detail: str, allowed: str) -> Response[str]:
+    """405, for a path that has other methods."""
+    return _problem(405, "method-not-allowed", "Method not allowed", detail, {"Allow": allowed})
+
+
+def store_unavailable(error: StoreUnavailableError) -> Response[str]:
+    """503, for a store that is throttled or down. The log has the reason."""
+    logger.error("the store did not answer", extra={"reason": str(error)})
+    detail = f"the store does not answer just now: try again in {_RETRY_AFTER_S} seconds"
+    return _problem(503, "unavailable", "Try again", detail, {"Retry-After": str(_RETRY_AFTER_S)})
+
+
+def _problem(status: int, kind: str, title: str, detail: str, headers: dict[str, str] | None = None) -> Response[str]:
+    document = {"type": f"urn:standings:{kind}", "title": title, "status": status, "detail": detail}
+    # Without it a CDN keeps a 404 for some seconds, and a board's first event does not show.
+    headers = {"Cache-Control": "no-cache", **(headers or {})}
+    return Response(status, "application/problem+json", orjson.dumps(document).decode(), headers)
+
+
+# Who calls, as the token says that the gateway has checked.
+
+ADMIN: Final = "standings/admin"
+
+
+def own_member(event: Mapping[str, Any], claim: str) -> str | None:
+    """The only member that a caller may write for; None if it may write for all.
+
+    `event` is a request in API Gateway's payload format 2.0, `claim` the claim that names the member ("" for none).
+    NotYourMemberError if the token has no such claim.
+    """
+    if not claim:
+        return None
+    claims = _claims(event) or {}
+    if ADMIN in _scopes(claims):
+        return None
+    if not claims.get(claim):
+        raise NotYourMemberError(f"the token has no claim {claim}, which says whose events its bearer may post")
+    return str(claims[claim])
+
+
+def check_admin(event: Mapping[str, Any]) -> None:
+    """Raise NotYourMemberError for a token without `standings/admin`. Its route asks for it too."""
+    claims = _claims(event)
+    if claims is not None and ADMIN not in _scopes(claims):
+        raise NotYourMemberError(f"the token lacks the scope {ADMIN}, which this call needs")
+
+
+def _claims(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The claims of the caller's token; None if the caller has none."""
+    token: Mapping[str, Any] | None = event["requestContext"].get("authorizer", {}).get("jwt")
+    return None if token is None else token.get("claims", {})
+
+
+def _scopes(claims: Mapping[str, Any]) -> list[str]:
+    """The scopes of a token. The gateway writes a list as text in brackets."""
+    return [scope for name in ("scope", "scp") for scope in str(claims.get(name, "")).strip("[]").split()]
+
+
+# The live page: one document, made of a folder's page.html with its styles and scripts.
+#
+# One document needs one request, and its policy can name the hash of its one style and its one script.
+
+_STYLES: Final = re.compile(r'(?:<link rel="stylesheet" href="[a-z]+\.css">\n)+')
+_SCRIPTS: Final = re.compile(r'(?:<script src="[a-z]+\.js"></script>\n)+')
+_FILE: Final = re.compile(r'"([a-z]+\.(?:css|js))"')
+_PICTURE_HOSTS: Final = '<meta name="picture-hosts" content="{}">'
+
+
+def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
+    """The page as one document that may load pictures from the given hosts."""
+
+    def joined(tags: re.Match[str]) -> str:
+        return "".join((folder / name).read_text(encoding="utf-8") for name in _FILE.findall(tags[0]))
+
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    page = _STYLES.sub(lambda tags: f"<style>\n{joined(tags)}</style>\n", page, count=1)
+    page = _SCRIPTS.sub(lambda tags: f"<script>\n{joined(tags)}</script>\n", page, count=1)
+    # The policy blocks other hosts too. With the list the page does not even ask them.
+    return page.replace(_PICTURE_HOSTS.format(""), _PICTURE_HOSTS.format(" ".join(picture_hosts)))
+
+
+# Routes: which function answers which method and path, and the arguments and body of a request.
+
+EVENTS: Final = "/events"
+PROFILE: Final = "/members"
+MEMBER: Final = "/boards/<board>/member"
+RANKING: Final = "/boards/<board>/<metric>/<window>"
+
+WRITES: Final[Mapping[str, tuple[str, ...]]] = {
+    EVENTS: ("POST",),
+    PROFILE: ("PUT", "DELETE"),
+    MEMBER: ("PUT", "DELETE"),
+}
+"""The calls that the gateway routes to the command function. All others reach the query function, also wrong ones."""
+
+_MAX_DIGITS: Final = 15
+_Answer = TypeVar("_Answer", bound=Callable[..., Response[str]])
+
+
+class Arguments(dict[str, str]):
+    """Arguments by name. Every error is an `InvalidArgumentError` that begins with the argument's name."""
+
+    def required(self, name: str, hint: str) -> str:
+        """An argument that must be present; `hint` says what to give."""
+        if name not in self:
+            raise bad_argument(name, f"is missing: {hint}")
+        return self[name]
+
+    def whole(self, name: str, default: int, *, signed: bool = False) -> int:
+        """A whole number, without a sign unless it may be `signed`."""
+        text = self.get(name, str(default))
+        digits = text.removeprefix("-") if signed else text
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS):
+            detail = f"expected a whole number of up to {_MAX_DIGITS} digits, got {text[:MAX_SHOWN_LENGTH]!r}"
+            raise bad_argument(name, detail)
+        return int(text)
+
+    def flag(self, name: str) -> bool:
+        """`true` or `false`; false if absent."""
+        text = self.get(name, "false")
+        if text not in ("true", "false"):
+            raise bad_argument(name, f"expected true or false, got {text[:MAX_SHOWN_LENGTH]!r}")
+        return text == "true"
+
+
+class Api:
+    """The calls that one Lambda function answers.
+
+    For `rankings_max_age` seconds, browsers and a CDN may answer a read of a ranking themselves; 0 lets them ask each
+    time.
+    """
+
+    def __init__(self, rankings_max_age: int = 0) -> None:
+        self._rankings_max_age = rankings_max_age
+        self._app = APIGatewayHttpResolver()
+        self._methods: dict[str, set[str]] = {path: set(methods) for path, methods in WRITES.items()}
+        # Called, not used as decorators: those of Powertools hide the functions' types.
+        self._app.exception_handler(RequestError)(request_error)
+        self._app.exception_handler(StoreUnavailableError)(store_unavailable)
+        self._app.not_found(self._no_such_call)
+
+    def route(self, method: str, path: str) -> Callable[[_Answer], _Answer]:
+        """Make the decorated function the answer to a method and path."""
+
+        def add(function: _Answer) -> _Answer:
+            self._methods.setdefault(path, set()).update({"GET", "HEAD"} if method == "GET" else {method})
+            answer = _without_text_of_bugs(function)
+            if method == "GET" and path.startswith(RANKING) and self._rankings_max_age:
+                answer = _kept_for(answer, self._rankings_max_age)
+            self._app.route(path, method)(answer)
+            return function
+
+        return add
+
+    def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        """Answer an HTTP request in API Gateway's payload format 2.0."""
+        http = event["requestContext"]["http"]
+        if http["method"] == "OPTIONS":
+            return preflight()
+        if http["method"] == "HEAD":
+            answer = self.resolve(
+                {**event, "requestContext": {**event["requestContext"], "http": {**http, "method": "GET"}}}, context
+            )
+            return {**answer, "body": ""}
+        answer = self._app.resolve(event, context)
+        if http["method"] != "GET" or answer["statusCode"] != 200:  # noqa: PLR2004 - OK
+            return answer
+        return with_etag(answer, event.get("headers") or {})
+
+    def arguments(self, *known: str) -> Arguments:
+        """The arguments of the query string. Unknown and repeated arguments are errors."""
+        arguments = Arguments()
+        # Not `queryStringParameters`: it joins repeated values with a comma, which a member's id may contain.
+        query_string = self._app.current_event.raw_event.get("rawQueryString", "")
+        try:
+            pairs = parse_qsl(query_string, keep_blank_values=True, errors="strict")
+        except UnicodeDecodeError as error:
+            raise bad_argument("query", f"expected UTF-8, got {error}") from error
+        for name, value in pairs:
+            if name not in known:
+                there_are = f"there are {', '.join(known)}" if known else "there are none"
+                raise bad_argument(_shown(name), f"no such argument; {there_are}")
+            if name in arguments:
+                raise bad_argument(name, "is given more than once")
+            arguments[name] = value
+        return arguments
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The request in API Gateway's payload format 2.0."""
+        return self._app.current_event.raw_event
+
+    def body(self) -> bytes:
+        """The body of the request, empty if there is none."""
+        event = self._app.current_event.raw_event
+        text = event.get("body") or ""
+        try:
+            return b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
+        except ValueError as error:
+            raise bad_body(f"cannot be read: {error}") from error
+
+    def document(self) -> Any:
+        """The body of the request, parsed as JSON."""
+        try:
+            return orjson.loads(self.body())
+        except orjson.JSONDecodeError as error:
+            raise bad_body(f"expected JSON, got {error}") from error
+
+    def _no_such_call(self, _: powertools.NotFoundError) -> Response[str]:
+        path, method = self._app.current_event.path, self._app.current_event.http_method
+        allowed = {method for route, methods in self._methods.items() if _matches(path, route) for method in methods}
+        # If the method exists, a name in the path has a character that no name has.
+        if not allowed or method in allowed:
+            error = not_found("no-such-path", "No such path", f"there is nothing at {_shown(path)}")
+            return request_error(error)
+        names = ", ".join(sorted(allowed))
+        return method_not_allowed(f"{_shown(path)} does not know {method}, only {names}", names)
+
+
+def _without_text_of_bugs(function: _Answer) -> _Answer:
+    """Raise a bug of ours without its text, which may quote what a client sent: Powertools and Lambda log it."""
+
+    @wraps(function)
+    def answer(**names: str) -> Response[str]:
+        try:
+            return function(**names)
+        except (RequestError, StoreUnavailableError):
+            raise
+        except Exception as bug:  # noqa: BLE001 - it is raised again
+            raise stack_of(bug) from None
+
+    return cast("_Answer", answer)
+
+
+def _kept_for(function: _Answer, max_age: int) -> _Answer:
+    """Let anyone keep the answers for so many seconds. Errors are raised, so nobody keeps them."""
+
+    @wraps(function)
+    def answer(**names: str) -> Response[str]:
+        return kept_for(function(**names), max_age)
+
+    return cast("_Answer", answer)
+
+
+def _matches(path: str, route: str) -> bool:
+    parts, names = path.split("/"), route.split("/")
+    return len(parts) == len(names) and all(
+        bool(part) if name.startswith("<") else part == name for part, name in zip(parts, names, strict=True)
+    )
+
+
+def _shown(text: str) -> str:
+    """A client's text, short enough for a message and with lone surrogates replaced, which JSON cannot hold."""
+    return text[:MAX_SHOWN_LENGTH].encode(errors="replace").decode()

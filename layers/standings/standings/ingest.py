@@ -1,0 +1,156 @@
+"""Accepts events that are posted over HTTP: checks each by itself, and puts the good ones on the queue."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import orjson
+
+from standings.domain.boards import BOARD_NAME, Boards
+from standings.domain.errors import NotYourMemberError, bad_body
+from standings.domain.events import RefusedEvent, no_constant, parse_event
+from standings.domain.windows import instant
+from standings.ports import Posted
+from standings.runtime.clock import Clock
+
+MAX_EVENTS: Final = 100
+MAX_ID_SHOWN: Final = 1_000
+_WHITESPACE: Final = " \t\r\n"
+# A string (one that is not closed runs to the end), a bracket or a comma. Possessive, so that no text takes long.
+_MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """Posts events as the client wrote them, so that no number is rounded. Passes bugs of ours to `report`.
+
+    `send` puts events on the queue; it returns the reason for each event that it did not accept, by position.
+    """
+
+    boards: Boards
+    send: Callable[[Sequence[Posted]], dict[int, str]]
+    most_bytes: int
+    clock: Clock
+    report: Callable[[Exception], None]
+
+    def post(self, body: bytes, own: str | None = None) -> list[dict[str, Any]]:
+        """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
+
+        `own` is the only member that the caller may post for: if any event names another, none is posted.
+        Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
+        """
+        documents = parse_documents(body)
+        if own is not None:
+            _check_members([value for _, value in documents], own)
+        now = self.clock.now()
+        refused: dict[int, str] = {}
+        events: dict[int, Posted] = {}
+        for number, (text, value) in enumerate(documents):
+            try:
+                event = posted(text, value, now + number, self.most_bytes)
+                parse_event(event.body, self.boards, now, at_filled_in=event.at_filled_in)
+                events[number] = event
+            except RefusedEvent as refusal:
+                refused[number] = str(refusal)
+            except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
+                refused[number] = f"body: cannot be read: {error!r}"
+                self.report(error)
+        numbers = list(events)
+        for position, reason in self.send(list(events.values())).items():
+            # If only the answer was lost, the event is on the queue: with the same id it still counts once.
+            refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {reason}"
+        return [_result(value, refused.get(number)) for number, (_, value) in enumerate(documents)]
+
+
+def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
+    """Prepare a text with its parsed value for the queue: `at` defaults to `now`. RefusedEvent if it is too large."""
+    filled_in = isinstance(value, dict) and bool(value) and "at" not in value
+    if filled_in:
+        text = f'{{"at":"{instant(now)}",{text[1:]}'
+    # JSON has these two characters, SQS does not.
+    text = text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
+    if (size := len(text.encode())) > most_bytes:
+        raise RefusedEvent("size", f"body: expected at most {most_bytes} bytes, got {size}")
+    return Posted(text, filled_in, _first_board(value))
+
+
+def _first_board(value: Any) -> str | None:
+    try:
+        board = value["updates"][0]["board"] if "updates" in value else value["board"]
+        first = board[0] if isinstance(board, list) else board
+    except (LookupError, TypeError):
+        return None
+    return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
+
+
+def _check_members(values: Sequence[Any], own: str) -> None:
+    """Raise NotYourMemberError if an event, or one of its updates, names another member."""
+    for number, value in enumerate(values):
+        updates = value.get("updates") if isinstance(value, dict) else None
+        shares = [value, *(updates if isinstance(updates, list) else ())]
+        named = [share["member"] for share in shares if isinstance(share, dict) and "member" in share]
+        # Whom a value names that no parser can hold is not known.
+        if value is None or any(member != own for member in named):
+            detail = f"event {number}: expected the member that the token is for alone, so no event was posted"
+            raise NotYourMemberError(detail)
+
+
+def _result(value: Any, refusal: str | None) -> dict[str, Any]:
+    event_id = value.get("id") if isinstance(value, dict) else None
+    return {
+        # A longer id was refused. Cut it, or a hundred of them would make the answer too large.
+        "id": event_id[:MAX_ID_SHOWN] if isinstance(event_id, str) else None,
+        "status": "queued" if refusal is None else "refused",
+        "detail": refusal,
+    }
+
+
+def parse_documents(body: bytes) -> list[tuple[str, Any]]:
+    """Return each event of a body as its text and the parsed value (None if no parser can hold it).
+
+    Raise RequestError (400) for anything but events.
+    """
+    try:
+        return [(text, _parse(text)) for text in _split(body.decode().strip(_WHITESPACE))]
+    except ValueError as error:
+        raise bad_body(f"expected an event, or a list of 1 to {MAX_EVENTS} events, as JSON: {error}") from error
+
+
+def _split(text: str) -> list[str]:
+    """Cut a list into the texts of its values, however deeply they are nested. An object stays whole."""
+    if text.startswith("{"):
+        return [text]
+    if not text.startswith("["):
+        raise ValueError("the body does not begin with { or [")
+    cuts = [0]
+    depth = 0
+    for match in _MARK.finditer(text):
+        mark = match[0]
+        depth += (mark in ("[", "{")) - (mark in ("]", "}"))
+        if not depth or (depth == 1 and mark == ","):
+            cuts.append(match.start())
+            if len(cuts) > MAX_EVENTS + 1:
+                raise ValueError(f"the list has more than {MAX_EVENTS} values")
+    if depth or cuts[-1] != len(text) - 1 or not text.endswith("]"):
+        raise ValueError("the list does not end with its bracket")
+    texts = [text[before + 1 : cut].strip(_WHITESPACE) for before, cut in pairwise(cuts)]
+    if texts == [""]:
+        raise ValueError("the list is empty")
+    return texts
+
+
+def _parse(text: str) -> Any:
+    """Parse a JSON text. Return None for a value that no parser can hold; raise ValueError for invalid JSON."""
+    with suppress(ValueError):
+        return orjson.loads(text)
+    # Invalid, or valid JSON of one bad event: a number out of bounds, half a surrogate pair, or deep nesting.
+    try:
+        value = json.loads(text, parse_int=str, parse_float=str, parse_constant=no_constant)
+        orjson.dumps(value)
+    except (RecursionError, TypeError):
+        return None
+    return value

@@ -1,1 +1,0 @@
-"""Accepts events over HTTP and puts them on the queue."""

@@ -1,0 +1,307 @@
+"""Audits boards: on request within a budget of requests, and in turns on a schedule."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from standings.catalog import BoardCatalog
+from standings.domain.boards import DELETE, Coverage, Family, Ranking
+from standings.domain.members import Image, open_rankings, readable_rankings
+from standings.domain.rolling import rolling_of, rolling_windows
+from standings.domain.windows import MINUTE, SECOND
+from standings.maintain.audited_rankings import ROUNDS, SETTLING, AuditCall, Kind, StepAudit, TierAudit
+from standings.maintain.turns import Lease, Run
+from standings.ports import SLOTS, AuditPosition, DamagedLog, Listed, Tally
+from standings.runtime.clock import Clock, with_retry
+
+if TYPE_CHECKING:
+    from standings.aws.dynamodb.audit_reads import DynamoAuditReads
+
+
+# Compares boards' Rankings with Scores while events flow, and names each kind of difference.
+#
+# The audit walks in both directions. It lists members from Scores and compares their rows in all their rankings, and
+# in rolling windows their list items too (`step_audit`). Then it walks each ranking's index and tier tree side by
+# side (`tier_audit`).
+#
+# It first reads cheaply, at different moments, and reads what disagrees again at one moment, in a read transaction.
+# At one moment every legal change is either complete or absent, so what still disagrees is a difference. Three cases
+# need time:
+#
+# - A row waits for the stream. For up to `grace` after its item's last change it is `behind`.
+# - An item of a rolling window's list is written before the row. For as long it may be newer.
+# - The sorted index lags behind its table. A leaf's entries are counted between two equal snapshots that are `settling`
+#   seconds apart. A leaf that never rests for so long is `unsettled`.
+#
+# So there are no false alarms. An audit may miss a difference while events flow, if moves between two cheap reads of
+# a leaf make up for its wrong counter. The next audit names it. Nothing leads to the row of a rolling window of a
+# member that has neither an item nor a place in the list: it is not seen.
+#
+# Rankings that can no longer be read are skipped, and those for which the board is not whole
+# (`domain.boards`).
+
+GRACE: Final = 15 * MINUTE  # Milliseconds after an item's last change in which the stream may bring it
+PAGE_SIZE: Final = 100  # Members that are listed and compared together
+
+
+@dataclass(frozen=True)
+class BoardAudit:
+    """Audits one board, a part at each call. Holds a page of members or a part of one ranking's tiers at a time.
+
+    `generation` is the one that is read. `coverage` says for what it is whole. With `only` one ranking of a calendar
+    window is audited, in generation 0. `seen` is called with every member of every ranking, as its item says.
+    """
+
+    call: AuditCall
+    family: Family
+    generation: int
+    coverage: Coverage
+    only: Ranking | None = None
+    seen: Callable[[Image, Ranking], None] | None = None
+
+    def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Audit from a cursor on (None: from the beginning) until the board is done or the deadline comes.
+
+        A cursor of another generation starts the audit again: a rebuild has switched reads in between.
+        """
+        units = self.call.store.units
+        if cursor is None or cursor["generation"] != self.generation:
+            cursor = {"stage": "members", "slot": 0, "after": None}
+        position = self._audit(cursor)
+        after = None if position is None else {"generation": self.generation, **position}
+        return self.call.answer(after, self.call.store.units - units)
+
+    def _audit(self, cursor: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The position of the next call; None when the board is done. Each call makes progress, however short."""
+        is_first = cursor["stage"] == "tiers"
+        if cursor["stage"] == "members":
+            for slot in range(cursor["slot"], SLOTS):
+                after = self._members(slot, cursor["after"] if slot == cursor["slot"] else None)
+                if after is not None:
+                    return {"stage": "members", "slot": slot, "after": after}
+                if slot + 1 < SLOTS and self.call.is_over():
+                    return {"stage": "members", "slot": slot + 1, "after": None}
+            cursor = {"ranking": "", "within": None}
+        damaged: set[str] = set()
+        rankings = self._audited(open_rankings(self.family, self.call.board, self.call.clock.now()))
+        for ranking in sorted(rankings, key=lambda ranking: ranking.ranking_code):
+            code = ranking.ranking_code
+            if code < cursor["ranking"] or (ranking.window.rolling and rolling_of(ranking).key in damaged):
+                continue
+            within = cursor["within"] if code == cursor["ranking"] else None
+            # Leaves in doubt take time to settle: do not begin with less.
+            if not is_first and self.call.is_over(ROUNDS * SETTLING):
+                return {"stage": "tiers", "ranking": code, "within": within}
+            is_first = False
+            self.call.read["rankings"] += within is None
+            try:
+                within = self._tiers(ranking, within)
+            except DamagedLog as damage:
+                window = rolling_of(ranking).key
+                damaged.add(window)
+                self.call.add(Kind.LOG, ranking=window, log=damage.key, found=damage.reason)
+                continue
+            if within is not None:
+                return {"stage": "tiers", "ranking": code, "within": within}
+        return None
+
+    def _tiers(self, ranking: Ranking, within: str | None) -> str | None:
+        """Audit a ranking's tiers from a leaf on: the last one audited if the call was over, None when all are."""
+        compare = partial(self._compare, ranking)
+        if not ranking.window.rolling:
+            return TierAudit(self.call, ranking, compare, dict, within).run()
+        steps = StepAudit(self.call, rolling_of(ranking), self.coverage)
+        compare, moving = partial(steps.surplus, ranking.period), partial(steps.moving, ranking.period)
+        return TierAudit(self.call, ranking, compare, moving, within).run()
+
+    def _members(self, slot: int, after: str | None) -> str | None:
+        """Compare the members of a slot: the last one compared if the call was over, None when all are done."""
+        while True:
+            page = self.call.reads.members(self.call.board, slot, after, PAGE_SIZE)
+            images = [image for image in page if isinstance(image, Image)]
+            for item in page:
+                if not isinstance(item, Image):
+                    self.call.add(Kind.DAMAGED, member=item.member, found=item.why)
+            ranked = [(image, ranking) for image in images for ranking in self._ranked(image)]
+            rows = self.call.reads.rows([(ranking, image.member) for image, ranking in ranked])
+            self.call.read["members"] += len(page)
+            self.call.read["rows"] += len(ranked)
+            for image, ranking in ranked:
+                if self.seen is not None:
+                    self.seen(image, ranking)
+                row = rows.get((ranking, image.member))
+                if self.call.difference(image, row, ranking, image.member) is not None:
+                    self.call.compare(ranking, image.member)
+            for steps in self._windows():
+                steps.members(images)
+            if len(page) < PAGE_SIZE:
+                return None
+            after = page[-1].member
+            if self.call.is_over():
+                return after
+
+    def _windows(self) -> Iterator[StepAudit]:
+        """The rolling windows that are audited."""
+        if self.only is not None:
+            return
+        for rankings in rolling_windows(self.family, self.call.board):
+            if self.coverage.ranks(rankings.at(0)):
+                yield StepAudit(self.call, rankings._replace(generation=self.generation), self.coverage)
+
+    def _compare(self, ranking: Ranking, entries: Sequence[Listed]) -> None:
+        """Compare members that have entries, but whose items are not part of the ranking.
+
+        The others are compared member by member (`_members`).
+        """
+        members = [entry.member for entry in entries]
+        images = self.call.reads.images(self.call.board, members)
+        for member in members:
+            image = images.get(member)
+            if image is None or ranking not in set(self._ranked(image)):
+                self.call.compare(ranking, member)
+
+    def _ranked(self, image: Image) -> Iterator[Ranking]:
+        """The rankings that an item is part of, hidden or not, but for those of rolling windows."""
+        return self._audited(readable_rankings(self.family, image, self.call.clock.now()))
+
+    def _audited(self, rankings: Iterator[Ranking]) -> Iterator[Ranking]:
+        """The rankings that are audited, each once: those that can be read now and that the board is whole for."""
+        now = self.call.clock.now()
+        for ranking in dict.fromkeys(rankings):
+            until = self.coverage.readable_until(ranking)
+            is_asked = self.only is None or ranking == self.only
+            if is_asked and self.coverage.ranks(ranking) and (until is None or now < until):
+                yield ranking._replace(generation=self.generation)
+
+
+@dataclass(frozen=True)
+class Audits:
+    """Audits one board or all boards, as `boards.toml` and the boards' records define them."""
+
+    catalog: BoardCatalog
+    store: "DynamoAuditReads"
+    clock: Clock
+
+    def audit(
+        self,
+        deadline: float,
+        *,
+        board: str | None = None,
+        cursor: Mapping[str, Any] | None = None,
+        grace_seconds: int = GRACE // SECOND,
+    ) -> dict[str, Any]:
+        """Audit one board, or all, from a cursor on. `grace_seconds` says how late the stream may be."""
+        only, at = board, (cursor or {}).get("at")
+        board = only or (cursor or {}).get("board") or self.catalog.next_board(None)
+        answer: dict[str, Any] = {"done": True, "cursor": None, "drift": 0, "boards": []}
+        while board is not None:
+            if self.clock.monotonic() >= deadline:
+                return {**answer, "done": False, "cursor": {"board": board, "at": at}}
+            report = self.audit_board(AuditCall(board, self.store, self.clock, deadline, grace_seconds * SECOND), at)
+            if report is not None:
+                answer["boards"].append(report)
+                answer["drift"] += report["drift"]
+                if not report["done"]:
+                    return {**answer, "done": False, "cursor": {"board": board, "at": report["cursor"]}}
+            board, at = None if only else self.catalog.next_board(board), None
+        return answer
+
+    def audit_board(self, call: AuditCall, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """One call of an audit of one board; None if there is no such board any more."""
+        record = with_retry(lambda: self.catalog.current(call.board), self.clock.backoff(call.deadline))
+        if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
+            return None
+        family = self.catalog.boards.family(call.board)
+        if family is None:
+            raise ValueError(f"no family in boards.toml matches {call.board!r}")
+        return BoardAudit(call, family, record.generation, record.coverage).run(cursor)
+
+
+# Audits all boards in turn, for a schedule.
+#
+# A run spends its read units or its time, and ends with the turn at the latest. Its smallest step is a page of
+# members, or a leaf of a tier tree: all entries with one of up to 128 neighbouring scores.
+
+MAX_FAILED: Final = 20  # Boards that a tally names
+
+
+@dataclass(frozen=True)
+class ScheduledAudits:
+    """Runs of the schedule."""
+
+    audits: Audits
+    lease: Lease[AuditPosition]
+
+    def show(self) -> dict[str, Any]:
+        """The record, as JSON."""
+        return {"done": True, **asdict(self.lease.positions.read())}
+
+    def go_on(self, deadline: float, read_units: int, found: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """Do one run. `found` gets the report of each board, or of a part of it.
+
+        The run ends with the step that reaches `read_units`. `done` in the answer says that the turn has ended,
+        `running` that another run is at work: then this one has done nothing.
+        """
+        if read_units < 1:
+            raise ValueError(f"next: read_units: expected at least 1, got {read_units}")
+        position = self.lease.take(deadline, scheduled=True)
+        if position is None:
+            return {"done": False, "running": True, "board": None, "read_units": 0}
+        visits = _Visits(self.audits, deadline, read_units, found, position.turn or Tally(position.ran_at or 0))
+        run = Run(self.lease, position, deadline, visits, self.audits.catalog.next_board)
+        done = run.go()
+        return {"done": done, "running": False, "board": run.position.board, "read_units": round(visits.used)}
+
+
+class _Visits:
+    """The audits of one run, and the turn's tally."""
+
+    def __init__(
+        self,
+        audits: Audits,
+        deadline: float,
+        read_units: int,
+        found: Callable[[dict[str, Any]], None],
+        tally: Tally,
+    ) -> None:
+        self._audits = audits
+        self._deadline = deadline
+        self._found = found
+        self._start = audits.store.units
+        self._most_units = self._start + read_units
+        self._used_before = tally.read_units
+        self._tally = tally
+
+    @property
+    def used(self) -> float:
+        """The read units used."""
+        return self._audits.store.units - self._start
+
+    def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if self._audits.catalog.boards.family(board) is None:
+            return None
+        audits = self._audits
+        call = AuditCall(board, audits.store, audits.clock, self._deadline, GRACE, self._most_units)
+        report = audits.audit_board(call, at)
+        if report is None:
+            return None
+        self._found(report)
+        drift, boards = self._tally.drift + report["drift"], self._tally.boards + report["done"]
+        self._tally = replace(self._tally, drift=drift, boards=boards)
+        cursor: Mapping[str, Any] | None = report["cursor"]
+        return cursor
+
+    def is_over(self) -> bool:
+        is_spent = self._audits.store.units >= self._most_units
+        return is_spent or self._audits.clock.monotonic() >= self._deadline
+
+    def leave_out(self, board: str) -> None:
+        if len(self._tally.failed) < MAX_FAILED:
+            self._tally = replace(self._tally, failed=[*self._tally.failed, board])
+
+    def noted(self, position: AuditPosition) -> AuditPosition:
+        tally = replace(self._tally, read_units=self._used_before + round(self.used))
+        if position.board is not None:
+            return replace(position, turn=tally)
+        return replace(position, turn=None, last=replace(tally, until=self._audits.clock.now()))

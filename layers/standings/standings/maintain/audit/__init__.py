@@ -1,1 +1,0 @@
-"""Compares Rankings with Scores."""

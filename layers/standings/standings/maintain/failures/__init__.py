@@ -1,1 +1,0 @@
-"""Shows and replays what could not be applied."""

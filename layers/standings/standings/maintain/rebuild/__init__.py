@@ -1,1 +1,0 @@
-"""Rebuilds and deletes boards."""

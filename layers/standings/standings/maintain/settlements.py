@@ -1,0 +1,383 @@
+"""Settles periods of boards: on request, on a schedule, and what erased members leave in settled files."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from standings.catalog import BoardCatalog
+from standings.domain.boards import DELETE, BoardRecord, Family, Metric, Ranking, family_of
+from standings.domain.errors import bad_argument
+from standings.domain.members import open_rankings
+from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
+from standings.maintain.audit import GRACE
+from standings.maintain.audited_rankings import AuditCall
+from standings.maintain.settlement import (
+    ALL_SENT,
+    RESERVE_S,
+    SUMMARY,
+    NotSettledError,
+    Settlement,
+    board_prefix,
+    files_of,
+    holds,
+    is_json_part,
+    keys_of,
+)
+from standings.maintain.turns import Lease, Run
+from standings.ports import Bus, Position, Results
+from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying, with_retry
+
+if TYPE_CHECKING:
+    from standings.aws.dynamodb.audit_reads import DynamoAuditReads
+
+
+# Settles final periods of a board, and lists what was settled.
+
+MAX_LISTED: Final = 100  # Settlements that one answer lists
+WAIT_S: Final = 5.0  # Seconds after which a call that found another one at work is worth repeating
+_OFF: Final = "this stack settles nothing: deploy it with Settlements=true"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where settlements go: their files and events, and the stack that both name."""
+
+    results: Results
+    bus: Bus
+    stack: str
+
+
+@dataclass(frozen=True)
+class Settlements:
+    """Settles rankings one after the other. `place` is None on a stack that settles nothing."""
+
+    catalog: BoardCatalog
+    store: "DynamoAuditReads"
+    lease: Lease[Position]
+    clock: Clock
+    place: Place | None
+
+    @property
+    def open_place(self) -> Place:
+        """Where settlements go; ValueError on a stack that settles nothing."""
+        if self.place is None:
+            raise ValueError(_OFF)
+        return self.place
+
+    def settle(
+        self,
+        deadline: float,
+        *,
+        board: str,
+        window: str = "",
+        metric: str | None = None,
+        period: str | None = None,
+        again: bool = False,
+        cursor: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Settle a period (None: the latest that is final) in a window, for one metric or all that rank there.
+
+        To be called again with the `cursor` of the answer until `done`. `rankings` tells of each that was settled, or
+        why not (`why`). `running` says that another call is at work. ValueError if the board has had no event.
+        """
+        place, family = self.open_place, family_of(self.catalog.boards, board)
+        if cursor is None:
+            self._check_known(board)
+        metrics = _metrics(family, window, metric)
+        record = self.lease.take(deadline, scheduled=False)
+        if record is None:
+            return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
+        try:
+            attempt = self.attempt(record)
+            return self._settle(place, board, window, metrics, period, cursor, deadline, attempt, again=again)
+        finally:
+            self.lease.end(record, deadline)
+
+    def attempt(self, position: Position) -> str:
+        """A name that only one call has: it began now, and with this position it has the lease."""
+        return f"{self.clock.now()}-{position.version}"
+
+    def _check_known(self, board: str) -> None:
+        with_retry(lambda: self.catalog.known(board), self.clock.backoff_for(READ_TIMEOUT_S))
+
+    def _settle(
+        self,
+        place: Place,
+        board: str,
+        window: str,
+        metrics: list[Metric],
+        period: str | None,
+        cursor: Mapping[str, Any] | None,
+        deadline: float,
+        attempt: str,
+        *,
+        again: bool,
+    ) -> dict[str, Any]:
+        told: list[dict[str, Any]] = []
+        names = [metric.name for metric in metrics]
+        at = dict(cursor or {"metric": names[0], "period": period, "at": None})
+        for metric in metrics[names.index(at["metric"]) :]:
+            here = at if metric.name == at["metric"] else {"metric": metric.name, "period": at["period"], "at": None}
+            ranking = self._ranking(board, metric, window, here["period"])
+            report, after = self.settle_ranking(place, ranking, here["at"], deadline, attempt, again=again)
+            told.append(report)
+            if after is not None:
+                label = report["period"]
+                following = {"metric": metric.name, "period": label, "at": after}
+                return {"done": False, "cursor": following, "running": False, "rankings": told}
+        return {"done": True, "cursor": None, "running": False, "rankings": told}
+
+    def _ranking(self, board: str, metric: Metric, window_name: str, period: str | None) -> Ranking:
+        window = metric.window(window_name)
+        if window is None:
+            raise bad_argument("window", f"metric {metric.name!r} is not ranked in {window_name!r}")
+        timetable, now = metric.timetable, self.clock.now()
+        current = Ranking(board, metric, window, timetable.current(window, now))
+        if period is not None:
+            return current._replace(period=timetable.parse_period(window, period))
+        rankings = (each for each in self._open(board, metric) if each.window is window)
+        final = (each for each in rankings if state_of(timetable, window, each.period, now) == "final")
+        found = next(final, current)
+        if window.unit == "s" and found.period == NO_SEASON:
+            raise bad_argument("window", f"board {board!r} has had no season yet: settle one when it is over")
+        return found
+
+    def _open(self, board: str, metric: Metric) -> Iterator[Ranking]:
+        family = family_of(self.catalog.boards, board)
+        return (each for each in open_rankings(family, board, self.clock.now()) if each.metric is metric)
+
+    def settle_ranking(
+        self,
+        place: Place,
+        ranking: Ranking,
+        at: Mapping[str, Any] | None,
+        deadline: float,
+        attempt: str,
+        *,
+        again: bool,
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Settle one ranking from a cursor on: what to tell of it, and the next cursor (None: there is no more)."""
+        timetable, window = ranking.metric.timetable, ranking.window
+        files = files_of(place.results, ranking, self.clock)
+        about = {
+            "board": ranking.board,
+            "metric": ranking.metric.name,
+            "window": window.name,
+            "period": label_of(timetable, window, ranking.period),
+            "bucket": place.results.name,
+            "prefix": files.prefix,
+        }
+        call = AuditCall(ranking.board, self.store, self.clock, deadline, GRACE)
+        after = None
+        try:
+            record = self._record(ranking, files_are_there=at is None and not again and files.summary() is not None)
+            family = family_of(self.catalog.boards, ranking.board)
+            settlement = Settlement(call, family, record, ranking, files, attempt, place.bus, place.stack)
+            after = settlement.run(at, again=again)
+        except NotSettledError as error:
+            report = error.report or {"drift": 0, "found": {}, "examples": []}
+            told = {name: report[name] for name in ("drift", "found", "examples")}
+            return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
+        stage = None if after is None else after["stage"]
+        summary = files.summary() if after is None else None
+        return {**about, "settled": after is None, "why": None, "stage": stage, "summary": summary, "drift": 0}, after
+
+    def _record(self, ranking: Ranking, *, files_are_there: bool) -> BoardRecord:
+        """The board's record. NotSettledError if the ranking is not final, or cannot be read whole.
+
+        A period whose files are there is settled, whatever became of its ranking.
+        """
+        timetable, window, now = ranking.metric.timetable, ranking.window, self.clock.now()
+        final = final_at(timetable, window, ranking.period)
+        if final is None or now < final:
+            raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
+        backoff = self.clock.backoff_for(READ_TIMEOUT_S)
+        record = with_retry(lambda: self.catalog.current(ranking.board), backoff)
+        is_gone = record is None or record.deleted or (record.job is not None and record.job.task == DELETE)
+        if record is None or (is_gone and not files_are_there):
+            raise NotSettledError("there is no such board, or it is being deleted")
+        if files_are_there:
+            return record
+        until = record.coverage.readable_until(ranking)
+        if until is not None and now >= until:
+            raise NotSettledError(f"the period could be read until {instant(until)}: nothing is left to settle")
+        if not record.coverage.holds(ranking):
+            raise NotSettledError("the ranking is not built for all of this period: rebuild the board")
+        return record
+
+    def show(self, _: float) -> dict[str, Any]:
+        """The patterns of the families that settle, and whether this stack does."""
+        families = [family.pattern for family in self.catalog.boards.families if family.endings.settle]
+        return {"done": True, "families": families, "settles": self.place is not None}
+
+    def results(self, deadline: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:  # noqa: ARG002 - a call ends soon
+        """The summaries of what was settled of a board, by metric, window and period, after a cursor.
+
+        ValueError if there are none because the board has had no event.
+        """
+        place = self.open_place
+        results = retrying(place.results, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+        found: list[Any] = []
+        prefix = board_prefix(board)
+        for key in keys_of(results, prefix, cursor or ""):
+            if key.endswith(f"/{SUMMARY}"):
+                content = results.content(key)
+                if content is not None:
+                    found.append({**orjson.loads(content), "prefix": key.removesuffix(SUMMARY)})
+            if len(found) == MAX_LISTED:
+                return {"done": False, "cursor": key, "bucket": place.results.name, "results": found}
+        if not found and cursor is None:
+            self._check_known(board)
+        return {"done": True, "cursor": None, "bucket": place.results.name, "results": found}
+
+
+def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
+    """The metrics to settle in a window."""
+    settle = family.endings.settle
+    if window not in settle:
+        named = ", ".join(settle) or "none"
+        expected = f"expected one that boards.toml settles for this board ({named}), got {window!r}"
+        raise bad_argument("window", f"{expected}; `settle` in boards.toml adds one")
+    ranked = [one for one in family.metrics.values() if one.window(window) is not None]
+    chosen = [one for one in ranked if metric in (None, one.name)]
+    if not chosen:
+        names = ", ".join(one.name for one in ranked)
+        raise bad_argument("metric", f"expected one that is ranked in {window!r} ({names}), got {metric!r}")
+    return chosen
+
+
+# Settles what is due, boards in turn, for a schedule.
+#
+# Due is each final period of a window that the family settles, as long as it can be read whole and not all of its
+# events were put. A run ends with its time or the last board.
+
+
+@dataclass(frozen=True)
+class ScheduledSettlements:
+    """Runs of the schedule."""
+
+    settlements: Settlements
+
+    def go_on(self, deadline: float) -> dict[str, Any]:
+        """Do one run. `rankings` tells of each that was settled or why not; `done` says that all boards were looked at.
+
+        `running` says that another call is at work: then this one has done nothing.
+        """
+        settlements = self.settlements
+        place = settlements.open_place
+        position = settlements.lease.take(deadline, scheduled=True)
+        if position is None:
+            return {"done": False, "running": True, "board": None, "rankings": []}
+        visits = _Visits(settlements, place, deadline, settlements.attempt(position))
+        run = Run(settlements.lease, position, deadline, visits, settlements.catalog.next_board)
+        done = run.go()
+        return {"done": done, "running": False, "board": run.position.board, "rankings": visits.told}
+
+
+class _Visits:
+    """The settlements of one run."""
+
+    def __init__(self, settlements: Settlements, place: Place, deadline: float, attempt: str) -> None:
+        self._settlements = settlements
+        self._place = place
+        self._deadline = deadline
+        self._attempt = attempt
+        self.told: list[dict[str, Any]] = []
+
+    def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        for ranking in self._due(board, at["ranking"] if at is not None else ""):
+            key = ranking.ranking_code
+            here = at["at"] if at is not None and at["ranking"] == key else None
+            report, after = self._settlements.settle_ranking(
+                self._place, ranking, here, self._deadline, self._attempt, again=False
+            )
+            self.told.append(report)
+            if after is not None:
+                return {"ranking": key, "at": after}
+            if self.is_over():
+                return {"ranking": "", "at": None}
+        return None
+
+    def is_over(self) -> bool:
+        return self._settlements.clock.monotonic() >= self._deadline - RESERVE_S
+
+    def leave_out(self, board: str) -> None:
+        """Nothing to do: the failed runs were told of."""
+
+    def noted(self, position: Position) -> Position:
+        return position
+
+    def _due(self, board: str, first: str) -> Iterator[Ranking]:
+        """The rankings of a board that are due: the one with the code `first`, then the earliest periods."""
+        family = self._settlements.catalog.boards.family(board)
+        if family is None or not family.endings.settle:
+            return
+        due = {ranking: self._path(ranking) for ranking in self._final(family, board)}
+        done = self._done(board, due.values())
+        timetable = family.timetable
+        for ranking in sorted(
+            due, key=lambda one: (one.ranking_code != first, timetable.bounds(one.window, one.period))
+        ):
+            if due[ranking] not in done:
+                yield ranking
+
+    def _final(self, family: Family, board: str) -> Iterator[Ranking]:
+        """The rankings that are final, and that the board can still be read whole for.
+
+        What was final before the board's first event has nobody.
+        """
+        now = self._settlements.clock.now()
+        backoff = self._settlements.clock.backoff_for(READ_TIMEOUT_S)
+        record = with_retry(lambda: self._settlements.catalog.current(board), backoff)
+        if record is None or record.deleted:
+            return
+        for ranking in open_rankings(family, board, now):
+            if ranking.window.name not in family.endings.settle:
+                continue
+            until = record.coverage.readable_until(ranking)
+            is_whole = record.coverage.holds(ranking) and (until is None or now < until)
+            final = final_at(ranking.metric.timetable, ranking.window, ranking.period)
+            if is_whole and final is not None and record.begun < final <= now:
+                yield ranking
+
+    def _done(self, board: str, paths: Iterable[str]) -> set[str]:
+        """The paths of those rankings of a board whose events were all put. It lists no files of earlier periods."""
+        results = retrying(self._place.results, lambda: self._settlements.clock.backoff_for(READ_TIMEOUT_S))
+        earliest: dict[str, str] = {}
+        for path in paths:
+            window, _, label = path.rpartition("/")
+            earliest[window] = min(label, earliest.get(window, label))
+        return {
+            key.removeprefix(board_prefix(board)).removesuffix(f"/{ALL_SENT}")
+            for window, label in earliest.items()
+            for key in keys_of(results, f"{board_prefix(board)}{window}/", f"{board_prefix(board)}{window}/{label}")
+            if key.endswith(f"/{ALL_SENT}")
+        }
+
+    def _path(self, ranking: Ranking) -> str:
+        """Where the files of a ranking are, below the board's folder."""
+        files = files_of(self._place.results, ranking, self._settlements.clock)
+        return files.prefix.removeprefix(board_prefix(ranking.board)).rstrip("/")
+
+
+# Which settled files hold a member. Files are in the order of ranks, so every one of a board has to be read.
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """Looks for members in settled files."""
+
+    results: Results
+    clock: Clock
+
+    def of(self, board: str, member: str, after: str) -> Iterator[tuple[str, bool]]:
+        """Each file of JSON lines of a board whose key sorts after `after`, and whether it holds the member."""
+        results = retrying(self.results, partial(self.clock.backoff_for, READ_TIMEOUT_S))
+        prefix = board_prefix(board)
+        for key in keys_of(results, prefix, after if after.startswith(prefix) else ""):
+            if is_json_part(key):
+                content = results.content(key)
+                yield key, content is not None and holds(content, member)

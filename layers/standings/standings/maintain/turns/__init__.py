@@ -1,1 +1,0 @@
-"""Visits all boards in turn, one run at a time."""

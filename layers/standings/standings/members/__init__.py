@@ -1,1 +1,0 @@
-"""Registers, hides and removes members."""

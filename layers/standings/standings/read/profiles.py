@@ -1,0 +1,134 @@
+"""Profiles in answers: the names beside entries, and the search for members by name."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from standings.domain.boards import check_member
+from standings.domain.errors import bad_argument, check_range, not_found
+from standings.domain.profiles import MAX_FOUND, MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
+from standings.ports import PROFILE_TTL_S, Match, Profiles, Scores
+from standings.read.reader import Request
+from standings.runtime.clock import Clock, TtlCache, retrying
+
+# Profiles: one by itself, and those of all members in another answer.
+
+_NONE = Profile()  # Stands for a member without a profile: the cache holds no None
+
+
+class People:
+    """The profiles of a stack. Requests share a cache, which only `show` reads."""
+
+    def __init__(self, store: Profiles, clock: Clock) -> None:
+        self._store = store
+        self._cache: TtlCache[str, Profile] = TtlCache(clock, PROFILE_TTL_S)
+
+    def profiles(self, request: Request) -> Profiles:
+        """The store, which retries each read until the request's deadline."""
+        return retrying(self._store, request.backoff)
+
+    def profile(self, request: Request, member: str) -> dict[str, Any]:
+        """A member's profile, as it is now; NotFoundError if there is none."""
+        check_member("id", member)
+        profile = self.profiles(request).profile(member)
+        if profile is None:
+            raise not_found("no-such-member", "No such member", f"{member!r} has no profile")
+        return profile.fields()
+
+    def show(self, request: Request, answer: dict[str, Any]) -> dict[str, Any]:
+        """The answer, in which each object that names a `member` also has its `profile`, or None."""
+        shown = list(_members(answer))
+        known = self._known(request, list(dict.fromkeys(one["member"] for one in shown)))
+        for one in shown:
+            profile = known[one["member"]]
+            one["profile"] = None if profile is _NONE else profile.fields()
+        return answer
+
+    def _known(self, request: Request, members: list[str]) -> dict[str, Profile]:
+        known = {member: profile for member in members if (profile := self._cache.get(member)) is not None}
+        unknown = [member for member in members if member not in known]
+        if unknown:
+            read_at = self._cache.instant()
+            found = self.profiles(request).profiles(unknown)
+            for member in unknown:
+                known[member] = found.get(member, _NONE)
+                self._cache.put(member, known[member], read_at)
+        return known
+
+
+def _members(answer: Any) -> Iterator[dict[str, Any]]:
+    """The objects in an answer that name a member, at any depth."""
+    if isinstance(answer, dict):
+        if "member" in answer:
+            yield answer
+        for value in answer.values():
+            yield from _members(value)
+    elif isinstance(answer, list):
+        for value in answer:
+            yield from _members(value)
+
+
+# Searches for members by the beginning of their names.
+
+STEP: Final = 50
+"""Profiles that a search on a board looks at together: mostly there are enough members among the first."""
+
+Keep = Callable[[list[Match]], list[Match]]
+
+
+class Search:
+    """Searches profiles, on a board or in all. With `needs_board` a search must name a board."""
+
+    def __init__(self, people: People, scores: Scores, *, needs_board: bool) -> None:
+        self._people = people
+        self._scores = scores
+        self._needs_board = needs_board
+
+    def search(self, request: Request, *, name: str, board: str | None, limit: int) -> dict[str, Any]:
+        """Members whose names begin like `name`, in the order of names; on a board those that are not hidden there.
+
+        `complete` says that there are no others.
+        """
+        beginning = search_form(name)
+        if len(beginning) < MIN_SEARCH_LENGTH:
+            raise bad_argument("name", f"expected at least {MIN_SEARCH_LENGTH} letters, got {len(beginning)}")
+        check_range("limit", limit, 1, MAX_FOUND)
+        profiles = self._people.profiles(request)
+        if board is not None:
+            found, complete = _search(profiles, beginning, limit, STEP, self._on_board(request, board))
+        elif self._needs_board:
+            detail = "is missing: where anyone may read, say on which board (or deploy with OpenSearch=true)"
+            raise bad_argument("board", detail)
+        else:
+            found, complete = _search(profiles, beginning, limit, limit + 1, lambda matches: matches)
+        return {
+            "members": [{"member": one.member, "profile": one.profile.fields()} for one in found],
+            "complete": complete,
+        }
+
+    def _on_board(self, request: Request, board: str) -> Keep:
+        """Keep members that the board has and does not hide."""
+        request.family(board)
+        scores = retrying(self._scores, request.backoff)
+
+        def keep(matches: list[Match]) -> list[Match]:
+            images = scores.images([(board, one.member) for one in matches])
+            shown = {member for (_, member), image in images.items() if not (image.removed or image.hidden)}
+            return [one for one in matches if one.member in shown]
+
+        return keep
+
+
+def _search(profiles: Profiles, beginning: str, limit: int, step: int, keep: Keep) -> tuple[list[Match], bool]:
+    """Up to `limit` matches to keep, and whether there are no others. It looks at `step` matches at a time."""
+    found: list[Match] = []
+    after: Match | None = None
+    for _ in range(0, MAX_LOOKED_AT, step):
+        matches = profiles.matches(beginning, after, step)
+        # The index holds the first characters of a long name.
+        found += keep([one for one in matches if begins_with(one.profile.name or "", beginning)])
+        if len(found) > limit:
+            return found[:limit], False
+        if len(matches) < step:
+            return found, True
+        after = matches[-1]
+    return found, not profiles.matches(beginning, after, 1)

@@ -1,1 +1,0 @@
-"""Answers questions about profiles, and shows them in other answers."""

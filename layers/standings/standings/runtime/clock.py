@@ -1,0 +1,155 @@
+"""The clock, retries until a deadline, and values that a process keeps for a while."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from typing import Any, Final, Generic, TypeVar, cast
+
+from standings.ports import StoreUnavailableError
+
+# Retries until a deadline, with jitter.
+
+FIRST_WAIT: Final = 0.02
+MAX_WAIT_S: Final = 2.0
+READ_TIMEOUT_S: Final = 5.0  # Seconds for which reads are retried: over HTTP all of a request, elsewhere each read
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time and chance, passed in so that tests control them.
+
+    `now` returns milliseconds since 1970, `monotonic` seconds for deadlines. `random` is uniform in [0, 1).
+    """
+
+    now: Callable[[], int]
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], None]
+    random: Callable[[], float]
+
+    def backoff(self, deadline: float) -> "Backoff":
+        """Start a backoff that ends at a deadline of the monotonic clock."""
+        return Backoff(self, deadline)
+
+    def backoff_for(self, seconds: float) -> "Backoff":
+        """Start a backoff that ends in so many seconds."""
+        return Backoff(self, self.monotonic() + seconds)
+
+
+class Backoff:
+    """Waits of random length ("full jitter") up to a limit that doubles each time, until a deadline.
+
+    https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+    """
+
+    def __init__(self, clock: Clock, deadline: float) -> None:
+        self._clock = clock
+        self._deadline = deadline
+        self._limit = FIRST_WAIT
+
+    @property
+    def expired(self) -> bool:
+        """Whether the deadline has passed."""
+        return self._clock.monotonic() >= self._deadline
+
+    def wait(self, at_least: float = 0.0) -> bool:
+        """Wait before the next try. False, without waiting, if the wait would pass the deadline."""
+        pause = at_least + self._clock.random() * self._limit
+        if self._clock.monotonic() + pause >= self._deadline:
+            return False
+        self._clock.sleep(pause)
+        self._limit = min(2 * self._limit, MAX_WAIT_S)
+        return True
+
+
+def with_retry(do: Callable[[], T], backoff: Backoff) -> T:
+    """Call `do`, retrying while the store is unavailable, until the backoff's deadline."""
+    while True:
+        try:
+            return do()
+        except StoreUnavailableError as error:
+            if not backoff.wait(error.wait):
+                raise
+
+
+def retrying(store: T, backoff: Callable[[], Backoff]) -> T:
+    """Wrap a store so that every call of a method is retried, each with a backoff of its own."""
+    return cast("T", _Retrying(store, backoff))
+
+
+class _Retrying:
+    def __init__(self, store: Any, backoff: Callable[[], Backoff]) -> None:
+        self._store = store
+        self._backoff = backoff
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._store, name)
+        if not callable(value):
+            return value
+        return lambda *args, **kwargs: with_retry(partial(value, *args, **kwargs), self._backoff())
+
+
+# A cache whose entries expire.
+
+RANKING_TTL_S: Final = 3600  # Seconds for which the number of a ranking's shards or lanes is cached. Both only grow.
+MAX_ENTRIES: Final = 10_000
+Instant = tuple[float, int]  # Seconds of the monotonic clock, milliseconds of the wall clock
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class TtlCache(Generic[K, V]):
+    """A cache whose entries expire. Threads may share it; if it is full, it drops its oldest entry.
+
+    An entry expires by whichever clock is first. The monotonic clock may stop while Lambda freezes the process, and the
+    wall clock may be set back.
+    """
+
+    def __init__(self, clock: Clock, ttl_s: float, max_entries: int = MAX_ENTRIES) -> None:
+        self._clock = clock
+        self._ttl_s = ttl_s
+        self._max_entries = max_entries
+        self._entries: dict[K, tuple[Instant, V]] = {}
+        self._lock = Lock()
+
+    def instant(self) -> Instant:
+        """Return the current time. Call it before you read a value that you will cache."""
+        return self._clock.monotonic(), self._clock.now()
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key; None if it is missing or expired."""
+        entry = self._fresh(key)
+        return None if entry is None else entry[1]
+
+    def get_or_read(self, key: K, read: Callable[[], V]) -> V:
+        """Return the value of a key; read and cache it if it is missing or expired."""
+        entry = self._fresh(key)
+        if entry is not None:
+            return entry[1]
+        read_at = self.instant()
+        value = read()
+        self.put(key, value, read_at)
+        return value
+
+    def put(self, key: K, value: V, read_at: Instant | None = None) -> None:
+        """Cache a value that was read at an instant, by default now."""
+        entry = (read_at or self.instant(), value)
+        with self._lock:
+            self._entries.pop(key, None)
+            if len(self._entries) >= self._max_entries:
+                del self._entries[next(iter(self._entries))]
+            self._entries[key] = entry
+
+    def forget(self, key: K) -> None:
+        """Drop a key."""
+        with self._lock:
+            self._entries.pop(key, None)
+
+    def _fresh(self, key: K) -> tuple[Instant, V] | None:
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        (monotonic, wall), (monotonic_now, wall_now) = entry[0], self.instant()
+        fresh = monotonic_now - monotonic < self._ttl_s and 0 <= wall_now - wall < self._ttl_s * 1000
+        return entry if fresh else None
