@@ -13,7 +13,7 @@ from standings.aws.dynamodb.rankings import DynamoRankings
 from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores, decode_change
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
-from standings.project.commits import PrunedRankings
+from standings.project.commits import Pruning
 from standings.project.projector import Projector, Record
 from standings.runtime.clock import Clock
 from standings.write.writer import QueueMessage, Writer
@@ -65,10 +65,9 @@ class Pipeline:
         client: Any = self.meter if counted else self.client
         self.catalog = BoardCatalog(boards, DynamoBoards(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
         self._writer = Writer(self.catalog, DynamoScores(client, "Scores", "Receipts", tools), tools)
-        rankings: Any = DynamoRankings(client, "Rankings", tools)
-        if prune:
-            rankings = PrunedRankings(rankings, DynamoTrees(client, "Rankings", tools), tools, lambda _: None)
-        self.projector = Projector(self.catalog, rankings, tools)
+        rankings = DynamoRankings(client, "Rankings", tools)
+        pruning = Pruning(DynamoTrees(client, "Rankings", tools), tools) if prune else None
+        self.projector = Projector(self.catalog, rankings, tools, pruning=pruning)
         self._projected = len(self.stream)
 
     def write(self, events: Iterable[Mapping[str, Any]]) -> None:

@@ -22,7 +22,7 @@ from standings.aws.dynamodb.rankings import MAX_LANES, DynamoRankings
 from standings.aws.dynamodb.scores import DynamoBoards
 from standings.catalog import BoardCatalog
 from standings.domain.members import Change, Image
-from standings.project.commits import PrunedRankings
+from standings.project.commits import Pruning
 from standings.project.projector import Projector, ProjectResult, Record
 from standings.runtime.clock import Clock
 from tests.support.dynamodb.engine import Engine
@@ -63,13 +63,11 @@ class Run:
         for number in range(projectors):
             tools = self._tools(Random(f"{seed} {number}"))
             catalog = BoardCatalog(self.boards, DynamoBoards(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
-            rankings = PrunedRankings(
-                DynamoRankings(self.client, "Rankings", tools, most_lanes),  # type: ignore[arg-type]
-                DynamoTrees(self.client, "Rankings", tools),  # type: ignore[arg-type]
-                tools,
-                lambda _: None,
+            rankings = DynamoRankings(self.client, "Rankings", tools, most_lanes)  # type: ignore[arg-type]
+            pruning = Pruning(DynamoTrees(self.client, "Rankings", tools), tools)  # type: ignore[arg-type]
+            job = self._job(
+                Projector(catalog, rankings, tools, pruning=pruning), names[number::projectors], batch, pause
             )
-            job = self._job(Projector(catalog, rankings, tools), names[number::projectors], batch, pause)
             self.clock.start(job)
         self.clock.run()
 

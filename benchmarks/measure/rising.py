@@ -12,7 +12,7 @@ from standings.aws.dynamodb.rankings import DynamoRankings
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import path, prefixes
-from standings.project.commits import PrunedRankings, PruneResult, move_in_ranking
+from standings.project.commits import PruneResult, Pruning, move_in_ranking
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 
@@ -29,16 +29,19 @@ def rise(client: Any, amounts: tuple[int, int], chance: float, rounds: int) -> t
     ranking = population.ranking_of(population.family())
     tools = replace(still_clock(), random=Random(1).random)
     looks: list[PruneResult] = []
-    rankings = PrunedRankings(
-        DynamoRankings(client, "Rankings", tools), DynamoTrees(client, "Rankings", tools), tools, looks.append, chance
+    rankings, pruning = (
+        DynamoRankings(client, "Rankings", tools),
+        Pruning(DynamoTrees(client, "Rankings", tools), tools, chance),
     )
     places: dict[str, Place | None] = dict.fromkeys(map(population.member, range(MEMBERS)))
     for number in range(rounds):
         after = {name: Place((old.sort_value if old else 0) - rng.randint(*amounts)) for name, old in places.items()}
         moves = [Move(ranking, name, places[name], new, number + 1, population.NOW) for name, new in after.items()]
         moves.sort(key=lambda move: move.new.sort_value if move.new else 0)
-        if len(move_in_ranking(rankings, moves, tools.backoff(float("inf")), lambda: False).done) != MEMBERS:
+        outcome = move_in_ranking(rankings, moves, tools.backoff(float("inf")), lambda: False, pruning)
+        if len(outcome.done) != MEMBERS:
             raise AssertionError(f"expected {MEMBERS} moves, got fewer")
+        looks += outcome.prunes
         places.update(after)
     needed = {node for place in places.values() if place for node in prefixes(path(place.sort_value))}
     return len(needed), looks

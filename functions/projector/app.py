@@ -10,15 +10,15 @@ from typing import Any, Final
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores import decode_change
-from standings.ports import StoreUnavailableError
+from standings.ports import Look, RankingName, StoreUnavailableError
 from standings.project.commits import PruneResult
-from standings.project.projector import AnnouncedRankings, Record
+from standings.project.projector import Record
 from standings.runtime.clock import with_retry
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks, projector
 
 _clock = building_blocks.real_clock()
-_projector = projector.projectors(_clock)
+_projector = projector.create(_clock)
 _looks = projector.looks()
 _bucket = building_blocks.failure_bucket()
 
@@ -29,18 +29,16 @@ _SEQUENCE: Final = re.compile("[0-9]{1,64}")
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Apply a batch, and return the sequence number from which Lambda must deliver again, if any."""
     records = _by_sequence(event["Records"])
-    prunes: list[PruneResult] = []
     deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
-    one_batch, announced = _projector(prunes.append)
-    projected = one_batch.project(
+    projected = _projector.project(
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
-    untold = _tell(announced, deadline)
+    untold = _tell(projected.moved, deadline)
     metrics.add_metric("Moves", MetricUnit.Count, projected.moves)
     metrics.add_metric("MovesKnown", MetricUnit.Count, projected.stale_moves)
     metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
     metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
-    metrics.add_metric("TiersRemoved", MetricUnit.Count, _removed(prunes))
+    metrics.add_metric("TiersRemoved", MetricUnit.Count, _removed(projected.prunes))
     metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
     if projected.problem:
         logger.error("a log is left as it is", extra={"reason": projected.problem})
@@ -63,19 +61,19 @@ def _again(sequence: str) -> dict[str, list[dict[str, str]]]:
     return {"batchItemFailures": [{"itemIdentifier": sequence if sequence.isdecimal() else ""}]}
 
 
-def _tell(announced: AnnouncedRankings, deadline: float) -> str:
+def _tell(moved: list[RankingName], deadline: float) -> str:
     """Ask for looks at the tops that may have changed. Returns why that failed, or nothing."""
-    if not announced.moved:
+    if not moved:
         return ""
     if _looks is None:
         logger.warning(
             "boards.toml announces tops, and the stack has no announcer: deploy it with Announcements=true",
-            extra={"boards": sorted({name.board for name in announced.moved})},
+            extra={"boards": sorted({name.board for name in moved})},
         )
         return ""
     queue = _looks
     try:
-        with_retry(lambda: announced.tell(queue), _clock.backoff(deadline))
+        with_retry(lambda: queue.ask([(Look(name), 0) for name in moved]), _clock.backoff(deadline))
     except StoreUnavailableError as error:
         return f"the announcer could not be told: {error}"
     return ""

@@ -18,7 +18,7 @@ from standings.aws.dynamodb import purge, ranking_reads, rolling
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
 from standings.project import commits
-from standings.project.commits import PrunedRankings
+from standings.project.commits import Pruning
 from standings.runtime import logs
 from standings.wiring import building_blocks, projector
 from tests.support.aws.environment import ENVIRONMENT
@@ -173,7 +173,7 @@ def patched(world: World) -> Iterator[None]:
     ]
     if world.busy:
         # Prune often, even where little would be gained.
-        replaced.append((projector, "PrunedRankings", partial(PrunedRankings, chance=0.12, worth=0)))
+        replaced.append((projector, "Pruning", partial(Pruning, chance=0.12, worth=0)))
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         for owner, name, value in replaced:

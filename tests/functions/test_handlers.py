@@ -19,7 +19,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings.domain.events import Rule
-from standings.project.commits import PrunedRankings, one_by_one
+from standings.project.commits import Pruning, one_by_one
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, projector
@@ -392,7 +392,7 @@ def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, emit
 @pytest.fixture
 def cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make projectors prune after every move."""
-    monkeypatch.setattr(projector, "PrunedRankings", partial(PrunedRankings, chance=1, worth=0))
+    monkeypatch.setattr(projector, "Pruning", partial(Pruning, chance=1, worth=0))
 
 
 def records_of(stack: Stack, points: int, boards: int) -> list[Any]:

@@ -13,7 +13,7 @@ from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, path, prefixes
 from standings.ports import MAX_ACTIONS, Lane, Node, StoreRefusedError, StoreUnavailableError
-from standings.project.commits import CHANCE, PrunedRankings, PruneResult, _dead, cut
+from standings.project.commits import CHANCE, PruneResult, Pruning, _dead, cut
 from standings.read import member_ranks
 from standings.read.reader import Reader, Request
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
@@ -85,16 +85,15 @@ def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: 
 
 
 def test_rankings_that_end_soon_are_left_to_their_ttl(engine: Any) -> None:
-    looks: list[PruneResult] = []
     one = Worker(engine)
-    pruned = PrunedRankings(one.rankings, one.trees, one.tools, looks.append, chance=1)
+    one.pruning = Pruning(one.trees, one.tools, chance=1)
     day = ranking("day")
     for found in (RANKING, day):
         for old, new, version in ((None, 5, 1), (5, 5_000, 2)):
             move = Move(found, "a", None if old is None else Place(old), Place(new), version, NOW)
-            assert pruned.commit(found, [move]) == []
+            assert one.move(move).moves == 1
 
-    assert looks == [PruneResult(removed=1)]
+    assert one.looks == [PruneResult(removed=1)]
     assert any(key == day.key and way == (65,) for key, way, _, _ in nodes(engine))
 
 

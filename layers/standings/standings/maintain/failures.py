@@ -18,12 +18,13 @@ from standings.ports import (
     DeadLetter,
     MemberKey,
     ParkedMember,
+    RankingName,
     Scores,
     StoreRefusedError,
     StoreUnavailableError,
 )
 from standings.project.commits import placings
-from standings.project.projector import Backfill
+from standings.project.projector import Backfill, announced
 from standings.runtime.clock import Backoff, Clock, retrying, with_retry
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class ParkedCare:
     clock: Clock
     report: Callable[[Exception], None]
     written: Callable[[str], Sequence[int]]
-    tell: Callable[[], None] = lambda: None
+    tell: Callable[[Sequence[RankingName]], None] = lambda _: None
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
         """The parked objects, with reason, members and age. `cursor` is that of the previous answer."""
@@ -219,11 +220,12 @@ class ParkedCare:
             except (StoreRefusedError, ValueError) as error:
                 never[named.board, named.member] = str(error)
         why = None
-        for outcome in self.backfill.outcomes(moves, until):
+        outcomes = list(self.backfill.outcomes(moves, until))
+        for outcome in outcomes:
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
         try:
-            with_retry(self.tell, backoff)
+            with_retry(partial(self.tell, announced(self.boards, outcomes)), backoff)
         except StoreUnavailableError as error:
             why = why or str(error)
         return never, why

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import call
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from standings.domain import tiers
 from standings.domain.boards import Ranking
@@ -43,10 +43,13 @@ AT_ONCE: Final = 3  # How often moves are corrected and retried without waiting
 class Outcome:
     """The result of the moves of one ranking, or the shifts of one window.
 
-    `failure` is the reason why some are not done; None if all are. `problem` needs somebody to look.
+    `failure` is the reason why some are not done; None if all are. `problem` needs somebody to look. `tried` is the
+    ranking if a commit was tried, also one that had nothing left to do. `prunes` are the checks for empty tiers.
     """
 
     done: list[Move | Shift] = field(default_factory=list)
+    tried: Ranking | None = None
+    prunes: list["PruneResult"] = field(default_factory=list)
     moves: int = 0
     stale_moves: int = 0
     gaps: int = 0
@@ -60,49 +63,92 @@ RunParallel = Callable[[Sequence[Callable[[], Outcome]]], Iterable[Outcome]]
 one_by_one: Final[RunParallel] = partial(map, call)
 
 
+# Works off the moves of a ranking, or the shifts of a window, in groups, until all are done or the time is over.
+
+OUT_OF_TIME: Final = "the function ran out of time"
+
+T = TypeVar("T", Move, Shift)
+
+
+class _Tried(NamedTuple):
+    """What came of one group: what is left of it, in groups, and the first conflict, if there was one.
+
+    `is_busy`: others use the items. `is_fruitless`: the next try may go like this one.
+    """
+
+    left: Sequence[Any] = ()
+    conflict: str = ""
+    is_busy: bool = False
+    is_fruitless: bool = False
+
+
+def _work_off(
+    groups: "deque[list[T]]",
+    attempt: Callable[[list[T]], _Tried],
+    backoff: Backoff,
+    stopped: Callable[[], bool],
+    outcome: Outcome,
+) -> None:
+    """Try each group. A group that the store refuses is halved; one whose try cannot be answered is tried again."""
+    fruitless = 0
+    why = OUT_OF_TIME
+    while groups and outcome.failure is None:
+        if stopped() or backoff.expired:
+            outcome.failure = why
+            break
+        group = groups.popleft()
+        try:
+            tried = attempt(group)
+        except StoreUnavailableError as error:
+            groups.appendleft(group)
+            why = str(error)
+            if not backoff.wait(error.wait):
+                outcome.failure = why
+            continue
+        except StoreRefusedError as error:
+            if middle := len(group) // 2:
+                groups.extendleft((group[middle:], group[:middle]))
+            else:
+                outcome.refused.append((group[0], str(error)))
+            continue
+        why = OUT_OF_TIME
+        groups.extendleft(reversed(tried.left))
+        fruitless = fruitless + 1 if tried.is_fruitless else 0
+        if tried.conflict and (tried.is_busy or fruitless > AT_ONCE) and not backoff.wait():
+            outcome.failure = tried.conflict
+
+
 # Commits moves. If a transaction is cancelled: corrects the moves, waits, or refuses a move.
 
 MAX_MOVES: Final = 5_000  # The most moves that are started before others are done: a few seconds of transactions
 
 
 def move_in_ranking(
-    rankings: Rankings, moves: Sequence[Move], backoff: Backoff, stopped: Callable[[], bool]
+    rankings: Rankings,
+    moves: Sequence[Move],
+    backoff: Backoff,
+    stopped: Callable[[], bool],
+    pruning: "Pruning | None" = None,
 ) -> Outcome:
     """Commit the moves of one ranking until stopped or too late. Jobs for other rankings may run in parallel."""
     outcome = Outcome()
-    chunks = deque(cut(moves))
-    fruitless = 0
-    while chunks and outcome.failure is None:
-        if stopped() or backoff.expired:
-            outcome.failure = "the function ran out of time"
-            break
-        chunk = chunks.popleft()
-        try:
-            conflicts = rankings.commit(chunk[0].ranking, chunk)
-        except StoreUnavailableError as error:
-            chunks.appendleft(chunk)
-            if not backoff.wait(error.wait):
-                outcome.failure = str(error)
-            continue
-        except StoreRefusedError as error:
-            if middle := len(chunk) // 2:
-                chunks.extendleft((chunk[middle:], chunk[:middle]))
-            else:
-                outcome.refused.append((chunk[0], str(error)))
-            continue
+
+    def commit(chunk: list[Move]) -> _Tried:
+        outcome.tried = chunk[0].ranking
+        conflicts = rankings.commit(chunk[0].ranking, chunk)
         if not conflicts:
-            fruitless = 0
             outcome.moves += len(chunk)
             outcome.done += chunk
-            continue
-        busy = any(conflict.reason is CancelReason.BUSY for conflict in conflicts)
-        outcome.conflicts += busy
+            if pruning is not None and (pruned := pruning.after(chunk)) is not None:
+                outcome.prunes.append(pruned)
+            return _Tried()
+        is_busy = any(conflict.reason is CancelReason.BUSY for conflict in conflicts)
+        outcome.conflicts += is_busy
         left = _resolve(chunk, conflicts, outcome)
-        chunks.extendleft(reversed(list(cut(left))))
         # A corrected move succeeds at the next try, unless others keep moving its row.
-        fruitless = fruitless + 1 if len(left) == len(chunk) else 0
-        if left and (busy or fruitless > AT_ONCE) and not backoff.wait():
-            outcome.failure = conflicts[0].message
+        return _Tried(list(cut(left)), conflicts[0].message if left else "", is_busy, len(left) == len(chunk))
+
+    _work_off(deque(cut(moves)), commit, backoff, stopped, outcome)
     return outcome
 
 
@@ -181,30 +227,12 @@ def shift_in_window(
     outcome = Outcome()
     most = MAX_ACTIONS - 1  # One action is the log's
     groups = deque(list(shifts[start : start + most]) for start in range(0, len(shifts), most))
-    fruitless = 0
-    while groups and outcome.failure is None:
-        if stopped() or backoff.expired:
-            outcome.failure = "the function ran out of time"
-            break
-        group = groups.popleft()
-        try:
-            left, why = _shift(windows, group, outcome)
-        except StoreUnavailableError as error:
-            groups.appendleft(group)
-            if not backoff.wait(error.wait):
-                outcome.failure = str(error)
-            continue
-        except StoreRefusedError as error:
-            if middle := len(group) // 2:
-                groups.extendleft((group[middle:], group[:middle]))
-            else:
-                outcome.refused.append((group[0], str(error)))
-            continue
-        if left:
-            groups.appendleft(left)
-        fruitless = fruitless + 1 if why else 0
-        if why and fruitless > AT_ONCE and not backoff.wait():
-            outcome.failure = why
+
+    def commit(group: list[Shift]) -> _Tried:
+        left, conflict = _shift(windows, group, outcome)
+        return _Tried([left] if left else [], conflict, is_fruitless=bool(conflict))
+
+    _work_off(groups, commit, backoff, stopped, outcome)
     if outcome.moves and outcome.failure is None:
         _fold(windows, shifts[0], backoff, outcome)
     return outcome
@@ -307,33 +335,27 @@ class PruneResult(NamedTuple):
 
 
 @dataclass(slots=True)
-class PrunedRankings:
-    """Rankings whose trees stay in proportion to their members.
+class Pruning:
+    """Keeps trees in proportion to their members.
 
-    After some commits, chosen at random, this removes dead nodes on the paths that moves have left: in one transaction
-    without a retry. That never fails a commit. `report` is called with the result.
+    After some commits, chosen at random, it removes dead nodes on the paths that moves have left: in one transaction
+    without a retry. It never fails. Tiers of rolling windows are left to their TTL: a position in a log would go with
+    a node.
     """
 
-    rankings: Rankings
     trees: Trees
     clock: Clock
-    report: Callable[[PruneResult], None]
     chance: float = CHANCE
     worth: int = WORTH
 
-    @property
-    def rolling(self) -> RollingWindows:
-        """Rolling windows. Their tiers are left to their TTL: a position in a log would go with a node."""
-        return self.rankings.rolling
-
-    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
-        conflicts = self.rankings.commit(ranking, moves)
+    def after(self, moves: Sequence[Move]) -> PruneResult | None:
+        """Check the paths that some moves of one ranking have left; None if no path was chosen."""
+        ranking = moves[0].ranking
         until = ranking.kept_until
-        if not conflicts and (until is None or until >= self.clock.now() + self.worth):
-            leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.clock.random() < self.chance]
-            if leaves:
-                self.report(prune(self.trees, ranking, leaves[:LOOKED_AT]))
-        return conflicts
+        if until is not None and until < self.clock.now() + self.worth:
+            return None
+        leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.clock.random() < self.chance]
+        return prune(self.trees, ranking, leaves[:LOOKED_AT]) if leaves else None
 
 
 def _left_leaf(move: Move) -> Path | None:

@@ -8,56 +8,27 @@ from itertools import groupby
 from typing import NamedTuple
 
 from standings.catalog import BoardCatalog
-from standings.domain.boards import Boards, Ranking
+from standings.domain.boards import Boards
 from standings.domain.members import Change, Move, moves
 from standings.domain.rolling import Shift, shifts
 from standings.ports import (
-    Look,
-    Looks,
     MemberKey,
-    MoveConflict,
     RankingName,
     Rankings,
-    RollingWindows,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from standings.project.commits import MAX_MOVES, Outcome, RunParallel, move_in_ranking, one_by_one, shift_in_window
+from standings.project.commits import (
+    MAX_MOVES,
+    Outcome,
+    PruneResult,
+    Pruning,
+    RunParallel,
+    move_in_ranking,
+    one_by_one,
+    shift_in_window,
+)
 from standings.runtime.clock import Backoff, Clock, with_retry
-
-# Rankings whose top is announced: after a batch, the queue of looks hears which of them have moved.
-
-
-@dataclass(slots=True)
-class AnnouncedRankings:
-    """Rankings that remember which announced ones were committed to, of one batch.
-
-    Also a commit that had nothing left to do counts: a try before it may have died between its commit and `tell`.
-    """
-
-    rankings: Rankings
-    boards: Boards
-    moved: dict[RankingName, None] = field(default_factory=dict)
-
-    @property
-    def rolling(self) -> RollingWindows:
-        """Rolling windows. Their tops are not announced."""
-        return self.rankings.rolling
-
-    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
-        family = self.boards.family(ranking.board)
-        if family is not None and ranking.window.name in family.announce:
-            name = RankingName(ranking.board, ranking.metric.name, ranking.window.name, ranking.period)
-            self.moved[name] = None  # A dict, since rankings are committed from several threads
-        return self.rankings.commit(ranking, moves)
-
-    def tell(self, looks: Looks) -> None:
-        """Ask for a look at each ranking that has moved. Raises StoreUnavailableError."""
-        told = list(self.moved)
-        looks.ask([(Look(name), 0) for name in told])
-        for name in told:
-            del self.moved[name]
-
 
 # Moves members in many rankings at once: each ranking, and each rolling window, in transactions of its own.
 
@@ -75,11 +46,12 @@ def jobs(
     moves: Sequence[Move | Shift],
     new_backoff: Callable[[], Backoff],
     stopped: Callable[[], bool] = lambda: False,
+    pruning: Pruning | None = None,
 ) -> list[Callable[[], Outcome]]:
     """A job for each ranking and each rolling window. Jobs may run in parallel."""
     ordered = sorted(moves, key=commit_order)
     return [
-        partial(_job, rankings, list(part), new_backoff, stopped)
+        partial(_job, rankings, list(part), new_backoff, stopped, pruning)
         for _, part in groupby(ordered, key=lambda move: move.ranking)
     ]
 
@@ -89,12 +61,28 @@ def _job(
     part: Sequence[Move | Shift],
     new_backoff: Callable[[], Backoff],
     stopped: Callable[[], bool],
+    pruning: Pruning | None,
 ) -> Outcome:
     shifts = [move for move in part if isinstance(move, Shift)]
     if shifts:
         return shift_in_window(rankings.rolling, shifts, new_backoff(), stopped)
     moves = [move for move in part if isinstance(move, Move)]
-    return move_in_ranking(rankings, moves, new_backoff(), stopped)
+    return move_in_ranking(rankings, moves, new_backoff(), stopped, pruning)
+
+
+def announced(boards: Boards, outcomes: Iterable[Outcome]) -> list[RankingName]:
+    """The rankings with an announced top in which something may have moved.
+
+    Also a commit that had nothing left to do counts: a call before it may have died before it asked for a look. Tops of
+    rolling windows are not announced.
+    """
+    names = []
+    for outcome in outcomes:
+        ranking = outcome.tried
+        family = boards.family(ranking.board) if ranking is not None else None
+        if ranking is not None and family is not None and ranking.window.name in family.announce:
+            names.append(RankingName(ranking.board, ranking.metric.name, ranking.window.name, ranking.period))
+    return list(dict.fromkeys(names))
 
 
 class Backfill:
@@ -142,7 +130,7 @@ class ProjectResult:
     """The result of a batch. `failed` is the sequence number from which to deliver it again, `why` the reason.
 
     `problem` is what somebody has to look at, although nothing is lost. `stamps` holds when each member's item was last
-    written, in milliseconds.
+    written, in milliseconds. The announcer is to look at the tops of `moved`. `prunes` are the checks for empty tiers.
     """
 
     moves: int = 0
@@ -154,6 +142,8 @@ class ProjectResult:
     failed: str | None = None
     why: str = ""
     problem: str = ""
+    moved: list[RankingName] = field(default_factory=list)
+    prunes: list[PruneResult] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -168,6 +158,7 @@ class Projector:
     rankings: Rankings
     clock: Clock
     run_parallel: RunParallel = one_by_one
+    pruning: Pruning | None = None
 
     def project(self, records: Sequence[Record], park: Park, deadline: float) -> ProjectResult:
         """Apply a batch until the deadline, in seconds of the monotonic clock, or until a failure to be retried."""
@@ -198,9 +189,12 @@ class _Batch:
             self._result.why = f"the records of the boards could not be read: {error}"
         else:
             for part in self._parts(generations):
-                work = jobs(self._projector.rankings, part, self._backoff, lambda: self._failed)
-                for outcome in self._projector.run_parallel([partial(self._run, job) for job in work]):
+                projector = self._projector
+                work = jobs(projector.rankings, part, self._backoff, lambda: self._failed, projector.pruning)
+                outcomes = list(projector.run_parallel([partial(self._run, job) for job in work]))
+                for outcome in outcomes:
                     self._count(outcome)
+                self._result.moved += announced(catalog.boards, outcomes)
                 if self._failed:
                     break
         unfinished = self._unfinished_positions()
@@ -258,6 +252,7 @@ class _Batch:
         self._result.stale_moves += outcome.stale_moves
         self._result.gaps += outcome.gaps
         self._result.conflicts += outcome.conflicts
+        self._result.prunes += outcome.prunes
         self._result.why = self._result.why or outcome.failure or ""
         self._result.problem = self._result.problem or outcome.problem or ""
         self._open.subtract((move.ranking.board, move.member) for move in outcome.done)

@@ -1,5 +1,6 @@
 """The maintenance function's services."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -18,7 +19,8 @@ from standings.maintain.failures import DeadLetterCare, ParkedCare
 from standings.maintain.rebuild import Rebuild, RebuiltTops
 from standings.maintain.settlements import Mentions, Place, ScheduledSettlements, Settlements
 from standings.maintain.turns import Lease
-from standings.project.projector import AnnouncedRankings, Backfill
+from standings.ports import Look, RankingName
+from standings.project.projector import Backfill
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
@@ -51,16 +53,15 @@ def maintenance(clock: Clock) -> Maintenance:
         projector.run_parallel(),
         projector.looks(),
     )
-    announced = AnnouncedRankings(rankings, boards)
     purging = DynamoPurging(dynamodb, rankings_table, clock)
     evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
     sqs = cache(lambda: building_blocks.client("sqs"))  # one client for both queues
     audits = Audits(catalog, evidence, clock)
     activity = Sender(sqs, required("ACTIVITY_QUEUE_URL"))
 
-    def tell() -> None:
-        if looks is not None:
-            announced.tell(looks)
+    def tell(moved: Sequence[RankingName]) -> None:
+        if looks is not None and moved:
+            looks.ask([(Look(name), 0) for name in moved])
 
     def report(bug: Exception) -> None:
         logger.error("parked record not read", exc_info=stack_of(bug))
@@ -94,7 +95,7 @@ def maintenance(clock: Clock) -> Maintenance:
         ParkedCare(
             boards,
             scores,
-            Backfill(announced, clock, run_parallel),
+            Backfill(rankings, clock, run_parallel),
             bucket,
             decode_parked,
             clock,

@@ -1,6 +1,5 @@
 """The projector's service."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from operator import call
@@ -10,8 +9,8 @@ from standings.aws.dynamodb.ranking_reads import DynamoTrees
 from standings.aws.dynamodb.rankings import DynamoRankings
 from standings.aws.dynamodb.rolling import RunAll
 from standings.aws.sqs import LookQueue
-from standings.project.commits import PrunedRankings, PruneResult, RunParallel
-from standings.project.projector import AnnouncedRankings, Projector
+from standings.project.commits import Pruning, RunParallel
+from standings.project.projector import Projector
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.wiring import building_blocks
@@ -35,21 +34,12 @@ def dynamo_rankings(dynamodb: Any, clock: Clock) -> DynamoRankings:
     return DynamoRankings(dynamodb, required("RANKINGS_TABLE"), clock, run_all=run_all())
 
 
-def projectors(clock: Clock) -> Callable[[Callable[[PruneResult], None]], tuple[Projector, AnnouncedRankings]]:
-    """Return a function that creates the projector of one batch. All projectors share clients, caches and threads.
-
-    Its argument is called after each search for empty tiers, from any thread. The rankings beside the projector know
-    which of them to announce.
-    """
-    dynamodb, table = building_blocks.client("dynamodb"), required("RANKINGS_TABLE")
-    catalog, pool = building_blocks.board_catalog(dynamodb, clock), run_parallel()
-    rankings, trees = dynamo_rankings(dynamodb, clock), DynamoTrees(dynamodb, table, clock)
-
-    def projector(report: Callable[[PruneResult], None]) -> tuple[Projector, AnnouncedRankings]:
-        announced = AnnouncedRankings(PrunedRankings(rankings, trees, clock, report), catalog.boards)
-        return Projector(catalog, announced, clock, pool), announced
-
-    return projector
+def create(clock: Clock) -> Projector:
+    """Create the projector."""
+    dynamodb = building_blocks.client("dynamodb")
+    pruning = Pruning(DynamoTrees(dynamodb, required("RANKINGS_TABLE"), clock), clock)
+    catalog, rankings = building_blocks.board_catalog(dynamodb, clock), dynamo_rankings(dynamodb, clock)
+    return Projector(catalog, rankings, clock, run_parallel(), pruning)
 
 
 def looks() -> LookQueue | None:

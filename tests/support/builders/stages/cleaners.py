@@ -11,7 +11,7 @@ from standings.domain.boards import Ranking
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import Path
-from standings.project.commits import Outcome, PrunedRankings, PruneResult, move_in_ranking
+from standings.project.commits import Outcome, PruneResult, Pruning, move_in_ranking
 from tests.support.builders.checks import nodes
 from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
@@ -37,11 +37,12 @@ class Worker:
         self.looks: list[PruneResult] = []
         self.rankings = DynamoRankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
         self.trees = DynamoTrees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
-        self.pruned = PrunedRankings(self.rankings, self.trees, self.tools, self.looks.append, chance, worth=0)
+        self.pruning = Pruning(self.trees, self.tools, chance, worth=0)
 
     def move(self, *moves: Move) -> Outcome:
-        outcome = move_in_ranking(self.pruned, moves, self.tools.backoff(1e9), lambda: False)
+        outcome = move_in_ranking(self.rankings, moves, self.tools.backoff(1e9), lambda: False, self.pruning)
         assert outcome.failure is None
+        self.looks += outcome.prunes
         return outcome
 
 
